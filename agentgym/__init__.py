@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         evaluate,
         read_report,
     )
+    from agentgym.evaluation.agent_session import Session, play_agent
+    from agentgym.evaluation.policy_names import load_policy
     from agentgym.making import list_envs, make, make_vec
-    from agentgym.policies.loading import load_policy
-    from agentgym.session import Session, play_agent
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,8 +45,8 @@ __all__ = [
 
 _ELSEWHERE = {
     **dict.fromkeys(("list_envs", "make", "make_vec"), "making"),
-    **dict.fromkeys(("Session", "play_agent"), "session"),
-    "load_policy": "policies.loading",
+    **dict.fromkeys(("Session", "play_agent"), "evaluation.agent_session"),
+    "load_policy": "evaluation.policy_names",
 }
 """Module of the names that are not of the evaluation."""
 

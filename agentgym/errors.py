@@ -54,7 +54,7 @@ class PolicyStopped(PolicyFailure):
     """A policy ends its episode as it stands: the score counts, and no further action will come.
 
     Args:
-        stop_reason: Why, as a value of `agentgym.outcome.StopReason`.
+        stop_reason: Why, as a value of `agentgym.core.outcome.StopReason`.
         words: What is known of it besides, such as an endpoint's message; records and reports
             show it.
     """

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration import FAMILIES, family
 

@@ -39,7 +39,7 @@ from provenance import to_json
 from served_policy import vllm_server
 from slow_env import SlowEnv
 
-from agentgym.statistics import paired_difference
+from agentgym.support.statistics import paired_difference
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig, VllmConfig

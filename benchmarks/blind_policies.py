@@ -33,7 +33,7 @@ import gymnasium
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.evaluation import DEMONSTRATIONS, demonstrate
 from agentgym.making import parse_pairs
 from agentgym.policies.base import Policy, begin, public_info
@@ -48,7 +48,7 @@ from agentgym.policies.blind import (
     rank_verbs,
 )
 from agentgym.registration import FAMILIES, family
-from agentgym.statistics import wilson_ci95
+from agentgym.support.statistics import wilson_ci95
 from trainers.config.families import defaults_for
 
 SPLIT = "train"

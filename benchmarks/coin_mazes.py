@@ -14,12 +14,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from agentgym.core.tasks import Task, whole_number
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game
 from agentgym.envs.textworld.tasks import GameSet, GameTasks
 from agentgym.errors import ConfigurationError
-from agentgym.tasks import Task, whole_number
 
 ID = "benchmarks/CoinMazes-v0"
 UNTOLD = "Find the coin and take it."

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from agentgym.spaces import UnicodeText
+from agentgym.core.spaces import UnicodeText
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, TOY_ID, ToyTasks
 

@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import gymnasium
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.envs.alfworld.experts import EXPERTS as ALFWORLD
 from agentgym.envs.textworld.tasks import EXPERTS as TEXTWORLD
 from agentgym.envs.webshop.experts import EXPERTS as WEBSHOP
 from agentgym.registration import family
-from agentgym.statistics import wilson_ci95
+from agentgym.support.statistics import wilson_ci95
 
 SPLIT = "test"
 SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "horizon": 9}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentgym.hooks import TurnContext
+from agentgym.core.hooks import TurnContext
 
 __all__ = ["Letters"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentgym.provenance import commit, machine
+from agentgym.support.provenance import commit, machine
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = (

@@ -50,7 +50,7 @@ from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.passages import PassageStore, PassageWriter, indexed_text
 from agentgym.retrieval.retriever import Passage
 from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 DICTIONARY = Path("/usr/share/dictd")
 WORDNET = "wordnet"

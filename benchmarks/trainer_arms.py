@@ -35,9 +35,9 @@ import torch
 from transformers import TrainerCallback
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task, TaskList
+from agentgym.core.env import TextEnv
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task, TaskList
 from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 

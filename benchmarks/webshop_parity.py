@@ -26,13 +26,13 @@ import gymnasium
 from provenance import to_json
 
 import agentgym  # noqa: F401  (registers the ids)
+from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine import nouns
 from agentgym.envs.webshop.engine.goals import Goal, official_goals
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.official import files as official
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.retrieval import tokenize
-from agentgym.tasks import Task, TaskSet
 
 TOLERANCE = 1e-9
 SHOWN = 10

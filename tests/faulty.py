@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
 from agentgym.errors import EnvFailure
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task
 from tests.toy import ToyEnv
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agentgym.hooks import TurnContext
-from agentgym.options import integer
-from agentgym.outcome import Outcome
+from agentgym.core.hooks import TurnContext
+from agentgym.core.options import integer
+from agentgym.core.outcome import Outcome
 from tests.toy import ToyEnv
 
 

@@ -22,8 +22,8 @@ from agentgym.actions import (
     strip_think,
     translate,
 )
+from agentgym.core.language import Language
 from agentgym.errors import ConfigurationError
-from agentgym.language import Language
 
 SHOP = (
     ActionSpec("search", "Search the shop.", (Param("query", description="key words"),)),

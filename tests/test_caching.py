@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from agentgym import caching
 from agentgym.errors import DataError, EnvFailure
+from agentgym.support import caching
 
 DAMAGE = {
     "empty": lambda data: b"",
@@ -175,7 +175,7 @@ def nobody(uid):
 pwd.getpwuid = nobody
 for name in ("HOME", "XDG_CACHE_HOME", "AGENTGYM_CACHE"):
     os.environ.pop(name, None)
-from agentgym.caching import cache_folder, load, save
+from agentgym.support.caching import cache_folder, load, save
 folder = cache_folder()
 assert save(folder / "file", "key", b"data") and load(folder / "file", "key") == b"data"
 assert folder == cache_folder()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.retrieval.building import open_index
+from agentgym.retrieval.index_builder import open_index
 from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
 from tests.test_cli import python, run, wide
 

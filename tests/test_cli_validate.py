@@ -15,10 +15,10 @@ __all__ = ["wide"]
 OWN = '''
 import gymnasium
 from agentgym.actions import ActionSpec
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.errors import EnvFailure
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task, TaskList
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task, TaskList
 
 KINDS = ("good", "hopeless", "given", "broken")
 

@@ -13,14 +13,14 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec, Param, openai_tools, parse
-from agentgym.core import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.hooks import TurnContext
+from agentgym.core.language import ACTION_LENGTH, Language
+from agentgym.core.options import LARGEST
+from agentgym.core.outcome import Outcome, StopReason, bounded, stop_reason
+from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
-from agentgym.hooks import TurnContext
-from agentgym.language import ACTION_LENGTH, Language
-from agentgym.options import LARGEST
-from agentgym.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.rewards import ShapedReward
-from agentgym.tasks import Task, TaskList
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
 from tests.prepared import LookedUp, PreparedEnv

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
 from agentgym.episodes import (
     FORMAT,
     Episode,
@@ -28,7 +30,6 @@ from agentgym.episodes import (
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.evaluation import evaluate
-from agentgym.outcome import Outcome
 from agentgym.policies import CallablePolicy, ModelOutput
 from agentgym.rewards import (
     InvalidAction,
@@ -41,7 +42,6 @@ from agentgym.rewards import (
     TurnCost,
 )
 from agentgym.rewards.table import hooks_from_json, hooks_to_json
-from agentgym.tasks import Task
 from agentgym.vector import TextVectorEnv
 from tests.prepared import LookedUp, PreparedEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv

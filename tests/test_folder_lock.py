@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import ConfigurationError
-from agentgym.folder_lock import lock_folder
+from agentgym.support.folder_lock import lock_folder
 
 
 def test_one_with_holds_a_folder_and_lets_go_of_it(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.fingerprint import fingerprint
+from agentgym.core.hooks import TurnContext, TurnState
+from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, TaskNotFound
-from agentgym.fingerprint import fingerprint
-from agentgym.hooks import TurnContext, TurnState
 from agentgym.rewards import InvalidAction, LinearAlpha, Potential, Progressive, TurnCost
-from agentgym.tasks import Task, TaskList
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 

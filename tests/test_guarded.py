@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.errors import EnvFailure, TaskNotFound
-from agentgym.guarded import GuardedEnv
+from agentgym.vector.guarded import GuardedEnv
 from tests.toy import ToyEnv
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
-from agentgym.hesitant import CHECK, HESITATES, hesitates, with_checks
+from agentgym.core.env import TextEnv
+from agentgym.envs.hesitation import CHECK, HESITATES, hesitates, with_checks
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "alfworld": ("searching", {"difficulty": "easy"}),

@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ ABOVE = {"torch", "transformers", "trl", "peft", "vllm", "trainers"}
 HEAVY = ["torch", "transformers", "trl", "vllm", "openai", "rich", "tyro", "matplotlib"]
 
 
+@cache
 def modules(package: str) -> dict[str, Path]:
     return {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
@@ -23,21 +25,21 @@ def modules(package: str) -> dict[str, Path]:
     }
 
 
-def imported(path: Path, everywhere: bool) -> Iterator[str]:
-    """Yield what a file imports: anywhere, or only when it is itself imported."""
-    tree = ast.parse(path.read_text())
-    nodes = ast.walk(tree) if everywhere else tree.body
-    for node in nodes:
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return what a file imports: at its top, inside functions, and for checkers of types."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("name", modules("agentgym"))
 def test_the_suite_does_not_import_the_trainer_or_its_packages(name: str) -> None:
-    found = {module.split(".")[0] for module in imported(modules("agentgym")[name], True)}
+    found = {module.split(".")[0] for module in imported(modules("agentgym")[name])}
     assert not found & ABOVE
 
 
@@ -68,7 +70,7 @@ def test_every_room_is_on_the_map_and_arrows_point_down(package: str) -> None:
         if own == package != name:
             stray.append(name)
             continue
-        for target in imported(path, True):
+        for target in sorted(imported(path)):
             if target not in known or target in ("agentgym", "trainers"):
                 continue
             other = room(target, floor)
@@ -87,7 +89,7 @@ def test_the_map_names_no_room_that_is_gone() -> None:
 def test_no_module_is_imported_in_a_circle(package: str) -> None:
     known = modules(package)
     graph = {
-        name: {target for target in imported(path, False) if target in known and target != name}
+        name: {target for target in imported(path) if target in known and target != name}
         for name, path in known.items()
     }
     # A package's own __init__ gathers names of its modules, which may name the package.

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agentgym.errors import EnvFailure, PolicyFailure
-from agentgym.playing import play
 from agentgym.policies import PUBLIC_INFO, CallablePolicy, ModelOutput, OraclePolicy
+from agentgym.policies.play import play
 from tests.faulty import FaultyEnv
 from tests.toy import ToyEnv
 

@@ -22,8 +22,8 @@ from agentgym.cli import main
 from agentgym.cli.exits import run_command
 from agentgym.episodes import append_episode
 from agentgym.evaluation import Report
-from agentgym.printing import CUT, LONGEST, cell, printable
 from agentgym.rewards import TurnCost
+from agentgym.support.terminal import CUT, LONGEST, cell, printable
 from tests.test_cli import run, wide
 from tests.test_rescore import recorded
 from tests.toy import TOY_ID, ToyEnv

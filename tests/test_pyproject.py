@@ -25,7 +25,7 @@ ADVICE = re.compile(
 
 NAMERS = ("require", "read_records", "serve_app")
 """Functions whose second argument is an extra."""
-PASSING = ("datafiles", "serving")
+PASSING = ("datafiles", "http_server")
 """Modules that are given it by their callers."""
 
 

@@ -14,7 +14,7 @@ from agentgym.envs.search import corpus as corpora
 from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.redaction import (
+from agentgym.support.redaction import (
     HIDDEN,
     for_others,
     hide_secrets,

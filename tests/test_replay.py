@@ -12,11 +12,11 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.core.tasks import Task
 from agentgym.episodes import Episode, Recorder, ReplayReport, read_episodes, replay
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration import FAMILIES
 from agentgym.rewards import InvalidAction, LinearAlpha, Progressive, TurnCost
-from agentgym.tasks import Task
 from tests.toy import TOY_ID, ToyEnv, ToyTasks
 
 Place = tuple[str | int, ...]

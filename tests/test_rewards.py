@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.core.hooks import HookRunner
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import HookRunner
 from agentgym.rewards import (
     HOOKS,
     InvalidAction,

@@ -16,10 +16,10 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyStopped
-from agentgym.isolated import IsolatedEnv
-from agentgym.playing import play
+from agentgym.evaluation.agent_session import Session, play_agent
 from agentgym.policies import ModelOutput, OraclePolicy
-from agentgym.session import Session, play_agent
+from agentgym.policies.play import play
+from agentgym.vector.isolated import IsolatedEnv
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
 GOLD_RED = {"task_id": "toy/gold-red"}

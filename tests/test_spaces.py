@@ -14,7 +14,7 @@ from gymnasium.vector.utils import (
     write_to_shared_memory,
 )
 
-from agentgym.spaces import UnicodeText
+from agentgym.core.spaces import UnicodeText
 from tests.toy import COLOURS, TOY_ID
 
 TEXTS = ["", "plain", "żółć 🙂\n\t\x00", "\ud800", "\u202e" * 10]

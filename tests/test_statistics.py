@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError
-from agentgym.statistics import mean_ci95, paired_difference, wilson_ci95
+from agentgym.support.statistics import mean_ci95, paired_difference, wilson_ci95
 
 LEAST = 0.93
 """Of a nominal 95 %: results come in whole numbers, so no simple interval has exactly that."""

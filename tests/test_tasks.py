@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentgym.core.tasks import NumberedTasks, Task, TaskList, canonical_json, whole_number
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound
-from agentgym.tasks import NumberedTasks, Task, TaskList, canonical_json, whole_number
 from tests.toy import SIZES, ToyTasks
 
 

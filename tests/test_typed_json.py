@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import pytest
 
 from agentgym.errors import DataError
-from agentgym.typed_json import read_json
+from agentgym.support.typed_json import read_json
 
 
 @dataclass(frozen=True)

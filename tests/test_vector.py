@@ -19,9 +19,9 @@ import psutil
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
 from agentgym.registration import FAMILIES
-from agentgym.spaces import UnicodeText
 from agentgym.vector import TextVectorEnv, backends
 from agentgym.vector.backends import preferred_backend
 from agentgym.vector.formats import batch

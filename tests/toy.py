@@ -10,9 +10,9 @@ import gymnasium
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task, TaskList
+from agentgym.core.env import TextEnv
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task, TaskList
 
 COLOURS = ("red", "blue", "green", "gold")
 TOY_ID = "agentgym-test/Toy-v0"

@@ -11,8 +11,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.caching import write_atomically
-from agentgym.provenance import commit
+from agentgym.support.caching import write_atomically
+from agentgym.support.provenance import commit
 from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
@@ -54,7 +54,7 @@ from trainers.output.summary import (
 from trainers.phases.checks import checked_run
 from trainers.phases.comparison import PolicyComparison
 from trainers.phases.learning_clock import check_extension, note_end
-from trainers.phases.publishing import publish
+from trainers.phases.publication import publish
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ express, ``parse(render(call, specs, grammar), specs, grammar).call == call``.
 
 from __future__ import annotations
 
-from agentgym.actions.parsing import parse, strip_think
-from agentgym.actions.rendering import prompt, render, translate
+from agentgym.actions.parser import parse, strip_think
+from agentgym.actions.renderer import prompt, render, translate
 from agentgym.actions.schema import mcp_tools, openai_tools
 from agentgym.actions.specs import (
     GRAMMARS,

@@ -27,7 +27,7 @@ from agentgym.cli.arguments import (
 from agentgym.cli.environments import make
 from agentgym.errors import AgentGymError
 from agentgym.making import make_env, resolve
-from agentgym.printing import cell
+from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,7 +126,7 @@ def _protocols(command: Protocols, console: Console) -> int:
 
 
 def _compare(command: Compare, console: Console) -> int:
-    from agentgym.cli.comparing import compare
+    from agentgym.cli.compare import compare
 
     return compare(command, console)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from agentgym.caching import cache_folder
 from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE
-from agentgym.sandbox.opening import AUTOMATIC, probe
+from agentgym.sandbox.registry import AUTOMATIC, probe
+from agentgym.support.caching import cache_folder
 
 
 @dataclass(frozen=True)

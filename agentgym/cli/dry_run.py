@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from agentgym.cli.chat import chat_policy
 from agentgym.cli.protocols import open_env, settled
 from agentgym.errors import AgentGymError
-from agentgym.printing import cell
+from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from agentgym.cli.evaluations import Evaluation
-    from agentgym.core import TextEnv
+    from agentgym.core.env import TextEnv
     from agentgym.evaluation import Prices
     from agentgym.evaluation.plan import Plan
 
@@ -46,7 +46,7 @@ def dry_run(evaluation: Evaluation, out: Path | None, prices: Prices | None) -> 
 
 def _rows(evaluation: Evaluation, env: TextEnv, prices: Prices | None) -> Iterator[tuple[str, str]]:
     from agentgym.evaluation.plan import plan
-    from agentgym.evaluation.rendering import facts_in_words
+    from agentgym.evaluation.reports.tables import facts_in_words
 
     its = evaluation.settings
     terms = settled(evaluation, env)

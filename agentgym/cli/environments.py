@@ -9,7 +9,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.making import make_env, parse_pairs, resolve
 
 if TYPE_CHECKING:
-    from agentgym.core import TextEnv
+    from agentgym.core.env import TextEnv
 
 _NOTHING: Mapping[str, Any] = {}
 

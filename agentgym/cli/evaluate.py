@@ -18,9 +18,9 @@ from agentgym.cli.exits import INCOMPLETE
 from agentgym.cli.leaderboards import evaluation_folders, holds_several, write_leaderboard
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.cli.protocols import known_arguments, number, open_env, tasks_to_play
+from agentgym.core.options import integer
 from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
 from agentgym.making import parse_pairs
-from agentgym.options import integer
 
 READ_WRITTEN = ("prompt", "completion")
 """Kinds of tokens that count for a limit; the others are among these."""
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.cli.arguments import Eval
-    from agentgym.core import TextEnv
+    from agentgym.core.env import TextEnv
     from agentgym.evaluation import Prices, Report, Scale
 
 
@@ -129,7 +129,7 @@ class _Several:
 
     def _one(self, each: Evaluation) -> str:
         """Play one, and say what was found."""
-        from agentgym.evaluation.diagnosis import diagnoses
+        from agentgym.evaluation.reports.diagnosis import diagnoses
 
         out = self._out / each.name if self._out else None
         scale: bool | Scale = _wants_scale(each, self._scale)
@@ -239,7 +239,7 @@ def _check_numbers(command: Eval) -> None:
         ConfigurationError: A number is out of its domain.
     """
     from agentgym.evaluation import Limits
-    from agentgym.evaluation.where import Where
+    from agentgym.evaluation.placement import Where
 
     integer(command.samples, "the number of samples", low=1)
     Limits(command.limit_tokens, command.limit_cost)
@@ -256,7 +256,7 @@ def _check_chart(path: Path | None) -> None:
         ConfigurationError: The file is of another kind.
     """
     if path is not None:
-        from agentgym.evaluation.drawing import check_drawable
+        from agentgym.evaluation.reports.plot import check_drawable
 
         check_drawable(path)
 
@@ -364,7 +364,7 @@ def _prices(command: Eval) -> Prices | None:
 @contextmanager
 def _policy(evaluation: Evaluation, env: TextEnv, console: Console) -> Iterator[Any]:
     """Hold the policy that is named, for the time of the evaluation."""
-    from agentgym.policies import load_policy
+    from agentgym.evaluation.policy_names import load_policy
 
     command = evaluation.settings
     if evaluation.policy == "chat":

@@ -30,8 +30,8 @@ from typing import Any
 from agentgym.cli.arguments import LISTS, Eval
 from agentgym.cli.evaluations import Evaluation, named_evaluations
 from agentgym.cli.parsing import parse
+from agentgym.core.options import with_guesses
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import with_guesses
 
 ENVIRONMENTS, POLICIES = "environments", "policies"
 FIELDS = {field.name: field for field in dataclasses.fields(Eval)}

@@ -17,7 +17,7 @@ from agentgym.cli.protocols import open_env, tasks_to_play
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.making import parse_pairs
 from agentgym.policies.blind import BLIND
-from agentgym.redaction import hide_secrets
+from agentgym.support.redaction import hide_secrets
 
 RUNS = Path("runs")
 """Where evaluations are kept that were given no folder."""
@@ -73,7 +73,7 @@ class Evaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
-        from agentgym.policies.loading import policy_content
+        from agentgym.evaluation.policy_names import policy_content
 
         if not self.model or self.policy == "chat":
             return ""
@@ -88,7 +88,7 @@ class Evaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
-        from agentgym.policies.loading import names_agent
+        from agentgym.evaluation.policy_names import names_agent
 
         with suppress(AgentGymError):
             options = parse_pairs(self.settings.policy_set, "--policy-set")

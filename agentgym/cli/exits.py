@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from agentgym.errors import AgentGymError
-from agentgym.printing import printable
+from agentgym.support.terminal import printable
 
 BAD_INPUT = 2
 INCOMPLETE = 3

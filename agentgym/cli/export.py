@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import Export
-from agentgym.cli.recorded import episodes_file, progress, say, torn_note
+from agentgym.cli.record_files import episodes_file, progress, say, torn_note
 from agentgym.errors import ConfigurationError
 from agentgym.making import resolve
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def export(command: Export, console: Console) -> int:
     """Carry out the command."""
-    from agentgym.episodes.exporting import export as write
+    from agentgym.episodes.export import export as write
 
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(

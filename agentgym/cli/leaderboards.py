@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgym.caching import write_atomically
 from agentgym.errors import DataError
+from agentgym.support.caching import write_atomically
 
 if TYPE_CHECKING:
     from agentgym.evaluation import Leaderboard

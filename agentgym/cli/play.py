@@ -9,10 +9,10 @@ from typing import Any
 
 import gymnasium
 
-from agentgym import playing
+from agentgym.core.outcome import reason_words
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
-from agentgym.outcome import reason_words
+from agentgym.policies import play as playing
 
 Say = Callable[[str], None]
 Ask = Callable[[], str]

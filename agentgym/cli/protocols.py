@@ -7,16 +7,16 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentgym.cli.environments import make
+from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.protocols import bundled, load_protocol
-from agentgym.evaluation.protocols.applying import Terms, env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.setup import Terms, env_arguments, find_setup, settle
 from agentgym.making import parse_pairs, resolve
-from agentgym.session import GRAMMAR
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.cli.arguments import Eval, Protocols
-    from agentgym.core import TextEnv
+    from agentgym.core.env import TextEnv
 
 
 class Evaluated(Protocol):
@@ -69,7 +69,7 @@ def known_arguments(evaluation: Evaluated) -> dict[str, Any]:
     Raises:
         AgentGymError: The policy cannot be read.
     """
-    from agentgym.policies.loading import policy_env_kwargs
+    from agentgym.evaluation.policy_names import policy_env_kwargs
 
     command = evaluation.settings
     if command.protocol or evaluation.policy == "chat":

@@ -12,12 +12,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Replay
-from agentgym.cli.recorded import episodes_file, progress, say, torn_note
+from agentgym.cli.record_files import episodes_file, progress, say, torn_note
 from agentgym.cli.replaying import Replaying, ReplayOutcome, Rescoring
 from agentgym.cli.workers import in_order
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.making import resolve
-from agentgym.printing import cell
+from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -156,7 +156,7 @@ def _tell(tally: _Tally, console: Console, done: str) -> None:
 def _rescore(command: Replay, console: Console) -> int:
     """Write records with new rewards, and compare the means."""
     from agentgym.episodes import RewardMeans
-    from agentgym.episodes.exporting import new_path
+    from agentgym.episodes.export import new_path
 
     Rescoring(command)  # says what is wrong with it before a file is made
     tally, before, after = _Tally(), RewardMeans(), RewardMeans()

@@ -21,7 +21,7 @@ def serve(command: Serve, console: Console) -> int:
     from agentgym.sandbox.remote.client import URL
     from agentgym.sandbox.remote.messages import TOKEN
     from agentgym.sandbox.remote.server import serve
-    from agentgym.web.serving import is_loopback
+    from agentgym.support.http_server import is_loopback
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -9,8 +9,8 @@ from agentgym.cli.arguments import Index, Serve
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.retrieval.building import Progress
     from agentgym.retrieval.corpora.corpus import Corpus
+    from agentgym.retrieval.index_builder import Progress
 
 
 def index(command: Index, console: Console) -> int:
@@ -18,8 +18,8 @@ def index(command: Index, console: Console) -> int:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    from agentgym.retrieval.building import build_index
     from agentgym.retrieval.corpora.corpus import Corpus
+    from agentgym.retrieval.index_builder import build_index
 
     corpus = Corpus(
         command.corpus, skip_broken=command.skip_broken, passage_chars=command.passage_chars
@@ -71,9 +71,9 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
 def serve(command: Serve, console: Console) -> int:
     """Answer searches until interrupted."""
     from agentgym.errors import ConfigurationError
-    from agentgym.retrieval.building import open_index
+    from agentgym.retrieval.index_builder import open_index
     from agentgym.retrieval.remote.server import serve
-    from agentgym.web.serving import is_loopback
+    from agentgym.support.http_server import is_loopback
 
     if command.index is None:
         raise ConfigurationError(

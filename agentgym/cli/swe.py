@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli import swe_images
 from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
+from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import integer
-from agentgym.printing import cell
+from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentgym.envs.swe.generator.building import Progress, Watch
+    from agentgym.envs.swe.generator.task_builder import Progress, Watch
 
 
 def swe(command: Any, console: Console) -> int:
@@ -69,13 +69,13 @@ def build(command: SweBuild, console: Console) -> int:
 def _build(command: SweBuild, watch: Watch) -> list[Progress]:
     """Make the tasks of a command."""
     from agentgym.envs.swe.boxes import Boxes
-    from agentgym.envs.swe.generator.building import build_mutations
     from agentgym.envs.swe.generator.bundled import (
         TASKS_PER_REPOSITORY,
         build_bundled,
         frozen_text,
     )
     from agentgym.envs.swe.generator.sources import obtain
+    from agentgym.envs.swe.generator.task_builder import build_mutations
     from agentgym.envs.swe.generator.versions import build_versions
 
     if command.limit < 1:
@@ -100,7 +100,7 @@ def _yield(rows: Sequence[Progress]) -> Table:
     """Return what came of libraries as a table."""
     from rich.table import Table
 
-    from agentgym.envs.swe.generator.building import summary
+    from agentgym.envs.swe.generator.task_builder import summary
 
     table = Table(
         "library", "tests", "flaky", "candidates", "tried", "usable", "share", "s each", "others"

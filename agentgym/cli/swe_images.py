@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import SweCache, SweImage, SwePrefetch
+from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.options import integer
-from agentgym.printing import cell, printable
+from agentgym.support.terminal import cell, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.envs.swe.instance import Instance
     from agentgym.envs.swe.official import OfficialInstances
-    from agentgym.envs.swe.official.prefetching import Fetched
+    from agentgym.envs.swe.official.prefetch import Fetched
     from agentgym.sandbox.docker.images import Images
 
 
@@ -42,7 +42,7 @@ def prefetch(command: SwePrefetch, console: Console) -> int:
     """Pull the images of instances; 1 if one could not be had."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from agentgym.envs.swe.official.prefetching import prefetch
+    from agentgym.envs.swe.official.prefetch import prefetch
     from agentgym.sandbox.docker.records import parse_size
 
     instances = _open(command)

@@ -9,21 +9,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import Validate
+from agentgym.core.oracle import OraclePolicy
+from agentgym.core.outcome import StopReason, reason_words
 from agentgym.errors import ConfigurationError, NotSupported, PolicyStopped
 from agentgym.making import make_env, parse_pairs, resolve
-from agentgym.outcome import StopReason, reason_words
 from agentgym.policies.base import Policy
-from agentgym.policies.basic import OraclePolicy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
-from agentgym.printing import cell, printable
+from agentgym.support.terminal import cell, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from agentgym.core import TextEnv
+    from agentgym.core.env import TextEnv
     from agentgym.evaluation import EpisodeResult, Estimate
-    from agentgym.policies import PolicyMaker
+    from agentgym.evaluation.policy_maker import PolicyMaker
 
 IDLE_TURNS = 3
 """Turns after which doing nothing has been tried, where no action ends an episode by itself."""
@@ -170,7 +170,7 @@ class _Panels:
 
     def expert(self, split: str) -> Sequence[EpisodeResult]:
         """Let the expert play."""
-        from agentgym.policies import load_policy
+        from agentgym.evaluation.policy_names import load_policy
 
         maker = replace(load_policy("oracle", self._env), make=_Expert)
         return self._play(maker, split, self._command.n)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agentgym.cli.arguments import View
 from agentgym.cli.leaderboards import evaluation_folders, holds_several
 from agentgym.errors import ConfigurationError
-from agentgym.printing import printable
+from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -110,7 +110,7 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     """Write the page whole or not at all; devices and pipes take it as it comes."""
-    from agentgym.caching import write_atomically
+    from agentgym.support.caching import write_atomically
 
     try:
         if path.exists() and not path.is_file():

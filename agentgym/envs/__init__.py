@@ -6,8 +6,8 @@ under these names, as many of the following as the family has:
 - ``env.py``: the :class:`~agentgym.core.TextEnv`: its arguments with their documentation, the
   action specs, and ``_start``, ``_act`` and their like, which ask the running session. ``_start``
   puts it into ``_session``; the property ``session`` gives it to tools.
-- ``tasks.py``: the :class:`~agentgym.tasks.NumberedTasks`, and the function that chooses a set by
-  the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
+- ``tasks.py``: the :class:`~agentgym.core.tasks.NumberedTasks`, and the function that chooses a set
+  by the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
 - ``session.py``: what the environment asks of an episode, where several engines can play it.
 - ``engine/``: the rules and every text of the game, in pure Python; ``engine/session.py`` is one
   episode, with ``snapshot`` and ``restore``. It knows nothing of tasks, rewards or Gymnasium.
@@ -21,6 +21,7 @@ under these names, as many of the following as the family has:
 - ``README.md``: the family's page: example, arguments with defaults, results, what each file holds.
 
 Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
-checked by :mod:`agentgym.options`. Stored plans and indices go through :mod:`agentgym.caching`. A
-family imports no other family and nothing above :mod:`agentgym.core`.
+checked by :mod:`agentgym.core.options`. Stored plans and indices go through
+:mod:`agentgym.support.caching`. A demonstrator that wastes turns has its habit from
+``hesitation.py``, beside this file. A family imports no other family and nothing that plays one.
 """

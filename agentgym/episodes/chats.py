@@ -20,12 +20,12 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from agentgym.actions import parse, render, strip_think
+from agentgym.core.language import Language
+from agentgym.core.outcome import well_formed
 from agentgym.episodes.environments import made_alike
 from agentgym.episodes.records import Episode, Turn
 from agentgym.episodes.replay import make_env
 from agentgym.errors import ConfigurationError
-from agentgym.language import Language
-from agentgym.outcome import well_formed
 from agentgym.policies.instructions import tool_instructions
 
 Message = dict[str, Any]

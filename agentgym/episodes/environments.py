@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from agentgym.core.tasks import canonical_json
 from agentgym.episodes.records import Episode
 from agentgym.episodes.replay import make_env
-from agentgym.tasks import canonical_json
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -16,12 +16,12 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.core.outcome import told_reason
 from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
-from agentgym.outcome import told_reason
 from agentgym.policies.base import ModelOutput
-from agentgym.redaction import hide_secrets, without_users
 from agentgym.rewards.table import hooks_to_json
+from agentgym.support.redaction import hide_secrets, without_users
 
 FACTS = "record"
 """Key of ``info`` under which `RecordFacts` puts them."""
@@ -115,7 +115,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """End the open episode from outside, if there is one, and write it.
 
         Args:
-            stop_reason: One of `agentgym.outcome.OUTSIDE`: ``error`` if what the policy needs
+            stop_reason: One of `agentgym.core.outcome.OUTSIDE`: ``error`` if what the policy needs
                 failed, ``stopped`` if who plays it stopped, or why the model could not go on.
             error: What is known of it; goes into the details.
         """

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
+from agentgym.core.outcome import total
 from agentgym.errors import DataError
-from agentgym.outcome import total
-from agentgym.typed_json import read_json
+from agentgym.support.typed_json import read_json
 
 FORMAT = "agentgym.episode/1"
 """Name and version of the format; the version changes when a reader must."""

@@ -9,8 +9,8 @@ options it proves only that they lead to this episode; another turn budget might
 
 Of an action's text it proves what the environment understood: words around an action that the
 grammar drops may be others. What it cannot prove is in `NOT_PROVEN`, and for an episode that was
-ended from outside (`agentgym.outcome.OUTSIDE`) why it was: then it proves that the episode still
-ran at that point. A record that lacks ``reason`` or ``rng_key`` says nothing of them.
+ended from outside (`agentgym.core.outcome.OUTSIDE`) why it was: then it proves that the episode
+still ran at that point. A record that lacks ``reason`` or ``rng_key`` says nothing of them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
+from agentgym.core.hooks import HookRunner, TurnReward, TurnState
+from agentgym.core.outcome import StopReason, reason_words
+from agentgym.core.tasks import canonical_json
 from agentgym.episodes.recorder import (
     executed,
     hook_names,
@@ -35,13 +38,10 @@ from agentgym.episodes.recorder import (
 )
 from agentgym.episodes.records import Episode, State, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
-from agentgym.hooks import HookRunner, TurnReward, TurnState
-from agentgym.outcome import StopReason, reason_words
-from agentgym.playing import Moment, play
 from agentgym.policies.basic import CallablePolicy
+from agentgym.policies.play import Moment, play
 from agentgym.rewards import ShapedReward
 from agentgym.rewards.table import hooks_from_json
-from agentgym.tasks import canonical_json
 
 NOT_PROVEN = (
     "policy",

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from agentgym.core.outcome import well_formed
 from agentgym.episodes.records import FORMAT, Episode, State, Turn
 from agentgym.errors import require
-from agentgym.outcome import well_formed
 
 STATE: Mapping[str, Any] = {
     "observation": "string",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from agentgym.errors import EvaluationFailed
-from agentgym.evaluation.comparison import Comparison, compare
-from agentgym.evaluation.leaderboard import Leaderboard, Standing
-from agentgym.evaluation.matrix import Matrix
+from agentgym.evaluation.demonstrations import DEMONSTRATIONS, demonstrate
+from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols import Protocol, ProtocolUse, load_protocol
-from agentgym.evaluation.report import FigureResult, Report, Scale
-from agentgym.evaluation.results import EpisodeResult
-from agentgym.evaluation.running import evaluate
-from agentgym.evaluation.stored import read_report, report_from_dict
-from agentgym.policies.loading import DEMONSTRATIONS, demonstrate
-from agentgym.statistics import (
+from agentgym.evaluation.reports.comparison import Comparison, compare
+from agentgym.evaluation.reports.data import FigureResult
+from agentgym.evaluation.reports.leaderboard import Leaderboard, Standing
+from agentgym.evaluation.reports.matrix import Matrix
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.report_reader import report_from_dict
+from agentgym.evaluation.reports.scale import Scale
+from agentgym.evaluation.runner import evaluate
+from agentgym.evaluation.storage import read_report
+from agentgym.support.statistics import (
     Estimate,
     mean_ci95,
     paired_difference,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import NotSupported
 from agentgym.evaluation.plan import Plan
-from agentgym.playing import Moment, play
 from agentgym.policies.base import ModelOutput
-from agentgym.policies.basic import OraclePolicy
+from agentgym.policies.play import Moment, play
 
 MEASURED = 3
 """Tasks that the expert plays to measure turns and lengths of observations."""

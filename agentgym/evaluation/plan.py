@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agentgym.core.options import integer
+from agentgym.core.tasks import TaskSet
 from agentgym.errors import ConfigurationError
-from agentgym.options import integer
-from agentgym.tasks import TaskSet
 from agentgym.vector.episode import derive_seed
 
 

@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import PolicyFailure
+from agentgym.evaluation.agent_session import play_agent
+from agentgym.evaluation.episode_result import EpisodeResult, Tally
 from agentgym.evaluation.plan import Job
+from agentgym.evaluation.policy_maker import Agent
+from agentgym.evaluation.policy_sources import GuardedPolicy
 from agentgym.evaluation.prices import Limits, Prices, Spending
-from agentgym.evaluation.results import EpisodeResult, Tally
-from agentgym.evaluation.sources import GuardedPolicy
-from agentgym.outcome import StopReason
-from agentgym.playing import Moment, play
 from agentgym.policies.base import ModelOutput
-from agentgym.policies.loading import Agent
-from agentgym.session import play_agent
+from agentgym.policies.play import Moment, play
 
 POLL = 0.05
 """Seconds between two looks at episodes that are stopped."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from agentgym.core.options import integer
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.results import EpisodeResult, summed
-from agentgym.options import integer
-from agentgym.outcome import StopReason
+from agentgym.evaluation.episode_result import EpisodeResult, summed
 from agentgym.policies.base import ModelOutput
 
 MILLION = 1_000_000

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from agentgym.core.oracle import OraclePolicy
 from agentgym.policies.base import (
     PUBLIC_INFO,
     ModelOutput,
@@ -18,7 +16,7 @@ from agentgym.policies.base import (
     begin,
     public_info,
 )
-from agentgym.policies.basic import CallablePolicy, OraclePolicy, RandomPolicy
+from agentgym.policies.basic import CallablePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, BlindPolicy, ConstantPolicy, blind_policy, fit_blind
 from agentgym.policies.chat import ChatConfig, ChatPolicy, Layout, Prompt
 
@@ -47,10 +45,3 @@ __all__ = [
     "fit_blind",
     "public_info",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Return what stands on a higher floor than this package, when it is asked for."""
-    if name in ("PolicyMaker", "load_policy"):
-        return getattr(import_module(f"{__name__}.loading"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import PolicyStopped
-from agentgym.outcome import StopReason
 
 if TYPE_CHECKING:
     from agentgym.policies.chat.layout import Prompt
@@ -40,7 +40,7 @@ def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
 def invalid_reason(info: Mapping[str, Any]) -> str:
     """Return why the last action was invalid, where the environment says so in the info dict.
 
-    It does where the observation has to keep the original's words (`agentgym.outcome.Outcome`).
+    It does where the observation has to keep the original's words (`agentgym.core.Outcome`).
     """
     details = info.get("details")
     if info.get("action_valid", True) or not isinstance(details, Mapping):
@@ -84,7 +84,7 @@ class Policy(Protocol):
 
         Args:
             observation: The environment's text.
-            info: The info dict of the same reset or step; `agentgym.playing` passes what
+            info: The info dict of the same reset or step; `agentgym.policies.play` passes what
                 `PUBLIC_INFO` lists.
 
         Returns:

@@ -1,14 +1,13 @@
-"""Policies without a model: the floor (random), the ceiling (oracle), and plain functions."""
+"""Policies without a model: the floor, which is random, and plain functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
 
-from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.errors import ConfigurationError
 from agentgym.policies.base import checked_action
 
 
@@ -35,31 +34,6 @@ class RandomPolicy:
         """Draw one of the admissible actions."""
         actions = info["admissible_actions"]
         return str(actions[self._rng.integers(len(actions))]) if actions else self._fallback
-
-
-class OraclePolicy:
-    """Play what the environment's own expert would, which reads the hidden state.
-
-    Args:
-        env: The text environment that is played, wrapped or not.
-    """
-
-    def __init__(self, env: gymnasium.Env[str, str]) -> None:
-        self._env: Any = env.unwrapped
-
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Return the expert's next action in the environment's grammar.
-
-        Raises:
-            NotSupported: The family has no expert, or none from this state.
-        """
-        action = self._env.oracle_action()
-        if action is None:
-            raise NotSupported(
-                f"expected {type(self._env).__name__} to know an expert action in this state, but "
-                "it does not; the expert works from every state that is not yet lost"
-            )
-        return str(action)
 
 
 class CallablePolicy:

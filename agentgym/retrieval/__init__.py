@@ -4,7 +4,7 @@
 * :class:`~agentgym.retrieval.passages.PassageStore` holds the passages of a corpus on disk.
 * :class:`~agentgym.retrieval.bm25.BM25Index` builds, searches, saves and opens an index whose
   ranking is Lucene's; :class:`~agentgym.retrieval.bm25.BM25Retriever` is one over passages.
-* :mod:`~agentgym.retrieval.building` makes an index folder of a corpus
+* :mod:`~agentgym.retrieval.index_builder` makes an index folder of a corpus
   (:class:`~agentgym.retrieval.corpora.corpus.Corpus`) and opens it, for one of three engines: BM25,
   :mod:`~agentgym.retrieval.tantivy` and :mod:`~agentgym.retrieval.dense`.
 * :class:`~agentgym.retrieval.remote.client.HttpRetriever` asks a search server;

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure, require
-from agentgym.retrieval.contents import join_contents
-from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.index_facts import UNREADABLE, read_facts
+from agentgym.retrieval.passage_text import join_contents
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 from agentgym.retrieval.texts import read_array
@@ -193,7 +193,7 @@ class DenseRetriever:
     A pickle holds the path and the encoder.
 
     Args:
-        folder: What :func:`~agentgym.retrieval.building.build_index` made with the encoder.
+        folder: What :func:`~agentgym.retrieval.index_builder.build_index` made with the encoder.
         encode: The encoder, as in :class:`DenseEncoder`.
         batch: Most queries given to it at a time.
 

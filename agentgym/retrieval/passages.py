@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
 from agentgym.errors import DataError
-from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.index_facts import UNREADABLE, read_facts
 from agentgym.retrieval.retriever import Passage
 
 FORMAT = "agentgym.passages/1"

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import DataError, EnvFailure, require
 from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.passages import PassageStore, indexed_text

@@ -8,8 +8,8 @@ Hooks are deterministic, picklable and deep-copyable; an environment copies them
 
 from __future__ import annotations
 
-from agentgym.hooks import TurnContext, TurnReward, TurnState
-from agentgym.rewards.searching import (
+from agentgym.core.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
     NoSearchPenalty,

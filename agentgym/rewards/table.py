@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
+from agentgym.core.hooks import TurnReward
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.hooks import TurnReward
-from agentgym.rewards.searching import (
+from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
     NoSearchPenalty,

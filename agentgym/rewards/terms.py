@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from agentgym.core.hooks import TurnContext, TurnState, finite
+from agentgym.core.outcome import total
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import TurnContext, TurnState, finite
-from agentgym.outcome import total
 
 FROM_0 = (0.0, math.inf)
 """Limits of a size that cannot be negative."""

@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.core.hooks import HookRunner, TurnReward, TurnState
+from agentgym.core.options import check_reset
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import HookRunner, TurnReward, TurnState
-from agentgym.options import check_reset
 
 
 class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):

@@ -9,7 +9,7 @@ from agentgym.sandbox.base import (
     SandboxLost,
     SandboxUnavailable,
 )
-from agentgym.sandbox.opening import BACKENDS, open_sandbox, probe
+from agentgym.sandbox.registry import BACKENDS, open_sandbox, probe
 
 __all__ = [
     "BACKENDS",

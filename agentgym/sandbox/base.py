@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import gymnasium
 
+from agentgym.core.options import choice
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice
 from agentgym.registration import FAMILIES
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words

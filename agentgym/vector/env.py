@@ -13,9 +13,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from agentgym.core.options import check_seed, integer
+from agentgym.core.outcome import Snapshot
 from agentgym.errors import ConfigurationError
-from agentgym.options import check_seed, integer
-from agentgym.outcome import Snapshot
 from agentgym.registration import family
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec

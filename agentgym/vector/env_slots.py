@@ -18,9 +18,9 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
-from agentgym.spaces import UnicodeText
 from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
 from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
 from agentgym.vector.requests import (

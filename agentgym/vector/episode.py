@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import Began, Failure
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgym.core.options import check_seed
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.options import check_seed
 from agentgym.vector.backends import Backend, Received, run
 from agentgym.vector.episode import SlotEpisode
 from agentgym.vector.members import Reset, Step

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.vector.requests import Call, Called, Failure, Operation, Origin, Request, SetAttribute
 
 REPLAY_SECONDS = 0.1

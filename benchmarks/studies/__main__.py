@@ -21,7 +21,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agentgym.errors import AgentGymError
-from agentgym.redaction import for_others
+from agentgym.support.redaction import for_others
 from benchmarks.studies.runner.cache import DONE, Run, RunCache, runs_of
 from benchmarks.studies.runner.keys import settle
 from benchmarks.studies.runner.playing import play

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
@@ -38,7 +38,7 @@ from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.experts import FALLIBLE
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
 from agentgym.registration import family
-from agentgym.retrieval import building
+from agentgym.retrieval import index_builder as building
 from tests.envs.swe.boxed import NO_BOX
 
 FEW = {"train": 12, "valid": 4, "test": 6}

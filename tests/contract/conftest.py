@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.variants import VARIANTS, packages
 from tests.envs.swe.boxed import NO_BOX

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentgym.actions import ActionSpec
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 
 WORDS = (
     "look",

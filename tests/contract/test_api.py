@@ -14,9 +14,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 from agentgym.actions import GRAMMARS
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.spaces import UnicodeText
 from tests.contract.conftest import Make
 from tests.contract.playing import (
     admissible_action,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.evaluation import demonstrate
 from agentgym.policies.blind import BLIND, Turn
 from agentgym.registration import FAMILIES, family

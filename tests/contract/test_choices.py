@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentgym.actions import GRAMMARS
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.envs.webshop.env import SPEAKING
 from agentgym.registration import FAMILIES
 from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.errors import NotSupported
 from tests.contract.conftest import Make

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from tests.contract.playing import admissible_action, finish
 
 ORACLE_TASKS = 100

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.tasks import SPLITS, canonical_json
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.tasks import SPLITS, canonical_json
 
 ROOT = Path(__file__).resolve().parents[2]
 MANY = 300

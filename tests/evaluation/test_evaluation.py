@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure, EvaluationFailed, TaskNotFound
 from agentgym.evaluation import (
     Limits,
@@ -23,9 +24,8 @@ from agentgym.evaluation import (
     scaled,
     wilson_ci95,
 )
-from agentgym.outcome import Outcome
 from agentgym.policies import PUBLIC_INFO, CallablePolicy
-from agentgym.statistics import mcnemar
+from agentgym.support.statistics import mcnemar
 from tests.toy import TOY_ID, ToyEnv
 
 

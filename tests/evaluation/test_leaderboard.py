@@ -9,7 +9,7 @@ from rich.console import Console
 import agentgym
 from agentgym import Leaderboard, compare
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.leaderboard import FORMAT
+from agentgym.evaluation.reports.leaderboard import FORMAT
 from tests.toy import TOY_ID
 
 

@@ -21,9 +21,9 @@ from agentgym import Leaderboard
 from agentgym.cli import main
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.evaluation import EpisodeResult, Report, Scale
-from agentgym.evaluation.matrix import MatrixRow
-from agentgym.evaluation.matrix_formats import latex
-from agentgym.statistics import mean_ci95, mean_of_estimates, wilson_ci95
+from agentgym.evaluation.reports.matrix_data import MatrixRow
+from agentgym.evaluation.reports.matrix_formats import latex
+from agentgym.support.statistics import mean_ci95, mean_of_estimates, wilson_ci95
 from tests.toy import TOY_ID
 
 EVIL = '=HYPERLINK("x")|\\input{/etc/passwd}&%$#_^~<script>[x]\n\\\\\x1b[2J\u202e--'

@@ -39,9 +39,9 @@ from agentgym.evaluation import (
     read_report,
     report_from_dict,
 )
+from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ModelOutput
-from agentgym.session import Session
-from agentgym.statistics import mcnemar
+from agentgym.support.statistics import mcnemar
 from tests.toy import TOY_ID, ToyEnv
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from agentgym.caching import SCRATCH
 from agentgym.cli import main
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError, EvaluationFailed, PolicyFailure
 from agentgym.evaluation import EpisodeResult, Prices, Report, evaluate, read_report
 from agentgym.registration import FAMILIES
+from agentgym.support.caching import SCRATCH
 from tests.toy import TOY_ID, ToyEnv
 
 

@@ -18,8 +18,8 @@ import gymnasium
 import pytest
 
 from agentgym.errors import PolicyFailure
+from agentgym.evaluation.agent_session import play_agent
 from agentgym.policies.asynchronous import EventLoop
-from agentgym.session import play_agent
 from tests.toy import TOY_ID
 
 ROOT = Path(__file__).parent.parent.parent

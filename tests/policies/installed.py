@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.policies.loading import GROUP
+from agentgym.evaluation.policy_maker import GROUP
 
 ROOT = Path(__file__).resolve().parents[2]
 

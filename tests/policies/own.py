@@ -9,8 +9,8 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.policies.loading import PolicyMaker
-from agentgym.session import Session
+from agentgym.evaluation.agent_session import Session
+from agentgym.evaluation.policy_maker import PolicyMaker
 
 LOOPS: set[int] = set()
 """Event loops on which async policies ran."""

@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from agentgym.evaluation import evaluate
-from agentgym.evaluation.sources import GuardedPolicy
+from agentgym.evaluation.policy_sources import GuardedPolicy
 from agentgym.policies import PolicyWithCopies, PolicyWithPrompt, PolicyWithSeed, load_policy
 from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
 from tests.toy import TOY_ID

@@ -5,6 +5,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import demonstrate, evaluate
+from agentgym.evaluation.policy_names import load_policy
 from agentgym.policies import (
     BLIND,
     BlindPolicy,
@@ -15,7 +16,6 @@ from agentgym.policies import (
     fit_blind,
 )
 from agentgym.policies.blind import FITTED, UNFITTED, rank_verbs, verb
-from agentgym.policies.loading import load_policy
 from tests.toy import TOY_ID
 
 OFFERED = ["open box", "go north", "take a key", "look", "take key"]

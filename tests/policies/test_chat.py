@@ -12,8 +12,8 @@ from agentgym.cli import main
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, begin
+from agentgym.policies.play import play
 from tests.policies.endpoint import KEY, call, completion, events, press_next
 from tests.toy import TOY_ID
 

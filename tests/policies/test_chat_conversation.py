@@ -10,8 +10,8 @@ import pytest
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.evaluation import evaluate
+from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ChatConfig, ChatPolicy, begin, public_info
-from agentgym.session import Session
 from tests.policies.endpoint import call, completion, press_next, texts
 from tests.toy import TOY_ID
 

@@ -11,9 +11,9 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.evaluation import Report, evaluate, read_report
-from agentgym.evaluation.diagnosis import diagnoses
+from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.prices import dollars
-from agentgym.evaluation.results import EpisodeResult
+from agentgym.evaluation.reports.diagnosis import diagnoses
 from agentgym.policies import ChatConfig, ChatPolicy
 from tests.policies.endpoint import Answer, ChatServer, completion, press_next, refusal
 from tests.toy import TOY_ID

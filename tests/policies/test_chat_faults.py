@@ -14,11 +14,11 @@ import pytest
 
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
-from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.policies.chat.endpoint import _back_off
 from agentgym.policies.chat.faults import Cause, Fault, seconds_to_wait
-from agentgym.stream import Stream
+from agentgym.policies.play import play
+from agentgym.support.random_stream import Stream
 from tests.policies.endpoint import (
     KEY,
     Canned,

@@ -11,12 +11,12 @@ import pytest
 
 import agentgym
 from agentgym.cli import main
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, load_protocol, read_report
-from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, Layout, Prompt
+from agentgym.policies.play import play
 from tests.policies.endpoint import ChatServer, completion, texts
 
 pytest.importorskip("openai")

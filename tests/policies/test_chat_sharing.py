@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agentgym.errors import ConfigurationError, PolicyFailure
-from agentgym.playing import play
 from agentgym.policies import ChatConfig, ChatPolicy, Policy, begin
 from agentgym.policies.chat.limiter import RateLimiter
-from agentgym.redaction import HIDDEN, Redactor, public_url
+from agentgym.policies.play import play
+from agentgym.support.redaction import HIDDEN, Redactor, public_url
 from tests.policies.endpoint import KEY, completion, press_next, refusal, texts
 from tests.toy import ToyEnv
 

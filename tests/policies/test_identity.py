@@ -15,9 +15,9 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
+from agentgym.evaluation.policy_names import policy_content
 from agentgym.policies import CallablePolicy, RandomPolicy, load_policy
 from agentgym.policies.identity import source_sha256
-from agentgym.policies.loading import policy_content
 from tests.toy import TOY_ID
 
 FILES = {

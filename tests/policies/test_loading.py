@@ -12,10 +12,10 @@ import pytest
 
 from agentgym.errors import AgentGymError, ConfigurationError, PolicyStopped
 from agentgym.evaluation import evaluate
-from agentgym.playing import play
+from agentgym.evaluation.agent_session import play_agent
+from agentgym.evaluation.policy_names import load_policy, policy_kinds
 from agentgym.policies import BLIND, Policy
-from agentgym.policies.loading import load_policy, policy_kinds
-from agentgym.session import play_agent
+from agentgym.policies.play import play
 from tests.policies import own
 from tests.policies.installed import ROOT, declared, install
 from tests.toy import TOY_ID, ToyEnv
@@ -173,7 +173,7 @@ for name in ("torch", "transformers", "peft", "trl"):
 import gymnasium, tests.toy
 from pathlib import Path
 from agentgym.errors import DependencyNotInstalled
-from agentgym.policies import load_policy
+from agentgym.evaluation.policy_names import load_policy
 env = gymnasium.make(tests.toy.TOY_ID)
 try:
     load_policy("nope", env)

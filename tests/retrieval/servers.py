@@ -14,7 +14,7 @@ import uvicorn
 
 from agentgym.retrieval import Hit, Passage, Retriever
 from agentgym.retrieval.remote.server import make_app
-from agentgym.web.serving import listen
+from agentgym.support.http_server import listen
 
 PASSAGES = [
     Passage("0", "Evan Morris", "Evan L. Morris was a lobbyist."),

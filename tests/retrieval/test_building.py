@@ -18,10 +18,11 @@ from typing import Any
 import pytest
 
 from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled, EnvFailure
-from agentgym.retrieval import Passage, Retriever, building
-from agentgym.retrieval.building import Progress, build_index, open_index
+from agentgym.retrieval import Passage, Retriever
+from agentgym.retrieval import index_builder as building
 from agentgym.retrieval.corpora.corpus import Corpus
 from agentgym.retrieval.dense import DenseEncoder
+from agentgym.retrieval.index_builder import Progress, build_index, open_index
 from agentgym.retrieval.passages import PassageWriter
 from tests.retrieval.encoders import hashed
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.retrieval.contents import join_contents, split_contents
+from agentgym.retrieval.passage_text import join_contents, split_contents
 
 LINE = st.text(st.characters(blacklist_characters="\n"), max_size=30)
 

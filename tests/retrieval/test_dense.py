@@ -13,8 +13,8 @@ import pytest
 
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Passage, dense
-from agentgym.retrieval.building import build_index, open_index
 from agentgym.retrieval.dense import DenseEncoder, DenseRetriever
+from agentgym.retrieval.index_builder import build_index, open_index
 from tests.retrieval.encoders import DIMENSIONS, hashed
 
 WORDS = ["red", "blue", "shoe", "hat", "tree", "river", "stone", "song"]

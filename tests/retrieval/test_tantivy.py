@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Passage, Retriever, tantivy
-from agentgym.retrieval.building import build_index, open_index
+from agentgym.retrieval.index_builder import build_index, open_index
 from agentgym.retrieval.tantivy import TantivyRetriever
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 pytest.importorskip("tantivy")
 

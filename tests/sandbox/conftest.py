@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from agentgym.sandbox.base import Sandbox, SandboxConfig
-from agentgym.sandbox.opening import BACKENDS, load_backend, open_sandbox, probe
+from agentgym.sandbox.registry import BACKENDS, load_backend, open_sandbox, probe
 from tests.sandbox.prepared import OPTIONS
 
 REQUIRED = os.environ.get("AGENTGYM_REQUIRE_SANDBOXES", "").split(",")

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import uvicorn
 
-from agentgym.sandbox.opening import AUTOMATIC, open_sandbox, probe
+from agentgym.sandbox.registry import AUTOMATIC, open_sandbox, probe
 from agentgym.sandbox.remote.boxes import Boxes
 from agentgym.sandbox.remote.server import make_app
-from agentgym.web.serving import listen
+from agentgym.support.http_server import listen
 
 TOKEN = "a token of these tests"
 

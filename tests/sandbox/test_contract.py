@@ -10,7 +10,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError, NotSupported
 from agentgym.sandbox.base import ENVIRONMENT, Sandbox, SandboxConfig, SandboxDied, SandboxLimits
-from agentgym.sandbox.opening import open_sandbox
+from agentgym.sandbox.registry import open_sandbox
 from tests.sandbox.conftest import OpenBox
 
 

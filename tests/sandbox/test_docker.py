@@ -19,7 +19,7 @@ from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, San
 from agentgym.sandbox.docker import orphans
 from agentgym.sandbox.docker.container import DockerSandbox
 from agentgym.sandbox.docker.engine import Engine, find_engine, probe_engine
-from agentgym.sandbox.opening import open_sandbox
+from agentgym.sandbox.registry import open_sandbox
 from tests.sandbox.conftest import usable
 from tests.sandbox.images import import_image
 

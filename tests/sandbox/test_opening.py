@@ -7,7 +7,7 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import BACKENDS, SandboxConfig, SandboxUnavailable, open_sandbox, probe
 from agentgym.sandbox.namespace.box import NamespaceSandbox
-from agentgym.sandbox.opening import AUTOMATIC, load_backend
+from agentgym.sandbox.registry import AUTOMATIC, load_backend
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:

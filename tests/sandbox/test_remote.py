@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import pytest
 
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.sandbox.archives import pack_tree, unpack_tree
 from agentgym.sandbox.base import (
     ExecResult,
     Sandbox,
@@ -27,8 +28,7 @@ from agentgym.sandbox.base import (
     SandboxLost,
     SandboxUnavailable,
 )
-from agentgym.sandbox.opening import open_sandbox, probe
-from agentgym.sandbox.packing import pack_tree, unpack_tree
+from agentgym.sandbox.registry import open_sandbox, probe
 from agentgym.sandbox.remote import client
 from agentgym.sandbox.remote.boxes import Bounds, Boxes
 from agentgym.sandbox.remote.client import RemoteSandbox
@@ -36,7 +36,7 @@ from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
 from agentgym.sandbox.remote.messages import decode, encode, read_config, write_config
 from agentgym.sandbox.remote.server import check_backend, make_app, serve
-from agentgym.web.connections import Reply, Unanswered
+from agentgym.support.http_client import Reply, Unanswered
 from tests.sandbox.prepared import TOKEN, served
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.sandbox import showing
+from agentgym.sandbox import host_paths as showing
 from agentgym.sandbox.base import SandboxConfig
 
 

@@ -16,7 +16,7 @@ import gymnasium
 import pytest
 import yaml
 
-from agentgym.outcome import Outcome
+from agentgym.core.outcome import Outcome
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable

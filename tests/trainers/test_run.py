@@ -14,8 +14,8 @@ import yaml
 
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
-from agentgym.folder_lock import LOCK
-from agentgym.statistics import paired_difference, scaled
+from agentgym.support.folder_lock import LOCK
+from agentgym.support.statistics import paired_difference, scaled
 from tests.toy import TOY_ID, ToyTasks
 from tests.trainers import toy_runs
 from trainers.output.display import Display

@@ -19,9 +19,9 @@ import gymnasium
 import numpy as np
 import pytest
 
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task
 from tests.toy import TOY_ID, ToyEnv
 from trainers.cli import launch_config, parse_config
 from trainers.config.schema import TrainConfig

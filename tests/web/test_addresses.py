@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.errors import ConfigurationError
-from agentgym.web.connections import server_address
+from agentgym.support.http_client import server_address
 
 
 @pytest.mark.parametrize(

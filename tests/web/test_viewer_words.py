@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from agentgym.web.viewer import find_run, render_page
 from tests.web.chromium import Page
 from tests.web.records import HOSTILE, episode, many, turn, write

@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
-from agentgym.outcome import StopReason
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 
 Level = Literal["trajectory", "turn", "token"]

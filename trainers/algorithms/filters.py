@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import (

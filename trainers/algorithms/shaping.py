@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import FloatArray, sums
 from trainers.algorithms.signals import aux_column

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from agentgym.printing import cell
-from agentgym.redaction import for_others
+from agentgym.support.redaction import for_others
+from agentgym.support.terminal import cell
 from trainers.algorithms.presets import NEEDS, PRESETS, SERVES
 from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import making
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.hooks import TurnReward
+from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import TurnReward
-from agentgym.redaction import for_others
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
-from agentgym.tasks import Panel
+from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.schedule import Gated, Stages, parse_rounds

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
-from trainers.config.kinds import (
+from trainers.config.field_types import (
     Count,
     Dashboard,
     HorizonText,

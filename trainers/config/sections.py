@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trainers.config.kinds import (
+from trainers.config.field_types import (
     Count,
     HorizonText,
     NotNegative,

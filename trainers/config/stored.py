@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError, require
-from agentgym.redaction import for_others, holds_hidden
+from agentgym.support.redaction import for_others, holds_hidden
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
-from agentgym.outcome import StopReason
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, apply_filters

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
-from agentgym.provenance import machine
+from agentgym.support.provenance import machine
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY

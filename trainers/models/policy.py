@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers import processes
 from trainers.config.environments import ResolvedEnv

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.integrations import TensorBoardCallback, TrackioCallback, WandbCallback
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import require
-from agentgym.outcome import StopReason
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.output.run_folder import RunFolder

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentgym.caching import write_atomically
+from agentgym.support.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.processes import main_only

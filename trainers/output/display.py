@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from agentgym.printing import cell
+from agentgym.support.terminal import cell
 from trainers.output.remarks import scaled_text
 from trainers.output.summary import ArmResult, Results
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.caching import write_atomically
+from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, State, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
+from agentgym.support.caching import write_atomically
 from trainers.config.resolve import ResolvedRun
 from trainers.processes import main_only
 from trainers.rollouts.chat import TurnTokenizer

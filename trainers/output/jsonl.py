@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from agentgym.caching import write_atomically
 from agentgym.errors import DataError
+from agentgym.support.caching import write_atomically
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:

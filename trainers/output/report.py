@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentgym.caching import write_atomically
+from agentgym.support.caching import write_atomically
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.output.card import chosen_folder, usage_code

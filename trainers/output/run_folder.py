@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgym.caching import write_atomically
 from agentgym.errors import ConfigurationError
-from agentgym.folder_lock import FolderLock, holds_other_files, lock_folder
+from agentgym.support.caching import write_atomically
+from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.schema import TrainConfig
 from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings

@@ -22,7 +22,7 @@ from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from agentgym.caching import write_atomically
+from agentgym.support.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import VALIDATED, RunFolder
 from trainers.processes import barrier, main_only, on_main

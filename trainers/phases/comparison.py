@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import Report, Row, Scale, evaluate, paired_difference
-from agentgym.outcome import StopReason
 from trainers import processes
 from trainers.config.environments import TEST, ResolvedEnv
 from trainers.config.resolve import ResolvedRun

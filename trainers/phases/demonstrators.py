@@ -10,9 +10,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
-from agentgym.policies.basic import OraclePolicy, RandomPolicy
+from agentgym.policies.basic import RandomPolicy
 from agentgym.vector.backends import usual_workers
 from trainers.config.environments import TRAIN, ResolvedEnv
 from trainers.config.resolve import ResolvedRun

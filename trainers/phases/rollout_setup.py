@@ -12,8 +12,8 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.core.tasks import Panel
 from agentgym.episodes import RecordFacts
-from agentgym.tasks import Panel
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers import processes

@@ -6,8 +6,8 @@ import copy
 
 import gymnasium
 
-from agentgym.guarded import GuardedEnv
-from agentgym.isolated import IsolatedEnv
+from agentgym.vector.guarded import GuardedEnv
+from agentgym.vector.isolated import IsolatedEnv
 from trainers.config.environments import ResolvedEnv
 from trainers.config.sections import FilledRollout
 

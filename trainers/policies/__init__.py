@@ -1,4 +1,4 @@
 """Policies of local models for evaluation: what a run trained, and any causal language model.
 
-`agentgym.policies.load_policy` finds them by the entry points ``run`` and ``hf``.
+`agentgym.load_policy` finds them by the entry points ``run`` and ``hf``.
 """

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 
 from agentgym.errors import ConfigurationError
-from agentgym.policies.loading import PolicyMaker
+from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 
 __all__ = ["LocalModels"]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import PolicyStopped
-from agentgym.outcome import StopReason
 from agentgym.policies.base import ModelOutput
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from agentgym.errors import ConfigurationError, require
-from agentgym.policies.loading import PolicyMaker
+from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.models.torch_setup import quiet_kernels
 from trainers.policies.model_policy import ModelPolicy, Player
 from trainers.policies.shared_engine import SharedEngine

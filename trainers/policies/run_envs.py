@@ -10,10 +10,10 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.core.fingerprint import VIEWS, describe
+from agentgym.core.options import arguments
 from agentgym.errors import ConfigurationError
-from agentgym.fingerprint import VIEWS, describe
-from agentgym.options import arguments
-from agentgym.redaction import for_others, hide_secrets
+from agentgym.support.redaction import for_others, hide_secrets
 
 __all__ = ["HARMLESS", "RunEnv", "check_env"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import gymnasium
 
 from agentgym.errors import ConfigurationError
-from agentgym.policies.loading import PolicyMaker
-from agentgym.redaction import HIDDEN
+from agentgym.evaluation.policy_maker import PolicyMaker
+from agentgym.support.redaction import HIDDEN
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
 

@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentgym.caching import BoundedCache
 from agentgym.errors import ConfigurationError
+from agentgym.support.caching import BoundedCache
 from trainers.rollouts.answers import Answer, AnswerFormat
 from trainers.rollouts.template import ChatTemplate, Message
 

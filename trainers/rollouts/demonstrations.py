@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agentgym import playing
 from agentgym.errors import EnvFailure
+from agentgym.policies import play as playing
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.conversation import Conversation

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentgym.core.outcome import StopReason
 from agentgym.episodes import State
 from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.conversation import Conversation
 from trainers.rollouts.engines.base import Completion
@@ -111,7 +111,7 @@ def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None
     if not reason:
         raise ConfigurationError(
             "expected info['stop_reason'] to say why an episode ended, got ''; an environment "
-            "whose step returns terminated=True names one of agentgym.outcome.StopReason"
+            "whose step returns terminated=True names one of agentgym.core.outcome.StopReason"
         )
     trajectory.stop_reason = str(reason)
     trajectory.success = bool(required(info, "success"))

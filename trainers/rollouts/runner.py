@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import StopReason
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.conversation import Conversation

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
+from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
-from agentgym.tasks import Task, TaskSet
 from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
 from trainers.algorithms.schedule import PerFamily
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agentgym.core.outcome import StopReason, total
 from agentgym.episodes import State
-from agentgym.outcome import StopReason, total
 from trainers.algorithms.batch import Batch
 
 __all__ = [

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.hooks import finite
+from agentgym.core.options import choice, flag
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
 from agentgym.envs.alfworld.engine.text import BANNER
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
 from agentgym.envs.alfworld.session import ENGINES, GameSession
 from agentgym.envs.alfworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
-from agentgym.hooks import finite
-from agentgym.options import choice, flag
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task
 
 REWARDS = ("sparse", "dense")
 

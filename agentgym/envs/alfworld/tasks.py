@@ -8,7 +8,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from agentgym import caching
+from agentgym.core.options import choice, integer
+from agentgym.core.outcome import well_formed
+from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.alfworld.engine.household import (
     TASK_TYPES,
     Game,
@@ -24,9 +26,7 @@ from agentgym.envs.alfworld.official.gamefile import GameEntry
 from agentgym.envs.alfworld.official.games import DATA_VARIABLE, OfficialGames
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import choice, integer
-from agentgym.outcome import well_formed
-from agentgym.tasks import NumberedTasks
+from agentgym.support import caching
 
 ALIASES: dict[str, str] = {"valid": "valid_seen", "test": "valid_unseen"}
 ORDERS = ("random", "oracle")

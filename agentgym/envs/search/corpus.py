@@ -21,21 +21,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agentgym.caching import check_folder, entry_path, save_folder
+from agentgym.core.options import choice, flag, integer
+from agentgym.core.tasks import SPLITS
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.facts import GENERATOR_VERSION
 from agentgym.envs.search.generator.questions import QuestionGenerator
 from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import choice, flag, integer
 from agentgym.retrieval import Passage, Retriever
-from agentgym.retrieval.building import ENGINES, INDEX_FACTS, open_index, write_index
 from agentgym.retrieval.corpora.corpus import Corpus
-from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.index_builder import ENGINES, INDEX_FACTS, open_index, write_index
+from agentgym.retrieval.index_facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import FORMAT as STORE_FORMAT
 from agentgym.retrieval.passages import STORE_FACTS
 from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
-from agentgym.tasks import SPLITS
+from agentgym.support.caching import check_folder, entry_path, save_folder
 
 GENERATED = "generated"
 """The corpus that needs no data."""

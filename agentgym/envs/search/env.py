@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentgym.core import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.options import choice, flag, integer, text
+from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.tasks import Task
 from agentgym.envs.search.corpus import CorpusConfig
 from agentgym.envs.search.engine.admissible import admissible
 from agentgym.envs.search.engine.commands import FORGED, SPECS, SearchLanguage
@@ -27,10 +30,7 @@ from agentgym.envs.search.engine.session import (
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
-from agentgym.options import choice, flag, integer, text
-from agentgym.outcome import Outcome, StopReason
 from agentgym.retrieval import Retriever
-from agentgym.tasks import Task
 
 REWARDS = (*MEASURES, "sparse")
 """What a final answer earns: a measure, or 1 for an exact match, which is what ``em`` pays."""

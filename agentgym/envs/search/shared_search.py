@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentgym.caching import BoundedCache
+from agentgym.core.options import choice
+from agentgym.core.tasks import KEPT_TASKS, Task
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
 from agentgym.envs.search.engine.commands import ANSWER
 from agentgym.envs.search.engine.session import Rules, Session, question_query
@@ -28,8 +29,7 @@ from agentgym.envs.search.tasks import (
     hop_counts,
 )
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.options import choice
-from agentgym.tasks import KEPT_TASKS, Task
+from agentgym.support.caching import BoundedCache
 
 LONG = 1 << 20
 """Turns that are enough for any plan."""

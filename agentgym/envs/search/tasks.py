@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.caching import BoundedCache
+from agentgym.core.options import integer
+from agentgym.core.tasks import KEPT_TASKS, SPLITS, NumberedTasks, Task, whole_number
 from agentgym.envs.search.corpus import GeneratedLibrary, Library
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError
-from agentgym.options import integer
-from agentgym.tasks import KEPT_TASKS, SPLITS, NumberedTasks, Task, whole_number
+from agentgym.support.caching import BoundedCache
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 1_000, "test": 1_000}
 """Most questions about the generated encyclopaedia."""

@@ -12,7 +12,7 @@ from agentgym.envs.swe.runtime import SHOWN, WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLimits, SandboxLost
-from agentgym.sandbox.opening import check_backend, open_sandbox
+from agentgym.sandbox.registry import check_backend, open_sandbox
 
 SMALL = SandboxLimits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20

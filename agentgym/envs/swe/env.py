@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import MAX_ACTION_CHARS
-from agentgym.core import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.options import choice, flag, integer, text
+from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.tasks import Task
 from agentgym.envs.swe.boxes import PULLS, Boxes
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
@@ -25,10 +28,7 @@ from agentgym.envs.swe.tasks import (
     open_instances,
 )
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, flag, integer, text
-from agentgym.outcome import Outcome, StopReason
-from agentgym.sandbox.opening import BACKENDS
-from agentgym.tasks import Task
+from agentgym.sandbox.registry import BACKENDS
 
 REWARDS = ("sparse", "dense")
 """What pays: a submission that is FULL, or besides every test that is fixed on the way."""

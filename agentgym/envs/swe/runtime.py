@@ -23,8 +23,8 @@ from importlib import metadata
 from pathlib import Path
 
 import agentgym
-from agentgym.caching import cache_folder, check_folder, save_folder
 from agentgym.errors import DataError, EnvFailure, require
+from agentgym.support.caching import cache_folder, check_folder, save_folder
 
 RUNTIME_VERSION = 2
 """Raised when the folder would hold something else."""

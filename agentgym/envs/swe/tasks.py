@@ -11,9 +11,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from agentgym.core.tasks import KEPT_TASKS, NumberedTasks, Task
 from agentgym.envs.swe.instance import Instance
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.tasks import KEPT_TASKS, NumberedTasks, Task
 
 BUNDLED = "bundled"
 """The instances that come with the package."""

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 
-from agentgym.caching import BoundedCache, cache_folder, check_folder, save_folder
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.instance import FolderSource
 from agentgym.errors import DataError, EnvFailure
+from agentgym.support.caching import BoundedCache, cache_folder, check_folder, save_folder
 
 TREE_VERSION = 1
 """Raised when a source would give another folder."""

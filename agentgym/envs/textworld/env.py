@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.options import arguments, choice, flag, with_guesses
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
+from agentgym.envs.hesitation import with_checks
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
     REFUSED,
@@ -21,10 +25,6 @@ from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
 from agentgym.envs.textworld.tasks import EXPERTS, open_tasks
 from agentgym.errors import ConfigurationError
-from agentgym.hesitant import with_checks
-from agentgym.options import arguments, choice, flag, with_guesses
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task
 
 if TYPE_CHECKING:
     from agentgym.envs.textworld.games.files import Source

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from agentgym.core.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
+from agentgym.envs.hesitation import hesitates
 from agentgym.envs.textworld.games.bundled import bundled
 from agentgym.envs.textworld.games.store import GameStore
 from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
@@ -16,8 +18,6 @@ from agentgym.envs.textworld.generator.generate import Game, stored_plan
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
 from agentgym.envs.textworld.record import Record
 from agentgym.errors import ConfigurationError
-from agentgym.hesitant import hesitates
-from agentgym.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
 
 if TYPE_CHECKING:
     from agentgym.envs.textworld.games.files import Source as Files
@@ -167,7 +167,7 @@ class GameTasks(GameSet):
         sizes: Number of games by split, or of the train split alone. The default is the bundled
             games for the bundled setting and :data:`SIZES` for others; neither depends on what is
             installed. Games beyond the bundled ones need ``textworld`` when they are first used.
-        folder: Folder of the cache; the default is ``agentgym.caching.cache_folder()``.
+        folder: Folder of the cache; the default is ``agentgym.support.caching.cache_folder()``.
         plan_length: Gives the length of the expert's plan for a game.
 
     Raises:

@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.options import choice, flag
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
@@ -26,9 +29,6 @@ from agentgym.envs.webshop.shared_shop import (
 )
 from agentgym.envs.webshop.tasks import GOALS_PER_PRODUCT
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, flag
-from agentgym.outcome import Outcome
-from agentgym.tasks import Task, TaskSet
 
 WORDY = (("compact", None), ("compact", "native"))
 """Observation modes and grammars that allow words before an action."""

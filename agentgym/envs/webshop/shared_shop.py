@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from agentgym.caching import BoundedCache
+from agentgym.core.options import choice, flag, integer
+from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
 from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
 from agentgym.envs.webshop.engine.products import Instruction
@@ -30,8 +31,7 @@ from agentgym.envs.webshop.tasks import (
     listed_tasks,
 )
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, flag, integer
-from agentgym.tasks import Task, TaskSet
+from agentgym.support.caching import BoundedCache
 
 GOAL_MODES = ("generated", "official")
 OBSERVATION_MODES = ("text", "text_rich", "compact")

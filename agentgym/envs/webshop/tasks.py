@@ -17,11 +17,11 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
+from agentgym.core.options import choice, integer
+from agentgym.core.tasks import SPLITS, NumberedTasks, whole_number
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator import GeneratedShop
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, integer
-from agentgym.tasks import SPLITS, NumberedTasks, whole_number
 
 GOALS_PER_PRODUCT = 4
 """Goals of each generated product, unless told otherwise."""

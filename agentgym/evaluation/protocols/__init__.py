@@ -6,7 +6,7 @@ for tasks, `applying` how an evaluation follows one.
 
 from __future__ import annotations
 
-from agentgym.evaluation.protocols.reading import bundled, load_protocol
+from agentgym.evaluation.protocols.reader import bundled, load_protocol
 from agentgym.evaluation.protocols.schema import Protocol, ProtocolFigure, ProtocolUse, Setup
 
 __all__ = ["Protocol", "ProtocolFigure", "ProtocolUse", "Setup", "bundled", "load_protocol"]

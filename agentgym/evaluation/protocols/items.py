@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.tasks import TaskSet, whole_number
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.schema import Items, Setup
 from agentgym.policies.chat.layout import fill
-from agentgym.tasks import TaskSet, whole_number
 
 LARGEST = 1 << 24
 """Most bytes of a file of items."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.policies.chat.layout import Layout
-from agentgym.typed_json import read_json
+from agentgym.support.typed_json import read_json
 
 VALUES = ("score", "success")
 """What a figure may be the mean of."""

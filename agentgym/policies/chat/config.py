@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agentgym.errors import ConfigurationError
-from agentgym.redaction import public_url
+from agentgym.support.redaction import public_url
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names under which endpoints know the longest answer."""

@@ -13,8 +13,8 @@ from agentgym.policies.chat.config import ChatConfig
 from agentgym.policies.chat.faults import Cause, Fault, remedy, status_fault
 from agentgym.policies.chat.limiter import RateLimiter
 from agentgym.policies.chat.waiting import Waits
-from agentgym.redaction import Redactor, public_url, url_secrets
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
+from agentgym.support.redaction import Redactor, public_url, url_secrets
 
 FIRST_WAIT = 0.5
 """Seconds before the first retry; each further one waits twice as long."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from agentgym.policies.chat.config import LIMIT_NAMES, ChatConfig
 
 LONGEST_WAIT = 120.0

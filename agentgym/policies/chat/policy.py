@@ -23,8 +23,8 @@ from agentgym.policies.chat.endpoint import Endpoint
 from agentgym.policies.chat.layout import Prompt, Seen
 from agentgym.policies.chat.waiting import Waits
 from agentgym.policies.instructions import tool_instructions
-from agentgym.redaction import hide_secrets
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
+from agentgym.support.redaction import hide_secrets
 
 SEEDS = 1 << 31
 """Seeds sent to endpoints are below it: some keep them as signed integers of 32 bits."""

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from agentgym import options
-from agentgym.caching import BoundedCache
+from agentgym.core import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval.bm25 import ranking, similarity
 from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.bm25.inversion import invert
 from agentgym.retrieval.bm25.similarity import Floats, Ints
-from agentgym.retrieval.facts import UNREADABLE, read_facts
+from agentgym.retrieval.index_facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 from agentgym.retrieval.texts import PackedTexts, read_array, save_array
+from agentgym.support.caching import BoundedCache
 
 FORMAT = "agentgym.bm25/2"
 NAME = "bm25"
@@ -139,7 +139,7 @@ class BM25Index:
         Raises:
             DataError: The folder holds no index, one of another format, or one whose parts do not
                 fit together. Values are not compared with what was saved: a folder that may be
-                damaged is stored with :func:`agentgym.caching.save_folder`.
+                damaged is stored with :func:`agentgym.support.caching.save_folder`.
         """
         folder = Path(path)
         try:

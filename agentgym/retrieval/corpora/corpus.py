@@ -19,10 +19,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, cast
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import DataError
-from agentgym.retrieval.contents import split_contents
 from agentgym.retrieval.corpora.splitting import split_text
+from agentgym.retrieval.passage_text import split_contents
 from agentgym.retrieval.retriever import Passage
 
 TEXT = (".txt", ".text", ".rst")

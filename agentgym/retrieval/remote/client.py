@@ -23,11 +23,11 @@ from hashlib import blake2b
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.retrieval.contents import split_contents
+from agentgym.retrieval.passage_text import split_contents
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
-from agentgym.web.connections import Connections, Reply, Unanswered, server_address
+from agentgym.support.http_client import Connections, Reply, Unanswered, server_address
 
 DIALECTS = ("search-r1", "ragen")
 RETRIED = (429, 500, 502, 503, 504)

@@ -24,11 +24,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import AgentGymError, EnvFailure, require
-from agentgym.retrieval.contents import join_contents
+from agentgym.retrieval.passage_text import join_contents
 from agentgym.retrieval.retriever import Hit, Retriever
-from agentgym.web.serving import (
+from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,

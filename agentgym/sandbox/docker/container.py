@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgym.errors import NotSupported
 from agentgym.sandbox import pid1
+from agentgym.sandbox.archives import pack_tree
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxUnavailable
 from agentgym.sandbox.channel import Channel
 from agentgym.sandbox.docker import creation, orphans
@@ -22,9 +23,8 @@ from agentgym.sandbox.docker.attached import AttachedStream, attach
 from agentgym.sandbox.docker.engine import find_engine, probe_engine
 from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.docker.shell import KEEPER, ShellChannel
-from agentgym.sandbox.packing import pack_tree
+from agentgym.sandbox.host_paths import check_tree
 from agentgym.sandbox.served import PATIENCE, ServedSandbox
-from agentgym.sandbox.showing import check_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -13,7 +13,7 @@ from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.docker import host, orphans
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.images import Image, Images
-from agentgym.sandbox.showing import covered_places, shown_folders
+from agentgym.sandbox.host_paths import covered_places, shown_folders
 
 HOME = host.HOME
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.sandbox.base import SandboxUnavailable
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.records import ImageRecords, parse_size

@@ -14,11 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from agentgym.caching import cache_folder, write_atomically
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.docker import host
 from agentgym.sandbox.docker.engine import Engine
 from agentgym.sandbox.docker.host import LABEL
+from agentgym.support.caching import cache_folder, write_atomically
 
 FRESH = 60.0
 """Seconds within which a further use of an image is not written down."""

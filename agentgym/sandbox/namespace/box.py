@@ -22,10 +22,10 @@ from agentgym.sandbox.base import (
     SandboxUnavailable,
 )
 from agentgym.sandbox.channel import Channel, SocketStream
+from agentgym.sandbox.host_paths import check_tree, covered_places, shown_folders
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
 from agentgym.sandbox.namespace.probe import find_obstacle, privileged, unshare
 from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
-from agentgym.sandbox.showing import check_tree, covered_places, shown_folders
 
 STAGE = Path(__file__).with_name("stage.py")
 BOOT = (

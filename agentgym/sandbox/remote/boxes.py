@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import (
     Sandbox,

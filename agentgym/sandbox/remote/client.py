@@ -14,8 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, EnvFailure
+from agentgym.sandbox.archives import pack_tree
 from agentgym.sandbox.base import (
     ExecResult,
     Sandbox,
@@ -26,11 +27,10 @@ from agentgym.sandbox.base import (
     check_timeout,
 )
 from agentgym.sandbox.channel import unpacked
-from agentgym.sandbox.packing import pack_tree
+from agentgym.sandbox.host_paths import check_tree
 from agentgym.sandbox.remote.leases import renewals
 from agentgym.sandbox.remote.messages import ERRORS, LARGEST, TOKEN, decode, encode, write_config
-from agentgym.sandbox.showing import check_tree
-from agentgym.web.connections import Connections, Reply, Unanswered, server_address
+from agentgym.support.http_client import Connections, Reply, Unanswered, server_address
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.sandbox.base import Sandbox
 from agentgym.sandbox.channel import packed
 from agentgym.sandbox.remote.messages import ERRORS, encode

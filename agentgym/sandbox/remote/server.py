@@ -10,15 +10,15 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym import options
-from agentgym.caching import cache_folder
+from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
 from agentgym.sandbox.base import SandboxUnavailable
-from agentgym.sandbox.opening import load_backend, open_sandbox
+from agentgym.sandbox.registry import load_backend, open_sandbox
 from agentgym.sandbox.remote.boxes import Bounds, Boxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
-from agentgym.web.serving import Refused, answer_error, answer_json, read_body, serve_app
+from agentgym.support.caching import cache_folder
+from agentgym.support.http_server import Refused, answer_error, answer_json, read_body, serve_app
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

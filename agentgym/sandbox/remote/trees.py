@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-from agentgym.sandbox.packing import unpack_tree
+from agentgym.sandbox.archives import unpack_tree
 
 MOST = 1 << 32
 """Bytes of archives whose trees are kept while no box uses them."""

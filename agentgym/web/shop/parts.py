@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from agentgym.core import OBSERVATION_LENGTH
+from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.outcome import bounded, well_formed
 from agentgym.envs.webshop.engine import compact, pages
 from agentgym.envs.webshop.engine.commands import one_line
 from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, RESULTS, SEARCH, SUB, Session
 from agentgym.envs.webshop.env import WebShopEnv
-from agentgym.outcome import bounded, well_formed
 
 SEPARATOR = " [SEP] "
 SEARCHING, NOTE = "search", "note"

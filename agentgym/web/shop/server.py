@@ -26,9 +26,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from agentgym import options
+from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound, require
-from agentgym.web.serving import (
+from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.options import integer
+from agentgym.core.outcome import total
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.episodes import Episode, Recorder
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.options import integer
-from agentgym.outcome import total
-from agentgym.web.serving import Refused
+from agentgym.support.http_server import Refused
 from agentgym.web.shop.demonstrations import Demonstrations
 from agentgym.web.shop.parts import Part, other_names, page_parts
 

@@ -11,9 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.outcome import StopReason
-from agentgym.web.viewer.embedding import (
+from agentgym.web.viewer.html_data import (
     PACKED,
     PLAIN,
     SIMPLE_CHARS,
@@ -22,7 +22,7 @@ from agentgym.web.viewer.embedding import (
     packed,
     to_json,
 )
-from agentgym.web.viewer.pairing import pair_rows
+from agentgym.web.viewer.pairs import pair_rows
 from agentgym.web.viewer.rows import body_of, row_of, shared_of
 from agentgym.web.viewer.sources import Run
 

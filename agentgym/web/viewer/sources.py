@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, read_episodes
 from agentgym.errors import DataError
-from agentgym.outcome import StopReason
-from agentgym.typed_json import read_json
+from agentgym.support.typed_json import read_json
 
 EPISODES = "episodes.jsonl"
 """File of a folder: the training episodes of a run, or all there are."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentgym.caching import SCRATCH
+from agentgym.support.caching import SCRATCH
 from benchmarks.studies.runner.keys import Keys, settle
 from benchmarks.studies.runner.played import PlayedRun
 from benchmarks.studies.runner.study import Arm

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from agentgym.tasks import canonical_json
+from agentgym.core.tasks import canonical_json
 from trainers.cli import parse_config
 from trainers.config.resolve import resolve
 from trainers.config.stored import FREE

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agentgym.caching import write_atomically
-from agentgym.redaction import for_others
+from agentgym.support.caching import write_atomically
+from agentgym.support.redaction import for_others
 from benchmarks.provenance import COMMIT, to_json
 from benchmarks.studies.runner.cache import Run, RunCache
 from benchmarks.studies.runner.playing import Failure

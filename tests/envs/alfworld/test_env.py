@@ -11,14 +11,14 @@ import gymnasium
 import pytest
 from gymnasium.error import ResetNeeded
 
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.outcome import total
 from agentgym.envs.alfworld.engine.session import Session
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
 from agentgym.envs.alfworld.session import GameSession
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from agentgym.outcome import total
 from agentgym.rewards import Potential
 from tests.envs.alfworld.data import games, pack_item, write_pack, write_trial
 from tests.envs.alfworld.tiny import needs_alfworld

@@ -17,7 +17,7 @@ from agentgym.envs.search import corpus as corpora
 from agentgym.envs.search.corpus import CorpusConfig, open_library
 from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
-from agentgym.retrieval.building import build_index
+from agentgym.retrieval.index_builder import build_index
 from agentgym.retrieval.remote.client import HttpRetriever
 from tests.envs.search.library import PASSAGES, QUESTIONS, CountingRetriever, write_questions
 from tests.retrieval.servers import answer, hang_up, running, say_nothing, scripted

@@ -8,8 +8,8 @@ import pytest
 
 from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import EnvFailure
-from agentgym.retrieval.building import build_index
 from agentgym.retrieval.dense import DenseEncoder, DenseRetriever
+from agentgym.retrieval.index_builder import build_index
 from tests.envs.search.library import PASSAGES, write_questions
 from tests.retrieval.encoders import hashed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.sandbox.opening import AUTOMATIC, probe
+from agentgym.sandbox.registry import AUTOMATIC, probe
 
 REASONS = {name: probe(name) for name in AUTOMATIC}
 NO_BOX = (

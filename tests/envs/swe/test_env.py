@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 import agentgym
-from agentgym.caching import cache_folder
 from agentgym.envs.swe import boxes as opened
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.engine.observation import LAST_TURN
@@ -28,7 +27,8 @@ from agentgym.registration import family
 from agentgym.rewards import Potential, ShapedReward, TurnCost
 from agentgym.sandbox import ExecResult, Sandbox, SandboxLost, SandboxUnavailable
 from agentgym.sandbox.namespace.box import NamespaceSandbox
-from agentgym.sandbox.opening import AUTOMATIC, load_backend
+from agentgym.sandbox.registry import AUTOMATIC, load_backend
+from agentgym.support.caching import cache_folder
 from agentgym.vector import TextVectorEnv
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, SmallSet, bash, small_env

@@ -16,10 +16,10 @@ import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
+from agentgym.core.outcome import total
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.envs.textworld.session import ENGINES
 from agentgym.errors import ConfigurationError
-from agentgym.outcome import total
 from tests.contract.playing import admissible_action, play, random_action
 
 pytest.importorskip("textworld", reason="the real engine needs the package textworld")

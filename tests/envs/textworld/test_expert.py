@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from agentgym.core.outcome import total
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.envs.textworld.session import ENGINES
 from agentgym.envs.textworld.tasks import GameTasks
-from agentgym.outcome import total
 
 pytest.importorskip("textworld", reason="games of other settings are generated")
 

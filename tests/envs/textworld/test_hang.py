@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agentgym.core.outcome import Outcome
 from agentgym.envs.textworld.env import TextWorldEnv
-from agentgym.outcome import Outcome
 from agentgym.vector import TextVectorEnv
 
 pytest.importorskip("textworld", reason="the real engine needs the package textworld")

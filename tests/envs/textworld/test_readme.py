@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 
 import agentgym.envs.textworld
+from agentgym.core.options import arguments
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.envs.textworld.generator.config import CHALLENGES, NAMED, SHORT
 from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.textworld.session import ENGINES
-from agentgym.options import arguments
 
 PAGE = Path(agentgym.envs.textworld.__file__).with_name("README.md").read_text(encoding="utf-8")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgym.core.outcome import total
 from agentgym.envs.textworld.rewards import (
     REWARDS,
     Status,
@@ -13,7 +14,6 @@ from agentgym.envs.textworld.rewards import (
     progress,
     value,
 )
-from agentgym.outcome import total
 
 steps = st.lists(
     st.tuples(st.integers(-3, 40), st.one_of(st.none(), st.integers(1, 60))), max_size=30

@@ -130,7 +130,7 @@ def test_unknown_splits_indices_and_sizes_are_refused() -> None:
 
 def test_few_games_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "KEPT_GAMES", 3)
-    monkeypatch.setattr("agentgym.tasks.KEPT_TASKS", 4)
+    monkeypatch.setattr("agentgym.core.tasks.KEPT_TASKS", 4)
     games = GameTasks()
     chosen = [games.task("train", index) for index in range(6)]
     assert len(games._problems) == 3

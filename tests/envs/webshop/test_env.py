@@ -22,6 +22,7 @@ import pytest
 import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
+from agentgym.core.tasks import Task, TaskList
 from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import Shop
@@ -32,7 +33,6 @@ from agentgym.envs.webshop.generator.write import write
 from agentgym.envs.webshop.official.files import locate
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.tasks import Task, TaskList
 from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item
 
 SMALL = {"size": 60, "difficulty": "easy"}

@@ -29,7 +29,7 @@ from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, OptionGroup
 from agentgym.envs.webshop.generator.write import META, write
 from agentgym.envs.webshop.official.schema import NAMES
 from agentgym.errors import ConfigurationError
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 GOLDEN = {
     "easy": "b1270e7f81e369c63fb5f22b88fd480a67db4c9d5a8d599d16d2af1549106402",

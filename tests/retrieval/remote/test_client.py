@@ -17,7 +17,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.retrieval import Hit, Passage
 from agentgym.retrieval.remote import client
 from agentgym.retrieval.remote.client import HttpRetriever
-from agentgym.web.connections import Reply, Unanswered
+from agentgym.support.http_client import Reply, Unanswered
 from tests.retrieval.servers import (
     PASSAGES,
     Fixed,

@@ -14,7 +14,7 @@ import pytest
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval import Hit
 from agentgym.retrieval.remote.server import LARGEST_BODY, make_app, serve
-from agentgym.web.serving import is_loopback, listen
+from agentgym.support.http_server import is_loopback, listen
 from tests.retrieval.servers import Fixed, running
 
 CONTENTS = [

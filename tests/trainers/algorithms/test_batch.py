@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.helpers import pack
 from trainers.algorithms.batch import Batch
 

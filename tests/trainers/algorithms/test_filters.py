@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.helpers import batches, pack
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.helpers import pack
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.presets import Preset, get_preset

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, ZeroVariance, apply_filters

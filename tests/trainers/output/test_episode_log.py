@@ -9,9 +9,9 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.core.outcome import StopReason
 from agentgym.episodes import read_episodes, replay, rescore
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs

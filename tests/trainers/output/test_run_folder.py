@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.caching import SCRATCH
 from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.caching import SCRATCH
 from tests.trainers import toy_runs
 from tests.web.records import many, write
 from trainers.output.jsonl import append_line, read_jsonl

@@ -12,7 +12,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.policies.loading import load_policy, policy_content
+from agentgym.evaluation.policy_names import load_policy, policy_content
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
 from trainers.policies import weights

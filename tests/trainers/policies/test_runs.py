@@ -15,8 +15,8 @@ from agentgym.cli import main
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, evaluate
-from agentgym.playing import Moment, play
-from agentgym.policies.loading import load_policy, policy_content, policy_env_kwargs
+from agentgym.evaluation.policy_names import load_policy, policy_content, policy_env_kwargs
+from agentgym.policies.play import Moment, play
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from trainers.config.environments import TEST

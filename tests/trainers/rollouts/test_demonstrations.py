@@ -6,8 +6,8 @@ import time
 import pytest
 
 from agentgym.errors import EnvFailure, NotSupported
-from agentgym.guarded import GuardedEnv
 from agentgym.policies import CallablePolicy, OraclePolicy, RandomPolicy
+from agentgym.vector.guarded import GuardedEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows

@@ -7,8 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError, NotSupported
-from agentgym.outcome import StopReason
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy

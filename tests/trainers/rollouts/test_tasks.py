@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.making import make_env
-from agentgym.tasks import Task, TaskList
 from tests.toy import ToyTasks
 from trainers.algorithms.sampling import InformativeSampler, TaskStats
 from trainers.algorithms.schedule import PerFamily, Stages

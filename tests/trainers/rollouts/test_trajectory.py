@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.outcome import StopReason
+from agentgym.core.outcome import StopReason
 from tests.trainers.row_checks import action_ids, check_rows
 from trainers.rollouts.trajectory import Trajectory, Turn, to_batch, to_rows
 

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from agentgym.making import make_env
-from agentgym.web.serving import listen
+from agentgym.support.http_server import listen
 from agentgym.web.shop import Visits, make_app
 
 TOKEN = "token-of-the-tests"

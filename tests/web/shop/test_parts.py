@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.core import OBSERVATION_LENGTH
+from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.making import make_env
 from agentgym.web.shop import page_parts
 from agentgym.web.shop.parts import other_names

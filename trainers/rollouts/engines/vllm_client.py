@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from agentgym.web.connections import Connections, Unanswered, server_address
+from agentgym.support.http_client import Connections, Unanswered, server_address
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
 
 __all__ = ["DEV_MODE", "VLLMServer", "ask_all"]

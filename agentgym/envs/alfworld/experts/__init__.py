@@ -10,7 +10,7 @@ from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
 from agentgym.envs.alfworld.experts.hesitant import HesitantExpert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
-from agentgym.envs.alfworld.experts.searching import SearchingExpert
+from agentgym.envs.alfworld.experts.searcher import SearchingExpert
 
 PLANS_VERSION = 3
 """Raise it when an expert's play changes, so that lengths in the cache folder are found anew."""

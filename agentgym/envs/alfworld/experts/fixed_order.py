@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentgym.envs.alfworld.engine.actions import Action
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.state import State
-from agentgym.envs.alfworld.experts.reading import Memory, ReadingExpert
+from agentgym.envs.alfworld.experts.reader import Memory, ReadingExpert
 
 
 class FixedOrderExpert(ReadingExpert):

@@ -1,14 +1,14 @@
 """The expert that makes sure before it acts: a good demonstrator that wastes turns.
 
-It looks for things as :mod:`agentgym.envs.alfworld.experts.searching` does, in 60 of 100 tasks with
-the habit of :mod:`agentgym.hesitant`.
+It looks for things as :mod:`agentgym.envs.alfworld.experts.searcher` does, in 60 of 100 tasks with
+the habit of :mod:`agentgym.envs.hesitation`.
 """
 
 from __future__ import annotations
 
 from agentgym.envs.alfworld.engine.session import Session
-from agentgym.envs.alfworld.experts.searching import SearchingExpert
-from agentgym.hesitant import hesitates, with_checks
+from agentgym.envs.alfworld.experts.searcher import SearchingExpert
+from agentgym.envs.hesitation import hesitates, with_checks
 
 
 class HesitantExpert(SearchingExpert):

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from agentgym.core.options import preset
+from agentgym.core.tasks import canonical_json
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.tables import ROOM_KINDS, TASK_ROOMS
 from agentgym.errors import ConfigurationError
-from agentgym.options import preset
-from agentgym.tasks import canonical_json
 
 SHORT_NAMES = dict(zip(("place", "look", "clean", "heat", "cool", "two"), TASK_TYPES, strict=True))
 """Short names of the task types."""

@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from agentgym import caching
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, digest
 from agentgym.envs.alfworld.official.gamefile import (
     GAME_FILE,
@@ -29,6 +28,7 @@ from agentgym.envs.alfworld.official.gamefile import (
 )
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import DataError
+from agentgym.support import caching
 
 INDEX_VERSION = 2
 """Raise it when the stored form, or what is collected, changes."""

@@ -14,7 +14,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym import caching
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, digest
 from agentgym.envs.alfworld.official.gamefile import (
     GameEntry,
@@ -25,6 +24,7 @@ from agentgym.envs.alfworld.official.gamefile import (
 )
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import DataError
+from agentgym.support import caching
 
 SUFFIXES = (".json.gz", ".json")
 LARGEST_PACK = 1 << 30

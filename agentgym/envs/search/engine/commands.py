@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, parse, strip_think
 from agentgym.actions.templates import find_native
+from agentgym.core.language import Language, Reading
+from agentgym.core.outcome import well_formed
 from agentgym.envs.search.engine.information import holds_information, plain
 from agentgym.errors import ConfigurationError
-from agentgym.language import Language, Reading
-from agentgym.outcome import well_formed
 
 SEARCH, ANSWER = "search", "answer"
 SPECS: tuple[ActionSpec, ...] = (

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from agentgym.core.outcome import bounded
 from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, Command
 from agentgym.envs.search.engine.information import evidence, information, plain
 from agentgym.envs.search.engine.scoring import NO_ANSWER, Scores, mentions, score
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
-from agentgym.outcome import bounded
 from agentgym.retrieval import Hit, Passage, Retriever
 
 ON_ERROR = ("raise", "observe")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgym.core.options import choice, integer, preset
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR
 from agentgym.envs.search.generator.templates import Template
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, integer, preset
 
 STYLES = ("plain", "full")
 QUESTION_KINDS = ("chain", "comparison", "intersection", "count")

@@ -15,7 +15,7 @@ from functools import cached_property
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.facts import Facts
 from agentgym.envs.search.generator.relations import MOST, RELATIONS, WORD, YEAR, Relation
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 NUMERALS = ("zero", "one", "two", "three")
 """Counts in words, which are accepted beside digits."""

@@ -16,7 +16,7 @@ from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.names import SPACES, Names
 from agentgym.envs.search.generator.relations import MOST, RELATIONS, WORD, YEAR, Relation
 from agentgym.envs.search.generator.vocabulary import WORDS
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = 1
 """Raised when a seed would give another universe or other questions."""

@@ -14,7 +14,7 @@ from functools import cache
 
 from agentgym.envs.search.generator.vocabulary import ADJECTIVES, NOUNS
 from agentgym.errors import ConfigurationError
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 SPACES = 3
 """Number of disjoint name spaces."""

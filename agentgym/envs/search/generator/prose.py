@@ -15,7 +15,7 @@ from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS
 from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, Template, article
 from agentgym.envs.search.generator.vocabulary import WORDS
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 MAN, WOMAN, THING = range(3)
 """Places in the forms of a pronoun."""

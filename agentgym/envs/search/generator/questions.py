@@ -13,7 +13,7 @@ from agentgym.envs.search.generator.universe import Universe
 from agentgym.envs.search.question import Question
 from agentgym.errors import DataError
 from agentgym.retrieval.retriever import Retriever
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 __all__ = ["GENERATOR_VERSION", "TOP", "QuestionGenerator"]
 

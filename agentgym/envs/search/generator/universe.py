@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from agentgym.core.options import integer
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.facts import Facts
 from agentgym.envs.search.generator.prose import Writer
-from agentgym.options import integer
 from agentgym.retrieval.retriever import Passage
 
 MIN_SIZE, MAX_SIZE = 200, 2_000_000

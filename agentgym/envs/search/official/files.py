@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.datafiles import ENDINGS as RECORD_ENDINGS
-from agentgym.datafiles import JSON, read_records, stem
+from agentgym.core.tasks import SPLITS
 from agentgym.envs.search.official.records import (
     FIELDS,
     SPLIT_NAMES,
@@ -17,7 +16,8 @@ from agentgym.envs.search.official.records import (
 )
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.tasks import SPLITS
+from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
+from agentgym.support.datafiles import JSON, read_records, stem
 
 ENDINGS = (*RECORD_ENDINGS, JSON)
 """Endings of question files."""

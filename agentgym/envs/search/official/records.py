@@ -22,10 +22,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from agentgym.core.outcome import well_formed
+from agentgym.core.tasks import SPLITS
 from agentgym.envs.search.engine.scoring import normalise
 from agentgym.envs.search.question import Question
-from agentgym.outcome import well_formed
-from agentgym.tasks import SPLITS
 
 FIELDS = (
     "question", "golden_answers", "answers", "answer", "answer_aliases", "possible_answers",

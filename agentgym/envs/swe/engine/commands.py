@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, strip_think
-from agentgym.language import Language, Reading
-from agentgym.outcome import well_formed
+from agentgym.core.language import Language, Reading
+from agentgym.core.outcome import well_formed
 
 BASH, VIEW, EDIT, SUBMIT = "bash", "view", "edit", "submit"
 LONGEST_TIMEOUT = 600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agentgym.outcome import well_formed
+from agentgym.core.outcome import well_formed
 from agentgym.sandbox import ExecResult
 
 LAST_TURN = "This is the last turn: only what is submitted is graded."

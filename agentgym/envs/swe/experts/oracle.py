@@ -7,13 +7,13 @@ import posixpath
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.swe.diffs import FileDiff, Hunk, apply_diff, apply_hunks, read_diff
 from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, Command, Fault, only_command
 from agentgym.envs.swe.engine.session import State
 from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
+from agentgym.support.caching import BoundedCache
 
 LONGEST = 24_000
 """Most characters of a command that rewrites a file: less than what an action may have."""

@@ -7,9 +7,9 @@ with the package, made in the same way from the libraries in ``repositories``.
 
 from __future__ import annotations
 
-from agentgym.envs.swe.generator.building import GENERATOR_VERSION, Progress, build_mutations
 from agentgym.envs.swe.generator.bundled import bundled_instances
 from agentgym.envs.swe.generator.stored import StoredInstances
+from agentgym.envs.swe.generator.task_builder import GENERATOR_VERSION, Progress, build_mutations
 from agentgym.envs.swe.generator.versions import build_versions
 
 __all__ = [

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.swe.boxes import Boxes
-from agentgym.envs.swe.generator.building import Progress, Watch, build_mutations
 from agentgym.envs.swe.generator.stored import (
     INSTANCES,
     Record,
@@ -18,6 +17,7 @@ from agentgym.envs.swe.generator.stored import (
     read_lines,
 )
 from agentgym.envs.swe.generator.stored import REPOSITORIES as HELD
+from agentgym.envs.swe.generator.task_builder import Progress, Watch, build_mutations
 
 REPOSITORIES = Path(__file__).parents[1] / "repositories"
 """The libraries, one folder each."""

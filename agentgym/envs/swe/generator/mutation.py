@@ -17,7 +17,7 @@ from agentgym.envs.swe.edits import apply_edits
 from agentgym.envs.swe.generator.faults import changes
 from agentgym.envs.swe.generator.syntax import Source, changeable
 from agentgym.envs.swe.instance import Edit
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 LONGEST_FILE = 400_000
 """Bytes of a source file beyond which it is left out: it was generated, or holds a table."""

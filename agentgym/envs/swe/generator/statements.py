@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 _UNINTERESTING = re.compile(r"\n\s*Use -v.*|^AssertionError: (?=assert)|^Failed: |\n\s*\n")
 _NOT_RAISED = re.compile(r"^DID NOT RAISE (?:<class ')?(?:\w+\.)*(\w+)(?:'>)?$")

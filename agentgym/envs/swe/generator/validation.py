@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from agentgym.envs.swe.boxes import Boxes, write_files
 from agentgym.envs.swe.generator.reproduction import Reproduction, Suite
 from agentgym.envs.swe.generator.statements import Seen, Symptom
-from agentgym.envs.swe.grading.running import TestRun, run_tests
+from agentgym.envs.swe.grading.test_run import TestRun, run_tests
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.errors import DataError
 from agentgym.sandbox import Sandbox, SandboxDied

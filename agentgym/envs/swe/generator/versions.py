@@ -15,21 +15,21 @@ from pathlib import Path
 
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.edits import write_diff
-from agentgym.envs.swe.generator.building import (
+from agentgym.envs.swe.generator.changelog import entries
+from agentgym.envs.swe.generator.mutation import source_files
+from agentgym.envs.swe.generator.statements import release_statement
+from agentgym.envs.swe.generator.stored import Record, Repository, digest
+from agentgym.envs.swe.generator.task_builder import (
     GENERATOR_VERSION,
     Output,
     Progress,
     Watch,
     library_name,
 )
-from agentgym.envs.swe.generator.changelog import entries
-from agentgym.envs.swe.generator.mutation import source_files
-from agentgym.envs.swe.generator.statements import release_statement
-from agentgym.envs.swe.generator.stored import Record, Repository, digest
 from agentgym.envs.swe.generator.validation import Baseline, Trial, Workbench
 from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 MOST_LINES = 200
 """Most lines of a solution that are added or removed."""

@@ -11,8 +11,8 @@ from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import DIED, run_in_image
 from agentgym.envs.swe.grading.junit import CaseResult
 from agentgym.envs.swe.grading.protection import Changes, Edits, is_protected, source_edits
-from agentgym.envs.swe.grading.running import run_tests
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
+from agentgym.envs.swe.grading.test_run import run_tests
 from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, nothing_done
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.runtime import WORKDIR

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentgym.datafiles import ENDINGS, read_records, stem
+from agentgym.core.tasks import SPLITS
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official.rows import read_row
 from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recognise
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
-from agentgym.tasks import SPLITS
+from agentgym.support.datafiles import ENDINGS, read_records, stem
 
 SPLIT_NAMES: Mapping[str, str] = {
     **{split: split for split in SPLITS},

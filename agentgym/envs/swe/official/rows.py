@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agentgym.core.outcome import well_formed
 from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.envs.swe.official.commands import plan_run
 from agentgym.envs.swe.official.images import image_name
@@ -21,7 +22,6 @@ from agentgym.envs.swe.official.logs import read_r2e
 from agentgym.envs.swe.official.patches import reversed_diff, touched_files
 from agentgym.envs.swe.official.sets import DataSet
 from agentgym.errors import DataError
-from agentgym.outcome import well_formed
 
 DETAILS = ("base_commit", "version", "created_at", "difficulty", "language")
 """Fields that are kept for people."""

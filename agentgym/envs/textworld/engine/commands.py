@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import (
     FIELD,
@@ -22,6 +21,7 @@ from agentgym.envs.textworld.engine.logic import (
 )  # fmt: skip
 from agentgym.envs.textworld.engine.steps import Step, Steps
 from agentgym.envs.textworld.session import Fact
+from agentgym.support.caching import BoundedCache
 
 _REMEMBERED = 4096
 

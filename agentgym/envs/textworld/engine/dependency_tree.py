@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.steps import Step, Steps
+from agentgym.support.caching import BoundedCache
 
 Plan = tuple[Step, ...]
 _LONGEST = 1000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from agentgym.caching import BoundedCache
+from agentgym.support.caching import BoundedCache
 
 Types = tuple[str, ...]
 Pairs = tuple[tuple[int, int], ...]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.record import Record
 from agentgym.envs.textworld.session import PREPARE_MEAL, Fact, Turn, describe_state
+from agentgym.support.caching import BoundedCache
 
 
 class _Compiled(NamedTuple):

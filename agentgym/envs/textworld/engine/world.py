@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.commands import Actions, Rules, fill
 from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
@@ -19,6 +18,7 @@ from agentgym.envs.textworld.record import (
     Record,
     not_a_game,
 )  # fmt: skip
+from agentgym.support.caching import BoundedCache
 
 _REMEMBERED = 512
 

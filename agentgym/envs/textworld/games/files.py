@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.tasks import SPLITS, Task
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.games.schema import check_game
@@ -18,7 +19,6 @@ from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.sanitise import typable
 from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.tasks import SPLITS, Task
 
 Source = str | Path | Sequence[str | Path]
 

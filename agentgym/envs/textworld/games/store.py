@@ -4,10 +4,10 @@ A game lies at ``<cache>/textworld/<version>/<setting>/<split>-<index>.game``, i
 one was asked for, in the folder ``<split>-<index>.story`` beside it, as ``game.z8`` with a plain
 ``game.json``. Both are verified by size and SHA-256 before they are used (the interpreter of story
 files ends the process on a damaged one) and made again where they do not fit; how they are written
-is told in :mod:`agentgym.caching`. Where nothing can be written games stay in memory, and a story
-file lies among the system's temporary files until the process ends. The cache grows by 3 to 11 KB
-for a game and 0.4 MB for a story file and is never emptied by itself: :meth:`GameStore.clear`
-removes the games of a setting, :func:`clear` all of them, at any time.
+is told in :mod:`agentgym.support.caching`. Where nothing can be written games stay in memory, and a
+story file lies among the system's temporary files until the process ends. The cache grows by 3 to
+11 KB for a game and 0.4 MB for a story file and is never emptied by itself:
+:meth:`GameStore.clear` removes the games of a setting, :func:`clear` all of them, at any time.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import zlib
 from functools import cache, partial
 from pathlib import Path
 
-from agentgym.caching import cache_folder, check_folder, load, save, save_folder
 from agentgym.envs.textworld.generator import splits
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, version
 from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.errors import DataError, EnvFailure
+from agentgym.support.caching import cache_folder, check_folder, load, save, save_folder
 
 FORMAT = 2
 """Raise it when the stored form changes."""
@@ -50,7 +50,7 @@ class GameStore:
 
     Args:
         config: The setting.
-        folder: Folder of the cache; the default is ``agentgym.caching.cache_folder()``.
+        folder: Folder of the cache; the default is ``agentgym.support.caching.cache_folder()``.
     """
 
     def __init__(self, config: GeneratorConfig, folder: Path | None = None) -> None:

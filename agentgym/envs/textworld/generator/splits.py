@@ -16,10 +16,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agentgym.core.tasks import SPLITS, canonical_json
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, NoSuchGame, make_game
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.tasks import SPLITS, canonical_json
 
 SEEDS = {"train": 0, "valid": 1_000_000_000, "test": 2_000_000_000}
 """First seed of each split."""

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from agentgym.core.tasks import canonical_json
 from agentgym.errors import ConfigurationError, require
-from agentgym.tasks import canonical_json
 
 lock = threading.RLock()
 """Held while TextWorld's generator runs."""

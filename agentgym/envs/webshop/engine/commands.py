@@ -61,7 +61,7 @@ def forgiving(text: str) -> Command | None:
 
 
 def declared(text: str, specs: tuple[ActionSpec, ...]) -> Command | None:
-    """Read what :meth:`agentgym.language.Language.read` made of another grammar, by its own rules.
+    """Read what a :class:`~agentgym.core.language.Language` made of another grammar, by its rules.
 
     The argument comes out as it stood in the other grammar.
     """

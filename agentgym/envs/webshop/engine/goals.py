@@ -17,9 +17,9 @@ from itertools import product as cross
 from math import prod
 from typing import Any
 
+from agentgym.core.outcome import total
 from agentgym.envs.webshop.engine.products import Instruction, Product, unit_interval
 from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins, listed
-from agentgym.outcome import total
 
 PRICE_STEPS = range(10, 1000, 10)
 CANDIDATE_BOUNDS = 4

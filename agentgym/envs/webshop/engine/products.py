@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from agentgym.core.outcome import well_formed
 from agentgym.envs.webshop.official.schema import NAMES, Entry, listed
-from agentgym.outcome import well_formed
 
 LONGEST_ASIN = 10
 DEFAULT_PRICE = 100.0

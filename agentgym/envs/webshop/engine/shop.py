@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
 from agentgym.envs.webshop.engine.nouns import NounsOf
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
@@ -23,6 +22,7 @@ from agentgym.envs.webshop.engine.storage import (
 )
 from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins
 from agentgym.retrieval import BM25Index
+from agentgym.support.caching import BoundedCache
 
 HITS = 50
 """Most products that a search finds."""

@@ -18,11 +18,11 @@ from typing import Any, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.caching import BoundedCache, cache_folder, check_folder, save_folder
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.errors import DataError
 from agentgym.retrieval.texts import read_array
+from agentgym.support.caching import BoundedCache, cache_folder, check_folder, save_folder
 
 VERSION = 3
 """Raise it when the stored form, or anything that decides its content, changes."""

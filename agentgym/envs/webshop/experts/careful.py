@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine import compact
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.products import Product
@@ -24,6 +23,7 @@ from agentgym.envs.webshop.engine.session import (
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
 from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
 from agentgym.retrieval import tokenize
+from agentgym.support.caching import BoundedCache
 
 CACHED_LISTS = 8192
 

@@ -13,7 +13,7 @@ from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert, Step
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.hasty import HastyExpert
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 CAREFUL = 40
 """Per cent of the tasks in which it checks what it buys."""

@@ -7,11 +7,11 @@ search. Every name it clicks is one that :meth:`Session.click` takes.
 
 from __future__ import annotations
 
-from agentgym.caching import BoundedCache
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.session import PREVIOUS, State
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
+from agentgym.support.caching import BoundedCache
 
 CACHED_CHOICES = 8192
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from agentgym.core.options import choice, integer, preset
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 from agentgym.errors import ConfigurationError
-from agentgym.options import choice, integer, preset
 
 _SHARES = (
     "buried",

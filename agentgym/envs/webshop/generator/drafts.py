@@ -15,7 +15,7 @@ from agentgym.envs.webshop.generator.vocabulary import (
     OptionGroup,
     ProductType,
 )
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = "1"
 """Version of the generator; a change of any text or draw must raise it."""

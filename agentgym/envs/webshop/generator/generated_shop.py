@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, overload
 
+from agentgym.core.options import integer
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.asins import AsinCodec
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft, draft_cluster
 from agentgym.envs.webshop.generator.instructions import make_goal, summary
 from agentgym.envs.webshop.generator.listings import listing
-from agentgym.options import integer
 
 MIN_SIZE, MAX_SIZE = 20, 100_000
 LICENCE = "Apache-2.0 (generated text, no third-party content)"

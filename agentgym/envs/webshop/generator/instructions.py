@@ -8,7 +8,7 @@ from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 _PLAIN = (
     "find {row} {type}{is hidden}{comma options}",

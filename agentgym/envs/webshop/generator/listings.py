@@ -7,7 +7,7 @@ from typing import Any
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 LEVELS = " \u203a "
 """What separates the levels of a category path."""

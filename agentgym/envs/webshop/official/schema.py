@@ -6,8 +6,8 @@ import reprlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from agentgym.core.outcome import well_formed
 from agentgym.errors import DataError
-from agentgym.outcome import well_formed
 
 
 class Origins(NamedTuple):

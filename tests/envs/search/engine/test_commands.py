@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
+from agentgym.core.language import ACTION_LENGTH
 from agentgym.envs.search.engine.commands import (
     ANSWER,
     FORGED,
@@ -18,7 +19,6 @@ from agentgym.envs.search.engine.commands import (
     SearchLanguage,
 )
 from agentgym.errors import ConfigurationError
-from agentgym.language import ACTION_LENGTH
 
 NATIVE = SearchLanguage("native")
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from agentgym import playing
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.session import Rules, Session
 from agentgym.envs.search.experts import EXPERTS
+from agentgym.policies import play as playing
 from tests.envs.search.library import QUESTIONS, CountingRetriever
 
 LONG = 8

@@ -8,12 +8,12 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from agentgym import playing
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.session import Rules, Session
 from agentgym.envs.search.experts import EXPERTS
 from agentgym.envs.search.experts.reader import UNKNOWN, Shown, read
 from agentgym.envs.search.question import Question
+from agentgym.policies import play as playing
 from agentgym.retrieval import Hit, Passage
 
 DIFFICULTIES = ["easy", "medium", "hard"]

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from agentgym.envs.swe.boxes import Boxes
-from agentgym.envs.swe.generator import building
-from agentgym.envs.swe.generator.building import TRIALS, Output, build_mutations, summary
+from agentgym.envs.swe.generator import task_builder as building
 from agentgym.envs.swe.generator.stored import INSTANCES, StoredInstances
+from agentgym.envs.swe.generator.task_builder import TRIALS, Output, build_mutations, summary
 from agentgym.envs.swe.grading import FULL, NO, Grader
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box

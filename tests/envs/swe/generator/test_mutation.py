@@ -16,7 +16,7 @@ from agentgym.envs.swe.generator.mutation import (
     mutations_of,
     source_files,
 )
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 
 def faulty(body: str) -> set[tuple[str, str]]:

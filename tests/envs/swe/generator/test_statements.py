@@ -13,7 +13,7 @@ from agentgym.envs.swe.generator.statements import (
     release_statement,
     statement,
 )
-from agentgym.stream import Stream
+from agentgym.support.random_stream import Stream
 
 CLEAR = Symptom(
     "The lowest price wins.",

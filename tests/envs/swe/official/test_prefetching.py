@@ -6,7 +6,7 @@ from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
-from agentgym.envs.swe.official.prefetching import FAILURES, prefetch
+from agentgym.envs.swe.official.prefetch import FAILURES, prefetch
 from agentgym.sandbox import SandboxUnavailable
 
 

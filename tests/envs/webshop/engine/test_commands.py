@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
+from agentgym.core.tasks import Task, TaskList
 from agentgym.envs.webshop.engine import commands
 from agentgym.envs.webshop.engine.goals import Goal, official_goals
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
 from agentgym.envs.webshop.tasks import listed_tasks
-from agentgym.tasks import Task, TaskList
 from tests.envs.webshop.conftest import INSTRUCTIONS, make_item, shared_data
 
 SMALL: dict[str, Any] = {"size": 60, "difficulty": "easy"}

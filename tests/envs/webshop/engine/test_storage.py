@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.caching import check_folder
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.engine.storage import open_or_build
+from agentgym.support.caching import check_folder
 
 NOBODY = 65534
 QUERIES = ("running shoes", "table lamps", "feature 7: breathable navy", "model 3", "zzz")

@@ -8,7 +8,7 @@ import gymnasium
 import pytest
 
 import agentgym  # noqa: F401  (registers the id)
-from agentgym.core import TextEnv
+from agentgym.core.env import TextEnv
 from agentgym.envs.webshop.env import SPEAKING
 from agentgym.errors import ConfigurationError
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from agentgym.core.tasks import Task, TaskList
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
-from agentgym.tasks import Task, TaskList
 
 HORIZON = 9
 TASKS = 150

@@ -1,0 +1,85 @@
+"""What the commands on files of episodes share: a progress bar, and words on torn lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.terminal import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@contextmanager
+def progress(
+    path: Path, console: Console, what: str, *, silent: bool, limit: int | None = None
+) -> Iterator[Callable[[], None]]:
+    """Show a bar over the episodes of a file, which is read once to count them.
+
+    Args:
+        path: The file; if it cannot be read, there is no bar, and who reads it says why.
+        console: Where to show it.
+        what: What is done.
+        silent: Show nothing.
+        limit: Most episodes.
+
+    Yields:
+        What is called after each episode.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
+    silent = silent or not console.is_terminal
+    count = None if silent else _lines(path)
+    total = count if limit is None or count is None else min(limit, count)
+    with Progress(*columns, console=console, transient=True, disable=silent) as shown:
+        bar = shown.add_task(what, total=total)
+        yield lambda: shown.advance(bar)
+
+
+def _lines(path: Path) -> int | None:
+    try:
+        with path.open("rb") as file:
+            return sum(not line.isspace() for line in file)
+    except OSError:
+        return None
+
+
+def episodes_file(path: Path) -> Path:
+    """Return the file of episodes at a path, which may be the folder of one evaluation.
+
+    Raises:
+        ConfigurationError: The folder holds several.
+        DataError: It holds none.
+    """
+    from agentgym.web.viewer import find_run
+
+    if not path.is_dir():
+        return path
+    found = [source.path for source in find_run(path).sources]
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"expected one file of episodes, got the folder {path}, which holds several: name one "
+            f"of {', '.join(map(str, found))}"
+        )
+    return found[0]
+
+
+def torn_note(torn: Sequence[int]) -> str:
+    """Return a sentence on lines that were skipped, with a space before it; empty for none."""
+    if not torn:
+        return ""
+    where = ", ".join(map(str, torn))
+    lines = f"line {where} breaks" if len(torn) == 1 else f"lines {where} break"
+    return f" Skipped: {lines} off before the end, as a process that was killed leaves it."
+
+
+def say(console: Console, text: str) -> None:
+    """Print text as it is, in one line."""
+    told = printable(" ".join(text.split()))
+    console.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,542 @@
+"""The contract of an environment: :class:`TextEnv`.
+
+A family implements ``_start`` and ``_act`` (and the optional methods below them); the base class
+does seeding, the choice of the task, the turn budget, the info dict, reward hooks and snapshots.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from agentgym.actions import ActionSpec
+from agentgym.core.fingerprint import VIEWS, fingerprint
+from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
+from agentgym.core.language import ACTION_LENGTH, Language
+from agentgym.core.options import (
+    check_arguments,
+    check_render_mode,
+    check_reset,
+    check_seed,
+    integer,
+)
+from agentgym.core.oracle import OraclePolicy
+from agentgym.core.outcome import (
+    Outcome,
+    Snapshot,
+    StopReason,
+    bounded,
+    stop_reason,
+    total,
+    well_formed,
+)
+from agentgym.core.spaces import UnicodeText
+from agentgym.core.tasks import Task, TaskSet
+from agentgym.errors import ConfigurationError, NotSupported
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+OBSERVATION_LENGTH = 32768
+Session = TypeVar("Session")
+"""What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
+OVERRIDABLE = (
+    "_start", "_act", "_misread", "_admissible", "_state", "_oracle_turns", "_oracle_action",
+    "_potential", "_snapshot", "_restore",
+)  # fmt: skip
+"""Private methods of :class:`TextEnv` that a family implements or overrides."""
+
+
+class Ranks(dict[str, bytes]):
+    """The place of each action in ``info["admissible_actions"]``, remembered for one task.
+
+    Engines list what they find in an order of their own (by object, by verb, as written in a game
+    file), and such an order gives solutions away. Here the order is that of a hash of the task and
+    the action: the same on every machine, another one in every task, and it tells nothing.
+    """
+
+    SIZE = 4096
+    """Most actions that are remembered."""
+
+    def __init__(self, task_id: str) -> None:
+        self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
+
+    def __missing__(self, action: str) -> bytes:
+        """Hash an action that was not seen before; the text behind the hash breaks ties."""
+        if len(self) >= self.SIZE:
+            self.clear()
+        text = action.encode("utf-8", "surrogatepass")
+        rank = self[action] = zlib.crc32(text, self._seed).to_bytes(4, "big") + text
+        return rank
+
+
+ranks = lru_cache(maxsize=256)(Ranks)
+"""The ranks of a task, shared by all environments that play it."""
+
+
+def _is_private(name: str) -> bool:
+    """Return whether a name is of one underscore, and none that Python gave a class."""
+    return name.startswith("_") and not name.startswith(("__", "_abc_", "_TextEnv__"))
+
+
+class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
+    """A Gymnasium environment whose observations and actions are text.
+
+    Args:
+        tasks: The task set.
+        horizon: Turn budget of an episode, unless the reset option of this name sets another.
+        split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
+            the tasks have none (official data, files of one's own), their first split.
+        grammar: How actions are written: ``native``, ``xml``, ``react``, ``tool_call`` or
+            ``action_tag`` (a native action between ``<action>`` tags).
+        reward_hooks: Turn-level rewards added to the family's own.
+        expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
+        render_mode: ``"ansi"`` or None.
+        **unknown: What no class of the family knows; a family passes its ``**kwargs`` through, so
+            that mistyped names arrive here and are refused.
+
+    Raises:
+        ConfigurationError: A name is unknown (the message lists those that exist), or a value is
+            out of range (the message names it).
+
+    Attributes:
+        horizon: Turn budget of the running episode.
+        default_horizon: Turn budget of episodes whose reset names none.
+
+    ``gymnasium.make(..., max_episode_steps=n)`` and wrappers such as ``TimeLimit`` cut an episode
+    from outside: they set ``truncated``, and ``info`` knows nothing of it.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
+    action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
+    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
+    """Options of ``reset`` that only this family has, each with what validates it (called with the
+    value and its name). The task set finds them in :meth:`TaskSet.choose`."""
+    repeatable: ClassVar[bool] = True
+    """Whether actions may be carried out a second time to bring back an episode whose worker died;
+    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
+    action_length: ClassVar[int] = ACTION_LENGTH
+    """Most characters of an action, thinking removed."""
+    __configuration: str
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuse private methods of this class that are no hooks for families.
+
+        Its state needs no guard: a double underscore keeps it apart, but for ``_session`` and
+        ``_running``, which families set.
+        """
+        super().__init_subclass__(**kwargs)
+        for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
+            owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
+            if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
+                raise ConfigurationError(
+                    f"expected {cls.__name__} to leave alone what TextEnv needs for itself, got "
+                    f"its own {name} (in {owner.__name__}): give it another name. Of the private "
+                    f"names a family may override {', '.join(OVERRIDABLE)}"
+                )
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
+        """Remember how the environment is made, whatever constructors its family has."""
+        env = super().__new__(cls)
+        env.__configuration = fingerprint(cls, args, kwargs)
+        return env
+
+    def __init__(
+        self,
+        tasks: TaskSet,
+        *,
+        horizon: int,
+        split: str | None = None,
+        grammar: str = "native",
+        reward_hooks: Sequence[TurnReward] = (),
+        expose_oracle: bool = False,
+        render_mode: str | None = None,
+        **unknown: Any,
+    ) -> None:
+        check_arguments(type(self), unknown)
+        self.language = Language(self.action_specs, grammar, self.action_length)
+        self.tasks = tasks
+        self.default_horizon = integer(horizon, "horizon", 1)
+        if split is None:
+            split = "train" if "train" in tasks.splits else tasks.splits[0]
+        self.split = tasks.check(split)
+        self.expose_oracle = expose_oracle
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
+        self.observation_space = UnicodeText(OBSERVATION_LENGTH)
+        self.action_space = UnicodeText(self.action_length)
+        self.hooks = HookRunner(reward_hooks, self.reported_details())
+        self.turn = 0
+        self.horizon = self.default_horizon
+        self._session: Session | None = None
+        self.__task: Task | None = None
+        self.__digest: str | None = None
+        self._running = False
+        self.__observation = ""
+        self.__last_action: str | None = None
+        self.__score = 0.0
+
+    # -- what a family implements ---------------------------------------------------------------
+
+    @abstractmethod
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        """Begin ``task`` and return the first observation; all randomness comes from ``rng``."""
+
+    @abstractmethod
+    def _act(self, action: str) -> Outcome:
+        """Carry out one action in the native grammar; never raises on any text."""
+
+    def _misread(self, action: str, problem: str) -> Outcome:
+        """Answer a policy's text in which :class:`Language` found no action, for the reason given.
+
+        A family overrides it that counts such turns, or has something to add.
+        """
+        return Outcome(problem, valid=False)
+
+    def _admissible(self) -> Sequence[str]:
+        """Return the actions, in the native grammar, that do something in this state.
+
+        Their order is the engine's; :class:`Ranks` takes it away.
+        """
+        return ()
+
+    def _state(self) -> str:
+        """Return a text that is equal for equal engine states; its hash is ``state_key``."""
+        return self.__observation
+
+    def _oracle_turns(self) -> int | None:
+        """Return the remaining length of the expert's plan, or None where unknown."""
+        return None
+
+    def _oracle_action(self) -> str | None:
+        """Return the expert's next action in the native grammar, or None."""
+        return None
+
+    def _potential(self) -> float:
+        """Return phi of this state, for potential-based shaping."""
+        return 0.0
+
+    def reported_details(self) -> Collection[str]:
+        """Return the keys that ``info["details"]`` holds at every step, on which hooks rely."""
+        return ()
+
+    @classmethod
+    def prepare(cls, members: Sequence[tuple[Self, str]]) -> None:
+        """Do at once what the next steps of several environments need, each with its action.
+
+        A vector environment calls it before it steps them, with running environments of this
+        class that it holds in one thread: a family whose steps ask something outside, such as a
+        search engine, asks once for all. The steps must come out the same without it.
+        """
+
+    def _snapshot(self) -> Any:
+        """Return a picklable copy of the engine's state."""
+        raise NotSupported(
+            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
+        )
+
+    def _restore(self, state: Any) -> None:
+        """Return the engine to a state taken by :meth:`_snapshot`."""
+        raise NotSupported(
+            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
+        )
+
+    # -- the Gymnasium face ---------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: Seeds ``np_random``, from which the task is drawn if none is named.
+            options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
+                this episode's turn budget; ``"training_step"`` is read by scheduled hooks. None
+                is as good as left out.
+
+        Returns:
+            The first observation and the info dict, here with ``goal`` and ``tools``.
+
+        Raises:
+            ConfigurationError: An option is unknown, of the wrong type or out of range, or
+                contradicts another; or the seed is no natural number.
+            TaskNotFound: The named task does not exist.
+        """
+        self._running = False
+        chosen = check_reset(options, self.reset_options)
+        super().reset(seed=check_seed(seed))
+        task = self.tasks.choose(chosen, self.np_random, self.split)
+        self.horizon = chosen.get("horizon", self.default_horizon)
+        self.turn, self.__score, self.__last_action = 0, 0.0, None
+        self._begin(task)
+        self.__observation = self._text(self._start(task, self.np_random))
+        self._running = True
+        state_key = self._state_key()
+        if self.hooks:
+            state = self._turn_state(state_key)
+            self.hooks.reset(state, chosen.get("training_step", 0))
+        info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
+        info["goal"] = well_formed(task.goal)
+        info["tools"] = self.language.tools()
+        return self.__observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn; any ``str`` is a legal action.
+
+        Args:
+            action: Text of the policy. Thinking is stripped, overlong text is cut; what cannot be
+                parsed changes nothing and is answered with the reason.
+
+        Returns:
+            Observation, reward, terminated, truncated and info.
+
+        Raises:
+            ResetNeeded: The episode has ended or never began.
+            ConfigurationError: The action is not a ``str``.
+        """
+        if not self._running:
+            raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
+        text, trailing, problem = self.language.read(action)
+        self._running = False  # in case the engine fails
+        outcome = self._misread(action, problem) if problem else self._act(text)
+        self.turn += 1
+        self.__last_action = text or action[: self.action_length]
+        if outcome.score is not None:
+            self.__score = outcome.score
+        self.__observation = self._text(outcome.observation)
+        terminated = bool(outcome.terminated)
+        truncated = not terminated and self.turn >= self.horizon
+        self._running = not (terminated or truncated)
+        state_key = self._state_key()
+        terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: float(outcome.reward)}
+        if self.hooks:
+            after = self._turn_state(state_key)
+            terms = self.hooks.terms(
+                self.__last_action,
+                after,
+                terms,
+                valid=outcome.valid,
+                done=not self._running,
+                success=outcome.success,
+                details=outcome.details,
+            )
+        info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
+        return self.__observation, total(terms.values()), terminated, truncated, info
+
+    def render(self) -> str | None:
+        """Return the last turn as text in render mode ``"ansi"``."""
+        if self.render_mode != "ansi":
+            return None
+        if self.__last_action is None:
+            return self.__observation
+        return f"> {self.__last_action}\n{self.__observation}"
+
+    # -- beyond Gymnasium -----------------------------------------------------------------------
+
+    @property
+    def task(self) -> Task:
+        """The task of the running episode.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self.__task is None:
+            raise ResetNeeded("expected a task: call env.reset() first")
+        return self.__task
+
+    @property
+    def session(self) -> Session:
+        """The running game of a family that has one, for tools that look behind the text.
+
+        Raises:
+            ResetNeeded: No episode has begun.
+        """
+        if self._session is None:
+            raise ResetNeeded("expected a running episode: call env.reset() first")
+        return self._session
+
+    @property
+    def last_action(self) -> str | None:
+        """The last action in the native grammar; None before the first turn."""
+        return self.__last_action
+
+    def potential(self) -> float:
+        """Return phi of the present state, for potential-based shaping."""
+        return float(self._potential())
+
+    @property
+    def configuration(self) -> str:
+        """Fingerprint of how the environment was made: snapshots fit where it is the same."""
+        return self.__configuration
+
+    def snapshot(self) -> Snapshot:
+        """Fork the running episode: return a picklable state, without that of wrappers.
+
+        Raises:
+            NotSupported: The family's engine cannot do it.
+        """
+        if self.__digest is None:
+            self.__digest = self.task.digest()
+        return Snapshot(
+            self.task.id,
+            self.__digest,
+            self.__configuration,
+            {
+                "turn": self.turn,
+                "horizon": self.horizon,
+                "running": self._running,
+                "observation": self.__observation,
+                "last_action": self.__last_action,
+                "score": self.__score,
+            },
+            self.hooks.snapshot(),
+            self._snapshot(),
+            copy.deepcopy(dict(self.np_random.bit_generator.state)),
+        )
+
+    def restore(self, state: Snapshot) -> None:
+        """Continue from a state taken by :meth:`snapshot`, here or in an equal environment.
+
+        Either all of it is restored, or the environment stays as it was.
+
+        Raises:
+            ConfigurationError: It is none, or of an environment that was made with other arguments
+                (other reward hooks, another observation mode or engine, ...), or of a task whose
+                content has changed.
+            NotSupported: The family's engine cannot do it.
+            TaskNotFound: The snapshot is of another task set.
+        """
+        task, digest = self._task_of(state)
+        try:
+            before = None if self.__task is None else self.snapshot()
+        except Exception:  # An engine that has failed has no state to come back to.
+            before = None
+        old = self.__task
+        try:
+            self._put(task, digest, state)
+        except BaseException:
+            if before is None or old is None:
+                self._running = False
+            else:
+                self._put(old, before.task_digest, before)
+            raise
+
+    def oracle(self) -> OraclePolicy:
+        """Return the policy that plays this environment's expert."""
+        return OraclePolicy(self)
+
+    def oracle_action(self) -> str | None:
+        """Return the expert's next action in this environment's grammar, or None."""
+        action = self._oracle_action()
+        return None if action is None else self.language.write(action)
+
+    def action_prompt(self) -> str:
+        """Return the paragraph that tells a language model how to write actions."""
+        return self.language.prompt()
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _begin(self, task: Task, digest: str | None = None) -> None:
+        """Make ``task`` the task of the episode."""
+        if task is not self.__task:
+            self.__task, self.__digest = task, None
+        self.__digest = digest or self.__digest
+
+    def _task_of(self, state: Snapshot) -> tuple[Task, str]:
+        """Return the task of a snapshot and its digest, if the snapshot fits this environment."""
+        if not isinstance(state, Snapshot):
+            raise ConfigurationError(
+                f"expected a snapshot of {type(self).__name__}, got {type(state).__name__}"
+            )
+        if state.configuration != self.__configuration:
+            raise ConfigurationError(
+                f"expected a snapshot of an environment made like this {type(self).__name__}, got "
+                "one of another class or other arguments: make both with the same arguments, "
+                f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
+            )
+        known = self.__task
+        task = known if known and known.id == state.task_id else self.tasks.find(state.task_id)
+        digest = self.__digest if task is known and self.__digest else task.digest()
+        if digest != state.task_digest:
+            raise ConfigurationError(
+                f"expected a snapshot of task {task.id} as it is in this environment, got one of a "
+                "task with the same id and other content: make both from the same data"
+            )
+        return task, digest
+
+    def _put(self, task: Task, digest: str, state: Snapshot) -> None:
+        """Take over a snapshot that fits."""
+        self._begin(task, digest)
+        self._restore(state.engine)
+        episode = state.episode
+        self.turn, self.horizon = episode["turn"], episode["horizon"]
+        self._running, self.__score = episode["running"], episode["score"]
+        self.__observation = episode["observation"]
+        self.__last_action = episode["last_action"]
+        self.hooks.restore(state.hooks)
+        self.np_random.bit_generator.state = copy.deepcopy(state.rng)
+
+    def _text(self, text: str) -> str:
+        """Return an observation as policies may see it: well-formed, of bounded length."""
+        if len(text) <= OBSERVATION_LENGTH and text.isascii():
+            return text
+        return bounded(well_formed(text), OBSERVATION_LENGTH)
+
+    def _shuffled(self, actions: Iterable[str]) -> list[str]:
+        """Return actions in the order of ``info["admissible_actions"]``, which tells nothing.
+
+        A family that also lists actions in its observations lists them in this order.
+        """
+        return sorted(actions, key=ranks(self.task.id).__getitem__)
+
+    def _state_key(self) -> str:
+        """Hash the engine's state to 16 hexadecimal digits."""
+        text = self._state().encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, digest_size=8).hexdigest()
+
+    def _turn_state(self, state_key: str) -> TurnState:
+        """Describe the present state to the reward hooks."""
+        phi, left = self._potential(), self._oracle_turns()
+        return TurnState(self.__observation, self.turn, self.__score, phi, state_key, left)
+
+    def _info(
+        self,
+        outcome: Outcome,
+        terms: dict[str, float],
+        reason: StopReason,
+        state_key: str,
+        trailing: str,
+    ) -> dict[str, Any]:
+        """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
+        language, task = self.language, self.task
+        admissible = self._shuffled(self._admissible()) if self._running else []
+        info = {
+            "task_id": task.id,
+            "split": task.split,
+            "turn": self.turn,
+            "horizon": self.horizon,
+            "action_valid": outcome.valid,
+            "admissible_actions": (
+                admissible if language.native else [*map(language.write, admissible)]
+            ),
+            "success": outcome.success,
+            "score": self.__score,
+            "reward_terms": terms,
+            "state_key": state_key,
+            "stop_reason": reason.value,
+            "oracle_turns": self._oracle_turns(),
+            "details": dict(outcome.details) if outcome.details else {},
+            "trailing_text": trailing,
+        }
+        if self.expose_oracle:
+            info["oracle_action"] = self.oracle_action() if self._running else None
+        return info

@@ -1,0 +1,111 @@
+"""How an environment and a policy understand each other: one grammar over one set of actions."""
+
+from __future__ import annotations
+
+import json
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from agentgym.actions import (
+    ActionSpec,
+    check_grammar,
+    openai_tools,
+    parse,
+    prompt,
+    strip_think,
+    translate,
+)
+from agentgym.core.outcome import bounded, well_formed
+from agentgym.errors import ConfigurationError
+
+ACTION_LENGTH = 4096
+"""Most characters of an action, thinking removed, unless a family reads longer ones."""
+
+
+class Reading(NamedTuple):
+    """What a policy's text was understood as."""
+
+    native: str
+    """The action in the native grammar; empty if there is none."""
+    trailing: str = ""
+    """Text after the first complete action."""
+    problem: str = ""
+    """Why there is no action; empty if there is one."""
+
+
+class Language:
+    """Read and write actions in one grammar.
+
+    Args:
+        specs: The actions.
+        grammar: The grammar.
+        length: Most characters of an action, thinking removed.
+
+    Raises:
+        ConfigurationError: There is no such grammar.
+    """
+
+    def __init__(
+        self, specs: tuple[ActionSpec, ...], grammar: str, length: int = ACTION_LENGTH
+    ) -> None:
+        self.specs, self.grammar, self.length = specs, check_grammar(grammar), length
+        self.native = grammar == "native"
+        self.literal = grammar in ("native", "action_tag")
+        """Whether actions reach the family as the policy wrote them, to the letter."""
+
+    def read(self, action: str) -> Reading:
+        """Understand model text: thinking stripped, length bounded, never evaluated.
+
+        Native text, and what stands between the tags of ``action_tag``, is passed on whole, because
+        a family's own grammar may be looser or stricter than its declaration.
+
+        Raises:
+            ConfigurationError: The action is not a ``str``.
+        """
+        if not isinstance(action, str):
+            raise ConfigurationError(
+                f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
+            )
+        action = well_formed(action)
+        if self.native:
+            if len(action) <= self.length and "<" not in action:
+                return Reading(action)
+            return Reading(bounded(strip_think(action), self.length, brackets=False))
+        parsed = parse(action, self.specs, self.grammar)
+        if parsed.error:
+            return Reading("", parsed.trailing, f"invalid: {parsed.error}")
+        return Reading(bounded(parsed.native, self.length, brackets=False), parsed.trailing)
+
+    def write(self, native: str) -> str:
+        """Write a native action in this grammar.
+
+        Returns:
+            Text that :meth:`read` understands as exactly this action; ``native`` itself where the
+            grammar cannot hold it (a family declares parameters whose white space counts as
+            ``verbatim``).
+        """
+        return native if self.native else _write(self.specs, self.grammar, native)
+
+    def prompt(self) -> str:
+        """Return the paragraph that tells a language model how to write actions."""
+        return prompt(self.specs, self.grammar)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Describe the actions as OpenAI tools; fresh objects."""
+        tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
+        return tools
+
+
+@lru_cache(maxsize=8192)
+def _write(specs: tuple[ActionSpec, ...], grammar: str, native: str) -> str:
+    """Write a native action in a grammar; lists of admissible actions repeat themselves."""
+    try:
+        text = translate(native, specs, grammar)
+    except ConfigurationError:
+        return native
+    return text if parse(text, specs, grammar).native == native else native
+
+
+@cache
+def _tools_json(specs: tuple[ActionSpec, ...]) -> str:
+    return json.dumps(openai_tools(specs))

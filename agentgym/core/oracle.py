@@ -1,0 +1,35 @@
+"""The ceiling of an environment: the policy that plays what its own expert would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import NotSupported
+
+
+class OraclePolicy:
+    """Play what the environment's own expert would, which reads the hidden state.
+
+    Args:
+        env: The text environment that is played, wrapped or not.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        self._env: Any = env.unwrapped
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the expert's next action in the environment's grammar.
+
+        Raises:
+            NotSupported: The family has no expert, or none from this state.
+        """
+        action = self._env.oracle_action()
+        if action is None:
+            raise NotSupported(
+                f"expected {type(self._env).__name__} to know an expert action in this state, but "
+                "it does not; the expert works from every state that is not yet lost"
+            )
+        return str(action)

@@ -1,0 +1,382 @@
+"""Tasks, splits and panels: what an episode is about, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from agentgym.core.options import integer
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.support.caching import BoundedCache
+
+SPLITS = ("train", "valid", "test")
+LABELS = ("task_type", "difficulty", "category", "kind", "hops", "repo")
+"""Entries of a task's content that say of which kind it is."""
+KEPT_TASKS = 1 << 14
+"""Most tasks, and plan lengths, that a set of numbered tasks remembers."""
+
+Problem = TypeVar("Problem")
+
+
+def canonical_json(value: Any) -> str:
+    """Serialise ``value`` to one fixed JSON text: sorted keys, no white space, ASCII only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One problem instance: everything that decides an episode's start and its reward."""
+
+    id: str
+    """Stable name, unique in its task set."""
+    split: str
+    """The split that the task belongs to."""
+    index: int
+    """Position within the split, from 0."""
+    goal: str
+    """The instruction in words."""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """JSON-safe description of the instance; hashed into panels."""
+
+    def digest(self) -> str:
+        """Return the SHA-256 (hex) over id, goal and content."""
+        text = canonical_json([self.id, self.goal, dict(self.content)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A fixed choice of tasks on which policies are compared."""
+
+    split: str
+    """Split that the tasks were drawn from."""
+    seed: int
+    """Seed of the draw."""
+    ids: tuple[str, ...]
+    """Task ids in the order in which they are played."""
+    sha256: str
+    """Hash over the content of all tasks, so that a changed task is noticed."""
+
+    def __len__(self) -> int:
+        """Number of tasks."""
+        return len(self.ids)
+
+
+class TaskSet(ABC):
+    """The tasks of one environment configuration, in named, disjoint splits.
+
+    A family implements :meth:`len`, :meth:`task` and :meth:`find`; the order within a split must
+    not depend on the machine, the process or a hash seed.
+    """
+
+    name: str
+    """Short name of the set, used in task ids."""
+    splits: tuple[str, ...] = SPLITS
+    """Names of the splits."""
+    aliases: Mapping[str, str] = {}
+    """Other names of splits: where a family's literature has names of its own, ``train``, ``valid``
+    and ``test`` still work."""
+
+    @abstractmethod
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``.
+
+        Raises:
+            TaskNotFound: There is no such split.
+        """
+
+    @abstractmethod
+    def task(self, split: str, index: int) -> Task:
+        """Return task number ``index`` of ``split``.
+
+        Raises:
+            TaskNotFound: There is no such split or index.
+        """
+
+    @abstractmethod
+    def find(self, task_id: str) -> Task:
+        """Return the task with this id.
+
+        Raises:
+            TaskNotFound: No task has this id.
+        """
+
+    def oracle_turns(self, task: Task) -> int | None:
+        """Return the length of the expert's plan from the start, or None where unknown.
+
+        Where the expert may fail it is that of one who succeeds.
+        """
+        return None
+
+    def labels(self, task: Task) -> dict[str, str]:
+        """Return the kinds that a task is of, by which results are told apart.
+
+        Returns:
+            Name -> value: what the content holds under the names of `LABELS`, and
+            ``expert_turns``, the length of the expert's plan, where it is known.
+        """
+        kinds = {name: str(task.content[name]) for name in LABELS if name in task.content}
+        turns = self.oracle_turns(task)
+        return kinds if turns is None else {**kinds, "expert_turns": str(turns)}
+
+    def draw(self, rng: np.random.Generator, split: str) -> Task:
+        """Draw one task of ``split`` uniformly."""
+        return self.task(split, int(rng.integers(self.len(split))))
+
+    def choose(self, options: Mapping[str, Any], rng: np.random.Generator, split: str) -> Task:
+        """Return the task that reset options name, or draw one.
+
+        Args:
+            options: May hold ``task_id``, or ``split`` and ``index``; validated (see
+                :func:`agentgym.core.options.check_reset`).
+            rng: Generator for the draw.
+            split: Split to draw from if the options name none.
+
+        Raises:
+            ConfigurationError: Both a task id and a split or index are given.
+            TaskNotFound: The named task does not exist.
+        """
+        if "task_id" in options:
+            if "index" in options or "split" in options:
+                raise ConfigurationError(
+                    "expected either task_id, or split with index, in the reset options; got both"
+                )
+            return self.find(options["task_id"])
+        split = options.get("split", split)
+        if "index" not in options:
+            return self.draw(rng, self.check(split))
+        index = options["index"]
+        return self.task(self.check(split, index), index)
+
+    def iterate(self, split: str) -> Iterator[Task]:
+        """Yield the tasks of ``split`` in order."""
+        return (self.task(split, index) for index in range(self.len(split)))
+
+    def panel(self, split: str, n: int, seed: int = 0) -> Panel:
+        """Choose ``n`` distinct tasks of ``split``.
+
+        The choice is the head of a seeded permutation, so a smaller panel is a prefix of a larger
+        one with the same seed.
+
+        Args:
+            split: Split to draw from.
+            n: Number of tasks, at most ``len(split)``.
+            seed: Seed of the permutation.
+
+        Raises:
+            ConfigurationError: ``n`` is not between 1 and the size of the split, or ``seed`` is not
+                a whole number from 0.
+            TaskNotFound: There is no such split.
+        """
+        split = self.check(split)
+        size = self.len(split)
+        n, seed = integer(n, "the number of tasks of a panel"), integer(seed, "the seed")
+        if seed < 0:
+            raise ConfigurationError(f"expected the seed to be at least 0, got {seed}")
+        if not 1 <= n <= size:
+            raise ConfigurationError(
+                f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
+                "smaller n, or make the environment with a larger task set"
+            )
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
+        tasks = [self.task(split, int(index)) for index in order]
+        digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
+        return Panel(split, seed, tuple(task.id for task in tasks), digest)
+
+    def check(self, split: str, index: int | None = None) -> str:
+        """Validate a split, or an alias, and an index within it; return the name of the split.
+
+        Raises:
+            ConfigurationError: The index is no integer.
+            TaskNotFound: The split is unknown or the index is out of range.
+        """
+        if isinstance(split, str):
+            split = self.aliases.get(split, split)
+        if not isinstance(split, str) or split not in self.splits:
+            raise TaskNotFound(
+                f"expected a split of {self.name}: one of {', '.join(self.splits)}; got {split!r}"
+            )
+        if index is None:
+            return split
+        if not 0 <= integer(index, "the index of a task") < self.len(split):
+            raise TaskNotFound(
+                f"expected an index from 0 to {self.len(split) - 1} in split {split!r} of "
+                f"{self.name}, got {index}"
+            )
+        return split
+
+
+class NumberedTasks(TaskSet, Generic[Problem]):
+    """Tasks that are made, when they are asked for, from numbered problems.
+
+    A problem is what a family plays: a game, or a goal of a shop. Its *number* within its split is
+    fixed and stands in its id, or for it; the *index* of its task is its place in the order of the
+    split, which is the number unless :meth:`_order` says otherwise. Problems used last, tasks and
+    plan lengths are remembered, also under threads; a set is copied and pickled without them.
+
+    A family implements :meth:`len`, :meth:`_problem` and :meth:`_describe`, and overrides
+    :meth:`_id` and :meth:`_place` if its ids are not ``<name>/<split>/<number>``.
+
+    Args:
+        name: Name of the set, which begins every id.
+        plan_length: Return the length of the expert's plan for a problem; None if nobody knows.
+        kept: Most problems to keep in memory.
+    """
+
+    remedy: str = "make the environment with the settings that the id names"
+    """What to do about an id that is not of this set; ends an error message."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        plan_length: Callable[[Problem], int | None] | None = None,
+        kept: int = 256,
+    ) -> None:
+        self.name = name
+        self.plan_length = plan_length
+        self._problems: BoundedCache[str, Problem] = BoundedCache(kept)
+        self._tasks: BoundedCache[tuple[str, int], Task] = BoundedCache(KEPT_TASKS)
+        self._turns: BoundedCache[str, int | None] = BoundedCache(KEPT_TASKS)
+        self._orders: BoundedCache[str, tuple[Sequence[int], dict[int, int]]] = BoundedCache(64)
+
+    @abstractmethod
+    def _problem(self, split: str, number: int) -> Problem:
+        """Make or read a problem; split and number are valid."""
+
+    @abstractmethod
+    def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
+        """Return goal and content of a problem's task."""
+
+    def _id(self, split: str, number: int) -> str:
+        """Return the id of a problem's task."""
+        return f"{self.name}/{split}/{number}"
+
+    def _place(self, task_id: str) -> tuple[str, int] | None:
+        """Return split and number of the problem that an id names, or None."""
+        head, _, tail = task_id.rpartition("/")
+        name, _, split = head.rpartition("/")
+        number = whole_number(tail)
+        if name != self.name or split not in self.splits or number is None:
+            return None
+        return (split, number) if number < self.len(split) else None
+
+    def _order(self, split: str) -> Sequence[int] | None:
+        """Return the numbers of a split's problems in the order of its tasks; None as they are."""
+        return None
+
+    def task(self, split: str, index: int) -> Task:
+        """Return task number ``index`` of ``split``."""
+        place = self.check(split, index), int(index)
+        task = self._tasks.get(place)
+        if task is None:
+            order = self._ordered(place[0])
+            number = place[1] if order is None else order[0][place[1]]
+            task_id = self._id(place[0], number)
+            goal, content = self._describe(place[0], number, self._kept(task_id, place[0], number))
+            task = self._tasks.put(place, Task(task_id, *place, goal, content))
+        return task
+
+    def find(self, task_id: str) -> Task:
+        """Return the task with this id."""
+        split, number = self._known(task_id)
+        order = self._ordered(split)
+        return self.task(split, number if order is None else order[1][number])
+
+    def problem(self, task: Task) -> Problem:
+        """Return what a task is made of. It is shared: do not change it.
+
+        Raises:
+            TaskNotFound: The task is of another set.
+        """
+        kept = self._problems.refresh(task.id)
+        return self._kept(task.id, *self._known(task.id)) if kept is None else kept
+
+    def oracle_turns(self, task: Task) -> int | None:
+        """Return the length of the expert's plan from the start, remembered once it is known."""
+        if self.plan_length is None:
+            return None
+        turns = self._turns.get(task.id, -1)
+        if turns == -1:
+            turns = self._turns.put(task.id, self.plan_length(self.problem(task)))
+        return turns
+
+    def _known(self, task_id: str) -> tuple[str, int]:
+        place = self._place(str(task_id))
+        if place is None:
+            example = self._id(self.splits[0], 0)
+            raise TaskNotFound(
+                f"expected the id of a task of {self.name}, such as {example}; got {task_id!r:.200}"
+                f"; {self.remedy}"
+            )
+        return place
+
+    def _kept(self, task_id: str, split: str, number: int) -> Problem:
+        problem = self._problems.refresh(task_id)
+        if problem is None:
+            problem = self._problems.put(task_id, self._problem(split, number))
+        return problem
+
+    def _ordered(self, split: str) -> tuple[Sequence[int], dict[int, int]] | None:
+        """Return the numbers by index and the indices by number, or None where they are equal."""
+        known = self._orders.get(split)
+        if known is None:
+            numbers = self._order(split)
+            if numbers is None:
+                return None
+            indices = {number: index for index, number in enumerate(numbers)}
+            known = self._orders.put(split, (numbers, indices))
+        return known
+
+
+def whole_number(text: str) -> int | None:
+    """Read a number as ids write it: in one way, so that ``"007"`` and ``"+7"`` are None."""
+    written = text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if written and (text == "0" or text[0] != "0") else None
+
+
+class TaskList(TaskSet):
+    """Tasks that fit in memory.
+
+    Args:
+        name: Short name of the set.
+        tasks: The tasks of each split; ``split`` and ``index`` of a task are its place here.
+
+    Raises:
+        ConfigurationError: Two tasks share an id, so that splits would not be disjoint, or a task
+            says that it stands elsewhere.
+    """
+
+    def __init__(self, name: str, tasks: Mapping[str, Sequence[Task]]) -> None:
+        self.name = name
+        self.splits = tuple(tasks)
+        self._tasks = {split: tuple(entries) for split, entries in tasks.items()}
+        self._by_id: dict[str, Task] = {}
+        for split, entries in self._tasks.items():
+            for index, task in enumerate(entries):
+                if (task.split, task.index) != (split, index) or task.id in self._by_id:
+                    raise ConfigurationError(
+                        f"expected task {task.id!r} once, with split={split!r} and index={index}; "
+                        f"got split={task.split!r} and index={task.index}, or the id twice"
+                    )
+                self._by_id[task.id] = task
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        return len(self._tasks[self.check(split)])
+
+    def task(self, split: str, index: int) -> Task:
+        """Return one task by its place."""
+        return self._tasks[self.check(split, index)][index]
+
+    def find(self, task_id: str) -> Task:
+        """Return one task by its id."""
+        if task_id not in self._by_id:
+            raise TaskNotFound(f"expected the id of a task of {self.name}, got {task_id!r}")
+        return self._by_id[task_id]

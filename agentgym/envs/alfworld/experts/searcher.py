@@ -1,0 +1,28 @@
+"""The expert that looks for things as a newcomer must.
+
+It visits the receptacles in the order in which the first text lists them, opens those that are
+closed, and as soon as it has seen all that the task needs it takes the direct way. The oracle
+(:mod:`agentgym.envs.alfworld.experts.oracle`) knows from the start where everything is, which no
+policy can learn to know.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.alfworld.engine.actions import Action
+from agentgym.envs.alfworld.engine.household import Household
+from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.experts.reader import Memory, ReadingExpert
+
+
+class SearchingExpert(ReadingExpert):
+    """The expert that has to look for things, as a policy must."""
+
+    def _explore(self, memory: Memory, house: Household, state: State) -> Action | None:
+        explored, last = memory.explored, memory.last
+        passed = NOBODY
+        for receptacle in house.intro:
+            if receptacle not in explored:
+                if receptacle > last:
+                    return Action("go", receptacle, house.places[receptacle][0])
+                passed = receptacle if passed == NOBODY else passed
+        return None if passed == NOBODY else Action("go", passed, house.places[passed][0])

@@ -1,0 +1,269 @@
+"""Files of episodes written in other forms, in a stream: files of any size fit in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from agentgym.episodes.chats import ChatOptions, ChatWriter
+from agentgym.episodes.records import Episode, read_episodes
+from agentgym.episodes.rows import schema, to_row
+from agentgym.errors import ConfigurationError, DataError, require
+from agentgym.support.caching import SCRATCH, folder_to_disk
+
+Form = Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+Row = dict[str, Any]
+
+SPREADSHEET = (
+    "env_id", "task_id", "split", "goal", "policy", "seed", "stop_reason", "success", "score",
+    "reward", "num_turns",
+)  # fmt: skip
+"""Columns of a CSV file: what a spreadsheet can hold of an episode."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How texts begin that spreadsheets compute."""
+
+ROWS = 256
+"""Most rows of a parquet file's row group."""
+CHARACTERS = 1 << 24
+"""Characters of observations and model texts after which a row group is full."""
+_CARD = """---
+configs:
+- config_name: default
+  data_files:
+{files}
+---
+Episodes of text environments, one a row. Written by `agentgym export`; the columns are described in
+`agentgym.episodes.rows`.
+"""
+
+
+@dataclass
+class ExportReport:
+    """What became of the episodes of a file."""
+
+    episodes: int = 0
+    """Episodes read."""
+    exported: int = 0
+    """Those that were written."""
+    rows: int = 0
+    """Rows written: one for each episode, save for conversations with a row for each turn."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How many were left out, by the reason."""
+    torn: list[int] = field(default_factory=list)
+    """Numbers of lines that break off before their end, which were skipped."""
+
+
+def export(
+    source: str | Path,
+    out: str | Path,
+    to: Form,
+    *,
+    chats: ChatOptions | None = None,
+    only_success: bool = False,
+    min_score: float | None = None,
+    on_episode: Callable[[], None] | None = None,
+) -> ExportReport:
+    """Write a file of episodes in another form.
+
+    Args:
+        source: A JSONL file of episodes.
+        out: File, or for ``datasets`` folder, that does not exist yet; it appears when it is whole.
+        to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
+            `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
+            with a parquet file for each split; or ``sft``, JSON lines of conversations, see
+            `agentgym.episodes.ChatWriter`.
+        chats: How conversations are made (``sft`` only).
+        only_success: Leave out episodes that were not solved.
+        min_score: Leave out episodes with a lower final score.
+        on_episode: Called after each episode, for progress display.
+
+    Returns:
+        What was written and what was left out.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain, ``out`` is taken, or (``sft``) an
+            environment cannot be made from its record.
+        DataError: The source cannot be read, or a number does not fit into 64 bits.
+        DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
+    """
+    if to not in get_args(Form):
+        raise ConfigurationError(
+            f"expected a form among {', '.join(get_args(Form))}; got {to!r:.80}"
+        )
+    if chats is not None and to != "sft":
+        raise ConfigurationError(
+            f"expected options of conversations with the form sft only, got them with {to}"
+        )
+    report, writer = ExportReport(), ChatWriter(chats)
+    episodes = read_episodes(source, on_torn=report.torn.append)
+    with new_path(out) as scratch, _open(to, scratch) as write:
+        for episode in episodes:
+            report.episodes += 1
+            reason = _left_out(episode, only_success, min_score)
+            reason = reason or (writer.why_not(episode) if to == "sft" else "")
+            if reason:
+                report.left_out[reason] += 1
+            else:
+                rows = writer.rows(episode) if to == "sft" else [to_row(episode)]
+                write(rows)
+                report.exported += 1
+                report.rows += len(rows)
+            if on_episode:
+                on_episode()
+        if not report.exported:
+            raise DataError(f"expected episodes to export in {source}, but {_nothing(report)}")
+    return report
+
+
+def _nothing(report: ExportReport) -> str:
+    if not report.episodes:
+        return "there is none"
+    reasons = "; ".join(f"{n}: {why}" for why, n in report.left_out.items())
+    return f"all {report.episodes} are left out ({reasons})"
+
+
+def _left_out(episode: Episode, only_success: bool, min_score: float | None) -> str:
+    if not episode.began:
+        return "the environment never began"
+    if only_success and not episode.success:
+        return "not solved"
+    if min_score is not None and episode.score < min_score:
+        return f"score below {min_score:g}"
+    return ""
+
+
+@contextmanager
+def new_path(out: str | Path) -> Iterator[Path]:
+    """Yield a scratch name beside ``out`` for a file or folder, which gets the name when it ends.
+
+    Raises:
+        ConfigurationError: The name is taken, or nothing can be written there.
+    """
+    target = Path(out)
+    scratch = target.with_name(f"{SCRATCH}{os.getpid()}-{target.name}")
+    try:
+        taken = os.path.lexists(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _not_writable(out, error) from error
+    if taken:
+        raise ConfigurationError(
+            f"expected a name that is free, got {out}, which exists: name another, or remove it"
+        )
+    try:
+        yield scratch
+        for path in [scratch, *scratch.rglob("*")]:
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+        os.rename(scratch, target)
+        folder_to_disk(target.parent)
+    except OSError as error:
+        raise _not_writable(out, error) from error
+    finally:
+        if scratch.is_dir():
+            shutil.rmtree(scratch, ignore_errors=True)
+        else:
+            scratch.unlink(missing_ok=True)
+
+
+def _not_writable(out: str | Path, error: Exception) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or error
+    return ConfigurationError(f"expected a name that can be written to, got {out}: {reason}")
+
+
+Write = Callable[[Iterable[Row]], None]
+
+
+@contextmanager
+def _open(to: Form, path: Path) -> Iterator[Write]:
+    """Yield what writes rows in a form."""
+    writers = {"parquet": _parquet, "csv": _csv, "datasets": _data_set}
+    opened = writers.get(to, _json_lines)
+    with opened(path) as write:
+        yield write
+
+
+@contextmanager
+def _json_lines(path: Path) -> Iterator[Write]:
+    with path.open("x", encoding="ascii") as file:
+        yield lambda rows: file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Write]:
+    with path.open("x", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(SPREADSHEET)
+        yield lambda rows: table.writerows(
+            [_inert(row[name]) for name in SPREADSHEET] for row in rows
+        )
+
+
+def _inert(value: Any) -> Any:
+    """Return a value that a spreadsheet shows and does not compute: texts may begin a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    columns = schema()
+    arrow, parquet = require("pyarrow", "search"), require("pyarrow.parquet", "search")
+    waiting: list[Row] = []
+    size = 0
+
+    def flush() -> None:
+        nonlocal size
+        try:
+            file.write_table(arrow.Table.from_pylist(waiting, schema=columns))
+        except (arrow.ArrowInvalid, OverflowError) as error:
+            raise DataError(
+                f"expected numbers of at most 64 bits in episodes of {waiting[0]['env_id']}, but: "
+                f"{error}"
+            ) from error
+        waiting.clear()
+        size = 0
+
+    def write(rows: Iterable[Row]) -> None:
+        nonlocal size
+        for row in rows:
+            waiting.append(row)
+            size += sum(
+                len(turn["observation"]) + len(turn["raw_text"] or "") for turn in row["turns"]
+            )
+            if len(waiting) >= ROWS or size >= CHARACTERS:
+                flush()
+
+    with parquet.ParquetWriter(path, columns, compression="zstd") as file:
+        yield write
+        if waiting:
+            flush()
+
+
+@contextmanager
+def _data_set(folder: Path) -> Iterator[Write]:
+    """Write the rows of each split to a file of its own, and a card that names the files."""
+    (folder / "data").mkdir(parents=True)
+    writers: dict[str, Write] = {}
+    with ExitStack() as stack:
+
+        def write(rows: Iterable[Row]) -> None:
+            for row in rows:
+                split = re.sub(r"\W", "_", row["split"], flags=re.ASCII) or "unknown"
+                if split not in writers:
+                    path = folder / "data" / f"{split}.parquet"
+                    writers[split] = stack.enter_context(_parquet(path))
+                writers[split]([row])
+
+        yield write
+    files = "\n".join(f"  - split: {name}\n    path: data/{name}.parquet" for name in writers)
+    (folder / "README.md").write_text(_CARD.format(files=files), encoding="ascii")

@@ -1,0 +1,260 @@
+"""Recorded episodes under another reward: new records, without a model.
+
+What needs the engine is played again: other arguments of the environment, hooks that read details
+of a turn, and hooks that read the potential, which some families work out only where a hook asks
+for it. All else is computed from what the record holds, which gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.error import ResetNeeded
+
+from agentgym.core.hooks import HookRunner, TurnReward
+from agentgym.core.outcome import StopReason, total
+from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.recorder import Recorder
+from agentgym.episodes.records import Episode, State, Turn
+from agentgym.episodes.replay import not_stored, rescore, set_generator
+from agentgym.errors import ConfigurationError
+from agentgym.rewards.table import hooks_to_json
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_BROKEN_OFF = {end.value for end in StopReason if end.outside}
+"""Ends that were decided outside of the environment, and so are none of its answers."""
+
+
+class CourseChanged(ConfigurationError):
+    """An episode takes another course than the recorded one, so its rewards are another's."""
+
+
+class Rescorer:
+    """Give recorded episodes the rewards of other hooks, and of other arguments.
+
+    Args:
+        hooks: All hooks of the new reward, in order; none leaves what the family itself pays.
+        settings: Arguments of the environment in the place of recorded ones, such as
+            ``{"reward": "sparse"}``. They may change what turns pay, never what happens in them.
+        play: Whether to play the episodes again; None: only where the new reward needs it. False
+            takes the recorded potentials at their word.
+
+    Raises:
+        ConfigurationError: ``play`` is False, and the record cannot be enough.
+    """
+
+    def __init__(
+        self,
+        hooks: Sequence[TurnReward] = (),
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        play: bool | None = None,
+    ) -> None:
+        needed = bool(settings) or bool(_needs(hooks))
+        if play is False and needed:
+            raise ConfigurationError(
+                "expected a reward that a record is enough for, got settings or hooks that need "
+                "the environment's answers: leave out play=False"
+            )
+        self._hooks = list(hooks)
+        self._settings = dict(settings)
+        self._play = needed or HookRunner(hooks, _needs(hooks)).read_potential
+        if play is not None:
+            self._play = play
+        self._changes = {**self._settings, "reward_hooks": self._hooks}
+        self._envs = EnvCache(self._changes)
+        self._recorder: Recorder | None = None
+
+    def __call__(self, episode: Episode) -> Episode:
+        """Return a new record with the new rewards; it replays like one that was played so.
+
+        Policy, model texts, tokens and versions of packages stay those of the record.
+
+        Raises:
+            CourseChanged: With these settings, or this version, other things happen.
+            ConfigurationError: The environment cannot be made, or a hook has a name in use.
+            DataError: The random generator in the record is damaged.
+            EnvFailure: The environment fails.
+            TaskNotFound: The task no longer exists.
+        """
+        if not self._play or not episode.began:
+            return self._computed(episode)
+        try:
+            return self._played(episode)
+        except BaseException:
+            self._envs.discard(episode)
+            raise
+
+    def _computed(self, episode: Episode) -> Episode:
+        """Rescore from the record alone."""
+        turns = tuple(
+            replace(turn, reward=total(terms.values()), reward_terms=terms)
+            for turn, terms in zip(episode.turns, rescore(episode, self._hooks), strict=True)
+        )
+        described = hooks_to_json(self._hooks)
+        lacking = ("reward_hooks",) if described is None else ()
+        kwargs = {**episode.env_kwargs, **self._settings}
+        kwargs.pop("reward_hooks", None)
+        return replace(
+            episode,
+            env_kwargs=kwargs,
+            hooks=tuple(hook.name for hook in self._hooks),
+            reward_hooks=described or (),
+            not_stored=lacking + not_stored(episode, self._changes),
+            turns=turns,
+        )
+
+    def _played(self, episode: Episode) -> Episode:
+        """Rescore by playing the recorded actions."""
+        env = self._envs.get(episode)
+        if self._recorder is None or self._recorder.env is not env:
+            self._recorder = Recorder(env, None)
+        new = _play_again(episode, self._recorder)
+        if difference := _course_differs(episode, new):
+            cause = f"with {self._settings}" if self._settings else "in this version"
+            raise CourseChanged(
+                f"expected {episode.task_id} to take its recorded course, but {cause} {difference}"
+            )
+        ended = episode.stop_reason not in _BROKEN_OFF
+        return replace(
+            episode,
+            env_kwargs=new.env_kwargs,
+            hooks=new.hooks,
+            reward_hooks=new.reward_hooks,
+            not_stored=new.not_stored,
+            start=new.start,
+            turns=tuple(map(_paid, episode.turns, new.turns)),
+            stop_reason=new.stop_reason if ended else episode.stop_reason,
+            details=new.details if ended else episode.details,
+        )
+
+    def close(self) -> None:
+        """Close the environments."""
+        self._envs.close()
+
+    def __enter__(self) -> Self:
+        """Return the rescorer, whose environments are closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the environments."""
+        self.close()
+
+
+def rescore_episode(
+    episode: Episode,
+    hooks: Sequence[TurnReward] = (),
+    settings: Mapping[str, Any] = MappingProxyType({}),
+) -> Episode:
+    """Return a new record of one episode under another reward; see `Rescorer` for many.
+
+    Args:
+        episode: The record.
+        hooks: All hooks of the new reward; none leaves what the family itself pays.
+        settings: Arguments of the environment in the place of recorded ones.
+
+    Raises:
+        AgentGymError: As `Rescorer`.
+    """
+    with Rescorer(hooks, settings) as rescorer:
+        return rescorer(episode)
+
+
+def _needs(hooks: Sequence[TurnReward]) -> list[str]:
+    """Return the details of a turn that hooks cannot do without."""
+    return [key for hook in hooks for key in getattr(hook, "needs", ())]
+
+
+def _play_again(episode: Episode, recorder: Recorder) -> Episode:
+    set_generator(episode, recorder.env)
+    recorder.reset(seed=episode.seed, options=dict(episode.options))
+    with suppress(ResetNeeded):  # it ended earlier than recorded, which the comparison will say
+        for turn in episode.turns:
+            recorder.step(turn.action)
+    recorder.end("error")  # closes an episode that still runs
+    assert recorder.last is not None
+    return recorder.last
+
+
+def _course_differs(old: Episode, new: Episode) -> str:
+    """Say where what happens, rewards aside, is first another than recorded."""
+    if _seen(old.start) != _seen(new.start):
+        return "it begins differently"
+    for number, (was, now) in enumerate(zip(old.turns, new.turns, strict=False), 1):
+        for name in ("executed", "action_valid", "terminated", "truncated"):
+            if (before := getattr(was, name)) != (after := getattr(now, name)):
+                return f"in turn {number} {name} is {after!r:.80} instead of {before!r:.80}"
+        if _seen(was.after) != _seen(now.after):
+            return f"turn {number} is answered differently"
+    if len(old.turns) != len(new.turns):
+        return f"it ends after turn {len(new.turns)} of {len(old.turns)}"
+    ended = old.stop_reason not in _BROKEN_OFF
+    if ended != (new.stop_reason not in _BROKEN_OFF):
+        return "it ends elsewhere"
+    return ""
+
+
+def _seen(state: State) -> tuple[str, str]:
+    return state.observation, state.state_key
+
+
+def _paid(old: Turn, new: Turn) -> Turn:
+    """Return a recorded turn with what it pays now."""
+    return replace(
+        old,
+        after=new.after,
+        reward=new.reward,
+        reward_terms=new.reward_terms,
+        success=new.success,
+    )
+
+
+@dataclass
+class RewardMeans:
+    """Means of rewards over episodes, added up one by one."""
+
+    n: int = 0
+    """Episodes."""
+    returned: float = 0.0
+    """Sum of their returns."""
+    score: float = 0.0
+    """Sum of their scores."""
+    solved: int = 0
+    """How many were solved."""
+    terms: dict[str, float] = field(default_factory=dict)
+    """Sum of each reward term."""
+
+    def add(self, episode: Episode) -> None:
+        """Count an episode."""
+        self.n += 1
+        self.returned += episode.reward
+        self.score += episode.score
+        self.solved += episode.success
+        for turn in episode.turns:
+            for name, value in turn.reward_terms.items():
+                self.terms[name] = self.terms.get(name, 0.0) + value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means per episode, JSON-safe: ``return``, ``score``, ``success``, ``terms``.
+
+        Without an episode they are None, and there are no terms.
+        """
+        if not self.n:
+            return {"n": 0, "return": None, "score": None, "success": None, "terms": {}}
+        return {
+            "n": self.n,
+            "return": self.returned / self.n,
+            "score": self.score / self.n,
+            "success": self.solved / self.n,
+            "terms": {name: value / self.n for name, value in self.terms.items()},
+        }

@@ -1,0 +1,438 @@
+"""Agents that own the loop: an episode behind a set of tools, which keeps the score.
+
+A policy is asked for each action; an agent of another framework, or a ``while`` loop, asks for
+itself. It gets a `Session`: the instruction, tools as schemas and as Python functions, and the
+observation as the answer of each call.
+
+    with Session(env, options={"split": "test", "index": 0}) as session:
+        while not session.over:
+            name, arguments = ask_model(session.instruction, session.openai_tools, ...)
+            observation = session.call(name, arguments)
+        print(session.score)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import keyword
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import closing
+from functools import partial, wraps
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import gymnasium
+
+from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools
+from agentgym.core.outcome import StopReason
+from agentgym.episodes import Episode, Recorder
+from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
+from agentgym.policies.asynchronous import EventLoop
+from agentgym.policies.base import ModelOutput
+from agentgym.policies.failures import SET_UP, policy_end
+from agentgym.policies.instructions import tool_instructions
+from agentgym.policies.outputs import read_output
+from agentgym.policies.play import Moment
+
+__all__ = ["Session", "play_agent"]
+
+GRAMMAR = "tool_call"
+"""The grammar in which calls reach the environment, which answers faulty ones as any other turn."""
+PATIENCE = 10
+"""Calls after the end that are answered. Loops of frameworks go on for as long as the model calls,
+thousands of times where it does not read the answers."""
+TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
+"""Python's types of arguments, by JSON's."""
+
+
+class Session:
+    """One episode, played by calls of tools.
+
+    Calls may come from any thread; they are carried out one at a time. After the end they change
+    nothing and answer that the episode is over; the eleventh stops the agent by `PolicyStopped`. It
+    is a context manager, which ends the episode and keeps that exception to itself.
+
+    Args:
+        env: A text environment with ``grammar="tool_call"``, wrapped or not.
+        seed: Seed of the reset.
+        options: Options of the reset, such as ``{"split": "test", "index": 0}``.
+        record: File to which the episode is appended, see `agentgym.episodes`.
+        on_output: Called with what `annotate` is told, before the action is carried out.
+        end_when: Asked after each call for a reason to end the episode there, which becomes its
+            stop reason; an empty text lets it go on.
+
+    Raises:
+        ConfigurationError: The environment has another grammar, or an option is wrong.
+        EnvFailure: The environment did not start.
+    """
+
+    def __init__(
+        self,
+        env: gymnasium.Env[str, str],
+        *,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,
+        record: str | Path | None = None,
+        on_output: Callable[[ModelOutput], None] | None = None,
+        end_when: Callable[[], str] | None = None,
+    ) -> None:
+        check_grammar(env)
+        language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+        self.specs: tuple[ActionSpec, ...] = language.specs
+        watched = isinstance(env, Recorder) and record is None
+        self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
+        self._on_output, self._end_when = on_output, end_when
+        self._lock = threading.RLock()
+        observation, info = self._recorder.reset(seed=seed, options=options)
+        self.goal = str(info["goal"])
+        """The instruction as the task set words it."""
+        self.moments = [Moment(observation, info)]
+        """The episode after its reset and after each turn, see `agentgym.policies.play`."""
+        self._late = 0
+
+    # -- what an agent is given ------------------------------------------------------------------
+
+    @property
+    def instruction(self) -> str:
+        """What the agent is to be told first: how to act, and the first observation."""
+        return f"{tool_instructions(self.horizon)}\n\n{self.moments[0].observation}"
+
+    @property
+    def observation(self) -> str:
+        """The last observation."""
+        return self._last.observation
+
+    @property
+    def openai_tools(self) -> list[dict[str, Any]]:
+        """The tools as OpenAI's function calling describes them, in fresh objects."""
+        return openai_tools(self.specs)
+
+    @property
+    def mcp_tools(self) -> list[dict[str, Any]]:
+        """The tools as the Model Context Protocol lists them, in fresh objects."""
+        return mcp_tools(self.specs)
+
+    @property
+    def tools(self) -> list[Callable[..., str]]:
+        """The tools as Python functions with signatures and docstrings.
+
+        smolagents (``smolagents.tool``), LangChain and LangGraph read their schemas from these. A
+        name that is a keyword of Python gets a ``_`` behind it.
+        """
+        return [_tool(self, spec) for spec in self.specs]
+
+    @property
+    def async_tools(self) -> list[Callable[..., Coroutine[Any, Any, str]]]:
+        """The same tools as coroutine functions, for frameworks that await tools.
+
+        A call does not hold the event loop while the environment works.
+        """
+        return [_awaited(tool) for tool in self.tools]
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> str:
+        """Take a turn.
+
+        Args:
+            name: Name of a tool.
+            arguments: Its arguments by name, or as the JSON text that a model wrote. Faulty ones
+                are a turn, too, and are answered with the reason.
+
+        Returns:
+            The observation; after the end, that the episode is over.
+
+        Raises:
+            EnvFailure: The environment failed, which ends the episode without a valid score.
+            PolicyStopped: The episode has been over for ten calls.
+        """
+        with self._lock:
+            if self.over:
+                self._late += 1
+                if self._late > PATIENCE:
+                    raise PolicyStopped(self.stop_reason)
+                return self._ended()
+            action = _call_text(name, arguments)
+            try:
+                observation, reward, terminated, truncated, info = self._recorder.step(action)
+            except EnvFailure as failure:
+                self.moments.append(self._last._replace(action=action, reward=0.0, failure=failure))
+                raise
+            turn = (action, observation, float(reward), terminated, truncated, info)
+            self.moments.append(Moment.after(*turn))
+            if not self.over and self._end_when is not None and (reason := self._end_when()):
+                self.end(reason)
+            return f"{observation}\n\n{self._ended()}" if self.over else observation
+
+    def annotate(self, output: Any = None, /, **known: Any) -> None:
+        """Tell what the agent's model answered, before the call that comes of it.
+
+        Record, report and limits on tokens and cost count it. What the model answers after the end
+        of the episode is not counted.
+
+        Args:
+            output: The usage of the answer, as an object or mapping with ``prompt_tokens`` and
+                ``completion_tokens`` (or ``input_tokens`` and ``output_tokens``), or an answer that
+                holds one under ``usage``; or a `agentgym.policies.ModelOutput`.
+            **known: Fields of ``ModelOutput``: ``model``, ``prompt_tokens``,
+                ``completion_tokens``, ``cached_tokens``, ``reasoning_tokens``, ``text``,
+                ``reasoning``, ``finish_reason``. They win over what ``output`` says.
+
+        Raises:
+            ConfigurationError: It is none of these, or a field has another name or type.
+        """
+        output = read_output(output, **known)
+        with self._lock:
+            if self.over:
+                return
+            if self._on_output is not None:
+                self._on_output(output)
+                return
+            self._recorder.annotate_output(output)
+
+    def end(self, stop_reason: str = StopReason.STOPPED.value, words: str = "") -> None:
+        """End the episode as it stands, from any thread; one that is over stays as it is.
+
+        Args:
+            stop_reason: Why.
+            words: What is known of it besides.
+        """
+        with self._lock:
+            if not self.over:
+                self._recorder.end(stop_reason, words)
+                self.moments.append(self._last.cut(stop_reason, words))
+
+    def fail(self, failure: PolicyFailure) -> None:
+        """End the episode: without a valid score, but for a `PolicyStopped`, which counts."""
+        with self._lock:
+            if isinstance(failure, PolicyStopped):
+                self.end(failure.stop_reason, failure.words)
+            elif not self.over:
+                self._recorder.end(StopReason.ERROR.value, str(failure))
+                self.moments.append(self._last._replace(action=None, reward=0.0, failure=failure))
+
+    # -- how it went -----------------------------------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._last.over
+
+    @property
+    def turns(self) -> int:
+        """Turns taken."""
+        return int(self._last.info["turn"])
+
+    @property
+    def horizon(self) -> int:
+        """Most turns of the episode."""
+        return int(self._last.info["horizon"])
+
+    @property
+    def score(self) -> float:
+        """Progress in [0, 1]."""
+        return float(self._last.info["score"])
+
+    @property
+    def success(self) -> bool:
+        """Whether the task is solved."""
+        return bool(self._last.info["success"])
+
+    @property
+    def reward(self) -> float:
+        """Sum of the rewards."""
+        return sum(moment.reward for moment in self.moments)
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the episode ended; ``stopped`` if the agent did, empty while it runs."""
+        failed = self._last.failure is not None
+        return StopReason.ERROR.value if failed else str(self._last.info["stop_reason"])
+
+    @property
+    def failure(self) -> EnvFailure | PolicyFailure | None:
+        """What failed, if anything; then there is no valid score."""
+        return self._last.failure
+
+    @property
+    def episode(self) -> Episode | None:
+        """The record of the episode once it is over."""
+        return self._recorder.last if self.over else None
+
+    @property
+    def _last(self) -> Moment:
+        return self.moments[-1]
+
+    def _ended(self) -> str:
+        """Say that the episode is over; a score is no agent's to see."""
+        return f"The episode is over ({self.stop_reason}): further calls change nothing."
+
+    def __enter__(self) -> Session:
+        """Return itself; the episode began when it was made."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        """End the episode; `agentgym.policies.failures` says what an error of the agent means.
+
+        An agent that stops by itself, with `PolicyStopped`, has said all there is to say.
+        """
+        if isinstance(error, Exception) and not isinstance(error, SET_UP):
+            self.fail(policy_end(error, "the agent"))
+        else:
+            self.end()
+        return isinstance(error, PolicyStopped)
+
+
+def check_grammar(env: gymnasium.Env[str, str]) -> None:
+    """Refuse an environment in which calls of tools are no turns.
+
+    Raises:
+        ConfigurationError: It has another grammar.
+    """
+    language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+    if language.grammar != GRAMMAR:
+        raise ConfigurationError(
+            f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
+            f"of tools, got {language.grammar!r}: make it with grammar={GRAMMAR!r}, or give its "
+            f"name and no grammar (at the terminal leave out --grammar)"
+        )
+
+
+def play_agent(
+    agent: Callable[[Session], Any],
+    env: gymnasium.Env[str, str],
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+    on_output: Callable[[ModelOutput], None] | None = None,
+    end_when: Callable[[], str] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> list[Moment]:
+    """Let an agent that owns the loop play one episode, as `agentgym.policies.play` does a policy.
+
+    Args:
+        agent: A function of a `Session`; what it returns is not read. An async one runs on an
+            event loop of its own.
+        env: A text environment with ``grammar="tool_call"``, wrapped or not.
+        seed: Seed of the reset.
+        options: Options of the reset.
+        on_output: Called with what the agent tells `Session.annotate`.
+        end_when: Asked after each call for a reason to end the episode there; calls answer then
+            that it is over.
+        cancelled: Asked while an async agent runs whether to end it where it waits.
+
+    Returns:
+        The episode after its reset and after each turn. The last moment is its end: by the
+        environment; with stop reason ``stopped`` if the agent returned or raised before; with the
+        reason of ``end_when`` or a `PolicyStopped`; or with a failure, of the environment or of
+        what the agent needs, see `agentgym.policies.failures`.
+
+    Raises:
+        ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
+            says that it was set up wrong.
+    """
+    start = partial(Session, env, seed=seed, options=options)
+    try:
+        session = start(on_output=on_output, end_when=end_when)
+    except EnvFailure as failure:
+        return [Moment("", {}, failure=failure)]
+    try:
+        returned = agent(session)
+        if inspect.iscoroutine(returned):
+            with closing(EventLoop()) as loop:
+                loop.run(returned, cancelled=cancelled)
+    except SET_UP:
+        session.end()
+        raise
+    except Exception as error:
+        if cancelled is None or not cancelled():
+            session.fail(policy_end(error, "the agent"))
+    session.end()
+    return session.moments
+
+
+def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
+    """Write a call as a model would have; whatever is wrong with it the environment says."""
+    if not isinstance(arguments, str):
+        given = {key: value for key, value in (arguments or {}).items() if value is not None}
+        arguments = json.dumps(given, default=str)
+    payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
+    # Neither thinking nor the end of the call may be found inside of it.
+    return f"<tool_call>{payload.replace('<', chr(92) + 'u003c')}</tool_call>"
+
+
+# -- tools as functions ----------------------------------------------------------------------------
+
+
+def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
+    """Make a function of an action, whose signature and docstring tell what it is."""
+    names = {_python_name(param.name): param.name for param in spec.params}
+
+    def tool(*args: Any, **kwargs: Any) -> str:
+        if len(args) > len(names):
+            raise TypeError(
+                f"{tool.__name__}() takes {len(names)} arguments, but {len(args)} were given"
+            )
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        return session.call(spec.name, {names.get(key, key): given[key] for key in given})
+
+    hints = {_python_name(param.name): _hint(param) for param in spec.params}
+    parameters = [
+        inspect.Parameter(
+            _python_name(param.name),
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=inspect.Parameter.empty if param.required else None,
+            annotation=hints[_python_name(param.name)],
+        )
+        # Those that may be left out stand last, as Python demands.
+        for param in sorted(spec.params, key=lambda param: not param.required)
+    ]
+    names = {parameter.name: names[parameter.name] for parameter in parameters}
+    tool.__name__ = tool.__qualname__ = _python_name(spec.name)
+    tool.__doc__ = _docstring(spec, names)
+    tool.__annotations__ = {**hints, "return": str}
+    signature = inspect.Signature(parameters, return_annotation=str)
+    tool.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect
+    return tool
+
+
+def _awaited(tool: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]]:
+    """Make a coroutine function of a tool, which runs it in a thread."""
+
+    @wraps(tool)
+    async def later(*args: Any, **kwargs: Any) -> str:
+        return await asyncio.to_thread(tool, *args, **kwargs)
+
+    del later.__wrapped__  # whoever unwraps would call the other one
+    return later
+
+
+def _python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _hint(param: Param) -> Any:
+    """Return the type of an argument, as its values are written in Python."""
+    hint = TYPES[param.type]
+    if param.enum and param.type == "string":
+        hint = Literal[param.enum]  # known at run time only
+    return hint if param.required else hint | None
+
+
+def _docstring(spec: ActionSpec, names: Mapping[str, str]) -> str:
+    """Write a docstring in the form that frameworks parse."""
+    lines = [spec.description]
+    if names:
+        lines += ["", "Args:"]
+    for python_name, name in names.items():
+        param = spec.param(name)
+        assert param is not None
+        lines.append(f"    {python_name}: {param.description or name}")
+    return "\n".join([*lines, "", "Returns:", "    What the environment answers."])

@@ -1,0 +1,41 @@
+"""Checks of the arguments of `agentgym.evaluation.evaluate` that are objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.reports.scale import Scale
+
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "protocol": (str, os.PathLike),
+    "tasks": (Sequence,),
+    "env_kwargs": (Mapping,),
+    "out": (str, os.PathLike),
+    "record": (str, os.PathLike),
+    "on_episode": (Callable,),  # type: ignore[dict-item]
+    "limits": (Limits,),
+    "total_limits": (Limits,),
+    "prices": (Prices,),
+    "scale": (bool, Scale),
+}
+"""Name of an argument -> the classes of which it is one, or else None."""
+
+
+def check_kinds(**arguments: Any) -> None:
+    """Check that arguments are of their kind, before anything is made or played.
+
+    Args:
+        arguments: Some of `KINDS`, by their names.
+
+    Raises:
+        ConfigurationError: One is not.
+    """
+    for name, value in arguments.items():
+        kinds = KINDS[name]
+        if value is not None and not isinstance(value, kinds):
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise ConfigurationError(f"expected {name} to be a {wanted}, got {value!r:.80}")

@@ -1,0 +1,148 @@
+"""Playing what is left of an evaluation, so that nothing of it is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import datetime, timezone
+from pathlib import Path
+
+from agentgym.episodes import append_episode
+from agentgym.errors import EvaluationFailed
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.plan import Job, Plan
+from agentgym.evaluation.players import Played, Player, play_all
+from agentgym.evaluation.prices import Limits, Prices, Spending
+from agentgym.evaluation.storage import EvaluationFolder, Key
+
+PATIENCE = 20
+"""Fruitless episodes one after the other with which an evaluation stops; or twice as many as are
+played at the same time, if that is more."""
+
+
+RAISE = "raise `total_limits`, and the same evaluation goes on"
+"""What to do about a limit on all episodes together."""
+
+
+class EvaluationSession:
+    """The playing of what is left of an evaluation.
+
+    Args:
+        planned: All episodes.
+        folder: Where they are kept; None: nowhere.
+        record: File to which they are appended; None: none.
+        on_episode: Called with each as it ends.
+        limits: What all of them may take together, those that were played before included.
+        prices: What tokens cost.
+    """
+
+    def __init__(
+        self,
+        planned: Plan,
+        folder: EvaluationFolder | None,
+        record: str | Path | None,
+        on_episode: Callable[[EpisodeResult], None] | None,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        self._planned, self._folder, self._record = planned, folder, record
+        self._on_episode = on_episode
+        self._began = time.monotonic()
+        self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.results: dict[Key, EpisodeResult] = {}
+        before: dict[Key, EpisodeResult] = {}
+        if folder is not None:
+            folder.begin(self.started)
+            self.started = folder.started
+            before = {key: EpisodeResult.of(each) for key, each in folder.episodes().items()}
+            wanted = {job.key for job in planned.jobs}
+            self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
+        self.limits = limits or Limits()
+        self._spending = Spending(self.limits, prices, [*before.values()])
+
+    @property
+    def panel_sha256(self) -> str:
+        """Hash over the content of the tasks."""
+        return self._planned.panel_sha256
+
+    @property
+    def records(self) -> bool:
+        """Whether episodes are written down."""
+        return self._folder is not None or self._record is not None
+
+    @property
+    def todo(self) -> list[Job]:
+        """What has not been played, or has failed."""
+        return [job for job in self._planned.jobs if job.key not in self.results]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since this session began."""
+        return time.monotonic() - self._began
+
+    @property
+    def seconds_in_all(self) -> float:
+        """Seconds of this session and of those before it that were not killed."""
+        return self.seconds + (self._folder.before if self._folder else 0.0)
+
+    @property
+    def rows(self) -> tuple[EpisodeResult, ...]:
+        """The results in panel order."""
+        jobs = self._planned.jobs
+        return tuple(self.results[job.key] for job in jobs if job.key in self.results)
+
+    def play(self, players: Sequence[Player], todo: Sequence[Job]) -> None:
+        """Play, and stop when nearly everything is fruitless, see `EpisodeResult.fruitless`.
+
+        Raises:
+            EvaluationFailed: It does.
+        """
+        patience, failed = max(PATIENCE, 2 * len(players)), 0
+        if self._on_episode:
+            for result in self.rows:
+                self._on_episode(result)
+        try:
+            with closing(play_all(players, todo, self._spending)) as played:
+                for each in played:
+                    self._keep(each)
+                    failed = failed + 1 if each.result.fruitless else 0
+                    if failed >= patience:
+                        raise self._failure(f"the last {failed} episodes all failed", each.result)
+        finally:
+            if self._folder is not None:
+                self._folder.pause(self.seconds_in_all)
+        if not self.results:
+            raise EvaluationFailed(
+                f"expected episodes, but the limit on all of them together, {self.limits}, was "
+                f"reached before: {RAISE}"
+            )
+        if all(result.fruitless for result in self.results.values()):
+            raise self._failure(f"all {len(self.results)} failed; first", self.rows[0])
+
+    @property
+    def unfinished(self) -> str:
+        """Why some episodes were not played; empty if all were."""
+        if not self.todo:
+            return ""
+        return f"the limit on all episodes together, {self.limits}, is reached: {RAISE}"
+
+    def _keep(self, played: Played) -> None:
+        self.results[played.job.key] = played.result
+        if played.episode is not None and self._folder is not None:
+            self._folder.append(played.episode)
+        if played.episode is not None and self._record is not None:
+            append_episode(self._record, played.episode)
+        if self._on_episode:
+            self._on_episode(played.result)
+
+    def _failure(self, what: str, example: EpisodeResult) -> EvaluationFailed:
+        kept = ""
+        if self._folder is not None:
+            again = any(not result.valid for result in self.results.values())
+            kept = (
+                f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
+                f"{self._folder.path}"
+                f"{', and the same call plays the broken ones again' if again else ''}"
+            )
+        return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")

@@ -1,0 +1,145 @@
+"""Policies, makers of policies, functions and agents of one's own: ``MODULE:ATTRIBUTE``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.policy_maker import Agent, PolicyMaker, check_options
+from agentgym.making import import_named
+from agentgym.policies.asynchronous import AsyncFunction
+from agentgym.policies.base import Policy, PolicyWithFacts
+from agentgym.policies.basic import CallablePolicy
+from agentgym.policies.factory import answers_later, makes_more, played, waits
+from agentgym.policies.identity import source_sha256
+from agentgym.support.redaction import hide_secrets
+
+OWN = "MODULE:ATTRIBUTE"
+"""Form of a name."""
+SUPPLIED = ("env", "seed")
+"""Parameters that are filled in where a class or a maker of one's own has them."""
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name has the form of an attribute of a module."""
+    module, colon, attribute = name.partition(":")
+    return bool(colon) and all(
+        p.isidentifier() for p in [*module.split("."), *attribute.split(".")]
+    )
+
+
+def load_own(
+    name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
+) -> PolicyMaker:
+    """Load a policy, what makes one, a policy function or an agent of a module."""
+    module, found = find_own(name)
+    facts = {
+        "kind": OWN,
+        "policy": name,
+        "seed": seed,
+        "options": hide_secrets(options),
+        "source_sha256": source_sha256(module, found),
+    }
+    if isinstance(found, Policy) and not isinstance(found, type):
+        check_options(name, options, ())
+        copied = getattr(found, "copy", None)
+        make, release = played(lambda env: copied() if copied else found)
+        return PolicyMaker(name, make, env, facts, copied is not None, release=release)
+    needed, supplied = parameters_of(name, found, seed, options)
+    if isinstance(found, type) or not needed:
+        make, release = played(_constructor(found, supplied, options))
+        first = make(env)
+        make = makes_more(first, make, env if "env" in supplied else None)
+        return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
+    facts = {**_said(found), **facts}
+    if len(needed) == 1:
+        agent: Agent = partial(found, **options) if options else found
+        return PolicyMaker(name, None, env, facts, agent=agent)
+    function = partial(found, **options) if options else found
+    if answers_later(found):
+        make, release = played(lambda env: AsyncFunction(function))
+        return PolicyMaker(name, make, env, facts, release=release)
+    return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
+
+
+def _said(function: Any) -> dict[str, Any]:
+    """Return what a function says of itself, in an attribute ``facts`` that is called."""
+    told = function.facts() if isinstance(function, PolicyWithFacts) else {}
+    return {fact: hide_secrets(value, fact) for fact, value in told.items()}
+
+
+def find_own(name: str) -> tuple[ModuleType, Any]:
+    """Return the module and the attribute that a name stands for.
+
+    Raises:
+        ConfigurationError: There is no such module, or it has no such attribute.
+    """
+    place, _, attribute = name.partition(":")
+    module = import_named(place, OWN)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"expected {OWN}, but {place} has no {attribute!r}")
+        found = getattr(found, part)
+    return module, found
+
+
+def parameters_of(
+    name: str, found: Any, seed: int, options: Mapping[str, Any]
+) -> tuple[list[str], dict[str, Any]]:
+    """Return the arguments that are left to the caller, and those that are filled in.
+
+    Raises:
+        ConfigurationError: It cannot be called, or not as any of what may be called.
+    """
+    forms = (
+        "a policy with act(observation, info), a class or a function without arguments that makes "
+        "one, a function of (observation, info), or an agent, a function of one session"
+    )
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        raise ConfigurationError(f"expected {name} to be {forms}; got {found!r:.80}") from None
+    names = [p.name for p in parameters]
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        check_options(name, options, [p for p in names if p not in SUPPLIED])
+    supplied = [p for p in SUPPLIED if p in names and p not in options]
+    needed = [
+        p.name
+        for p in parameters
+        if p.default is p.empty
+        and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        and p.name not in (*supplied, *options)
+    ]
+    most = 0 if isinstance(found, type) else 2
+    if len(needed) > most or (supplied and needed) or needed == ["observation"]:
+        raise ConfigurationError(
+            f"expected {name} to be {forms}; got {found!r:.80} with the parameters "
+            f"{', '.join(needed)}, which may be given as options"
+        )
+    return needed, {p: seed if p == "seed" else None for p in supplied}
+
+
+def _constructor(
+    found: Callable[..., Any], supplied: Mapping[str, Any], options: Mapping[str, Any]
+) -> Callable[[gymnasium.Env[str, str]], Any]:
+    """Return what calls a class or a maker with what it takes."""
+
+    def make(env: gymnasium.Env[str, str]) -> Any:
+        return found(**{**supplied, **{p: env for p in supplied if p == "env"}, **options})
+
+    return make
+
+
+def names_own_agent(name: str, options: Mapping[str, Any]) -> bool:
+    """Return whether an attribute of one's own is an agent, which plays by calls of tools."""
+    found = find_own(name)[1]
+    if isinstance(found, Policy | type):
+        return False
+    return len(parameters_of(name, found, 0, options)[0]) == 1

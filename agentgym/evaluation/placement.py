@@ -1,0 +1,92 @@
+"""Where episodes of an evaluation are played, and how many at the same time."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentgym.core.options import choice, integer
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.policy_sources import PolicySource
+from agentgym.vector.backends import BACKENDS, cpus
+from agentgym.vector.guarded import GuardedEnv
+from agentgym.vector.isolated import IsolatedEnv
+from agentgym.vector.ray_actors import cluster_cpus
+
+THREADS = 8
+"""Episodes played at the same time by the thread back end, and by policies that wait for an
+endpoint, unless told otherwise."""
+
+Env = gymnasium.Env[str, str]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where episodes are played."""
+
+    backend: str = "sync"
+    """``"sync"``: in the threads of the episodes; ``"thread"``, ``"process"`` or ``"ray"``."""
+    concurrency: int | None = None
+    """Episodes played at the same time; None is what suits policy and back end."""
+    step_timeout: float | None = None
+    """Seconds that one step may take on all but sync."""
+
+    def __post_init__(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A value is out of its domain.
+        """
+        choice(self.backend, "backend", BACKENDS)
+        if self.backend == "sync" and self.step_timeout is not None:
+            raise ConfigurationError(
+                "expected the back end thread, process or ray with step_timeout, got sync, whose "
+                "steps nobody can interrupt; add --backend thread (backend=)"
+            )
+        if self.concurrency is not None:
+            integer(self.concurrency, "concurrency", low=1, high=None)
+        timeout = self.step_timeout
+        if timeout is not None and not (isinstance(timeout, int | float) and timeout > 0):
+            raise ConfigurationError(
+                f"expected step_timeout to be a number of seconds greater than 0, got {timeout!r}"
+            )
+
+    def players(self, source: PolicySource, jobs: int) -> int:
+        """Return how many episodes are played at the same time."""
+        if not source.several:
+            if self.concurrency not in (None, 1):
+                raise ConfigurationError(
+                    f"expected concurrency 1 for a policy that is already made, got "
+                    f"{self.concurrency}: it holds one episode; pass what makes it, such as its "
+                    "class, or give it a method copy()"
+                )
+            return 1
+        return max(1, min(self.concurrency or self._usual(source), jobs))
+
+    def _usual(self, source: PolicySource) -> int:
+        if self.backend == "process":
+            return cpus()
+        if self.backend == "ray":
+            return cluster_cpus()
+        return THREADS if self.backend == "thread" or source.waits else 1
+
+    def envs(self, first: Any, number: int, stack: ExitStack) -> list[Env]:
+        """Return the environments of so many players; ``first`` is one of them if it is free."""
+        spec = first.spec or first.unwrapped.spec
+        found: list[Env] = [GuardedEnv(first)] if self.backend == "sync" else []
+        while len(found) < number:
+            if self.backend != "sync":
+                env: Env = IsolatedEnv(spec, self.backend, self.step_timeout)
+            elif spec is None:
+                raise ConfigurationError(
+                    "expected an environment that gymnasium.make can make again for concurrency "
+                    "above 1, got one without an id; give its id"
+                )
+            else:
+                env = GuardedEnv(gymnasium.make(spec))
+            stack.callback(env.close)
+            found.append(env)
+        return found

@@ -1,0 +1,248 @@
+"""Policies by name: what a name stands for."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import Any
+
+import gymnasium
+
+from agentgym.core.oracle import OraclePolicy
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
+from agentgym.evaluation.demonstrations import demonstrate
+from agentgym.evaluation.own_policies import OWN, find_own, is_own, load_own, names_own_agent
+from agentgym.evaluation.policy_maker import (
+    GROUP,
+    PolicyKind,
+    PolicyKindWithContent,
+    PolicyKindWithEnv,
+    PolicyMaker,
+    check_options,
+)
+from agentgym.policies.base import Policy
+from agentgym.policies.basic import RandomPolicy
+from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
+from agentgym.policies.identity import source_sha256
+
+
+def load_policy(
+    name: str, env: gymnasium.Env[str, str], *, seed: int = 0, **options: Any
+) -> PolicyMaker:
+    """Find out what a name stands for, and load it.
+
+    Args:
+        name: ``random``, ``oracle``, the name of a blind policy (`agentgym.policies.BLIND`);
+            ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
+            makes one, a function of (observation, info), or an agent, a function of one
+            `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
+            of `policy_kinds`, such as ``run:PATH``; or a path that one of them understands.
+        env: The environment that will be played, or one like it, wrapped or not.
+        seed: Seed of what the policies draw.
+        **options: What the kind takes, or keyword arguments of your own class or maker. They stand
+            in reports, but for values whose names look like secrets, such as ``api_key``.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or there is no such option.
+        DependencyNotInstalled: The kind needs packages that are absent; names the extra.
+    """
+    if name in ("random", "oracle", *BLIND):
+        check_options(name, options, ())
+        make = _builtin(name, env, seed)
+        return PolicyMaker(name, make, env, {"kind": name, "seed": seed})
+    kinds = policy_kinds()
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in kinds:
+        kind = _kind(kinds[prefix])
+        if problem := kind.problem(rest):
+            raise ConfigurationError(
+                f"expected {prefix}: and {kind.summary}, got {name!r}: {problem}"
+            )
+        return _load(prefix, kind, rest, env, seed, options)
+    if os.path.exists(name):
+        return _load_path(name, kinds, env, seed, options)
+    if is_own(name):
+        return load_own(name, env, seed, options)
+    raise ConfigurationError(f"expected {_choices(kinds)}; got {name!r}")
+
+
+def policy_content(name: str, **options: Any) -> str:
+    """Return a hash of what a name leads to, without loading a model.
+
+    Args:
+        name: As for `load_policy`.
+        **options: As for `load_policy`.
+
+    Returns:
+        A hash of the source of what you wrote yourself, or of the weights of a model; empty for
+        what is part of the suite, and for kinds that do not say.
+
+    Raises:
+        AgentGymError: Nothing has this name, or it cannot be read.
+    """
+    path, found = _kind_of(name)
+    if found is None and is_own(name):
+        return source_sha256(*find_own(name))
+    if isinstance(found, PolicyKindWithContent) and not found.problem(path):
+        return found.content(path, **options)
+    return ""
+
+
+def names_agent(name: str, **options: Any) -> bool:
+    """Return whether a name stands for an agent, which plays by calls of tools.
+
+    Args:
+        name: As for `load_policy`.
+        **options: As for `load_policy`.
+
+    Raises:
+        ConfigurationError: It has the form of your own, but stands for nothing that can play.
+    """
+    if not is_own(name) or name.partition(":")[0] in policy_kinds() or os.path.exists(name):
+        return False
+    return names_own_agent(name, options)
+
+
+def policy_env_kwargs(name: str, env_id: str) -> dict[str, Any]:
+    """Return the arguments of the environment that a policy knows, such as those of its run.
+
+    Args:
+        name: As for `load_policy`.
+        env_id: Gymnasium id of the environment that is to be made.
+
+    Returns:
+        The arguments; none of policies that know no environment, or not of this id.
+
+    Raises:
+        AgentGymError: Nothing has this name, or it cannot be read.
+    """
+    path, found = _kind_of(name)
+    if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
+        return dict(found.env_kwargs(path, env_id))
+    return {}
+
+
+def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
+    """Return the path that a name leads to, and the kind that loads it; None if none does."""
+    kinds = policy_kinds()
+    prefix, colon, path = name.partition(":")
+    if colon and prefix in kinds:
+        return path, _kind(kinds[prefix])
+    return (name, _best_kind(name, kinds)[1]) if os.path.exists(name) else (path, None)
+
+
+def policy_kinds() -> dict[str, metadata.EntryPoint]:
+    """Return the kinds that packages add, by name.
+
+    Raises:
+        ConfigurationError: Two packages add a kind of one name.
+    """
+    kinds: dict[str, metadata.EntryPoint] = {}
+    for entry in metadata.entry_points(group=GROUP):
+        other = kinds.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise ConfigurationError(
+                f"expected one kind of policies named {entry.name!r}, but {other.value} and "
+                f"{entry.value} both are: uninstall one of the packages"
+            )
+    return dict(sorted(kinds.items()))
+
+
+def _builtin(
+    name: str, env: gymnasium.Env[str, str], seed: int
+) -> Callable[[gymnasium.Env[str, str]], Policy]:
+    """Return what makes a policy of the suite."""
+    if name == "oracle":
+        return OraclePolicy
+    if name in UNFITTED:
+        return lambda env: blind_policy(name, seed)
+    if name in FITTED:
+        episodes = demonstrate(env, seed=seed)
+        return lambda env: fit_blind(name, episodes)
+    return lambda env: RandomPolicy(seed)
+
+
+def _kind(entry: metadata.EntryPoint) -> PolicyKind:
+    """Load a kind.
+
+    Raises:
+        ConfigurationError: It cannot be loaded.
+    """
+    try:
+        kind: PolicyKind = entry.load()()
+    except DependencyNotInstalled:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"expected the entry point {entry.name} = {entry.value} of {GROUP} to be a kind of "
+            f"policies, but it cannot be loaded: {type(error).__name__}: {error}; install its "
+            "package again, or uninstall it"
+        ) from error
+    return kind
+
+
+def _load(
+    prefix: str,
+    kind: PolicyKind,
+    path: str,
+    env: gymnasium.Env[str, str],
+    seed: int,
+    options: Mapping[str, Any],
+) -> PolicyMaker:
+    """Load a path by a kind that understands it."""
+    parameters = inspect.signature(kind.load).parameters.values()
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        check_options(f"{prefix}:{path}", options, known)
+    return kind.load(path, env, seed=seed, **options)
+
+
+def _load_path(
+    path: str,
+    kinds: Mapping[str, metadata.EntryPoint],
+    env: gymnasium.Env[str, str],
+    seed: int,
+    options: Mapping[str, Any],
+) -> PolicyMaker:
+    """Load a path by the kind that understands it best."""
+    prefix, kind = _best_kind(path, kinds)
+    return _load(prefix, kind, path, env, seed, options)
+
+
+def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str, PolicyKind]:
+    """Return the kind that understands a path best, and its name.
+
+    Raises:
+        ConfigurationError: None does; says what each misses.
+    """
+    problems: list[str] = []
+    able: list[tuple[int, str, PolicyKind]] = []
+    for prefix, entry in kinds.items():
+        try:
+            kind = _kind(entry)
+            problem = kind.problem(path)
+        except (ConfigurationError, DependencyNotInstalled) as error:  # the others may do
+            problem = str(error)
+        if problem:
+            problems.append(f"not {prefix}: {problem}")
+        else:
+            able.append((kind.rank, prefix, kind))
+    if able:
+        return max(able, key=lambda found: found[0])[1:]
+    found = "; ".join(problems) or f"no package adds kinds of policies ({GROUP})"
+    raise ConfigurationError(f"expected the path of a policy, got {path!r}, which is {found}")
+
+
+def _choices(kinds: Mapping[str, metadata.EntryPoint]) -> str:
+    """Say what a name may be."""
+    added = []
+    for prefix, entry in kinds.items():
+        try:
+            added.append(f"{prefix}:... ({_kind(entry).summary})")
+        except (ConfigurationError, DependencyNotInstalled) as error:
+            added.append(f"{prefix}:... (not usable: {error})")
+    return ", ".join(
+        ["random, oracle", *BLIND, f"{OWN} of your own", *added, "or a path that one of them takes"]
+    )

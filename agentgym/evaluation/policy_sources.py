@@ -1,0 +1,255 @@
+"""What can be evaluated: the policies that an evaluation understands, and their errors."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.agent_session import check_grammar
+from agentgym.evaluation.policy_maker import Agent, PolicyMaker
+from agentgym.evaluation.policy_names import load_policy, names_agent
+from agentgym.policies.asynchronous import AsyncFunction, EventLoop
+from agentgym.policies.base import (
+    ModelOutput,
+    Policy,
+    PolicyWithCopies,
+    PolicyWithFacts,
+    PolicyWithOutput,
+    PolicyWithReset,
+    PolicyWithSeed,
+    PolicyWithWaits,
+    checked_action,
+)
+from agentgym.policies.basic import CallablePolicy
+from agentgym.policies.blind import BLIND
+from agentgym.policies.factory import answers_later, makes_more, waits
+from agentgym.policies.failures import SET_UP, policy_end
+from agentgym.policies.identity import is_ours, source_sha256
+from agentgym.support.redaction import hide_secrets
+
+Env = gymnasium.Env[str, str]
+LOADED = ("kind", "policy", "seed", "options", "source_sha256", "weights_sha256")
+"""Facts of a policy that is named: by what it was loaded, whatever it says of itself."""
+
+
+@dataclass(frozen=True)
+class PolicySource:
+    """Makes the policies of an evaluation."""
+
+    make: Callable[[Env], Policy] | None
+    """Returns the policy that plays at an environment; None if an agent plays."""
+    name: str
+    """Name of the policy in the report."""
+    several: bool
+    """Whether several of them may play at the same time."""
+    waits: bool = False
+    """Whether they wait for something else than this process, so that several should play."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the policy says of itself."""
+    agent: Agent | None = None
+    """Plays whole episodes by itself, see `agentgym.evaluation.agent_session.play_agent`."""
+
+
+def _as_it_is(policy: Policy) -> Policy:
+    return policy
+
+
+def policy_source(
+    policy: Any, env: Env, seed: int, dressed: Callable[[Policy], Policy] = _as_it_is
+) -> PolicySource:
+    """Understand what was given as the policy of an evaluation.
+
+    Args:
+        policy: A policy, a function or class that makes one, a function of (observation, info) that
+            returns an action, an agent (a function of a session), what `load_policy` returns, or a
+            name that it understands. Functions and ``act`` may be coroutines.
+        env: The environment that is played.
+        seed: Seed of the policies that draw.
+        dressed: Returns the policy that plays in the place of one that was made.
+
+    Raises:
+        ConfigurationError: It is none of these.
+    """
+    if isinstance(policy, str):
+        policy = load_policy(policy, env, seed=seed)
+    if isinstance(policy, PolicyMaker):
+        return _of_maker(policy, env, dressed)
+    if isinstance(policy, Policy) and not isinstance(policy, type):
+        return _made(dressed(policy))
+    if not callable(policy):
+        raise _no_policy(policy)
+    if _takes(policy, 0):
+        return _maker(policy, lambda: _policy_of(policy, dressed))
+    if isinstance(policy, type) or not (_takes(policy, 1) or _takes(policy, 2)):
+        raise _no_policy(policy)
+    name = getattr(policy, "__name__", type(policy).__name__)
+    facts = _facts(policy, source_sha256(policy))
+    if is_agent(policy):
+        check_grammar(env)
+        return PolicySource(None, name, True, True, facts, policy)
+    later = answers_later(policy)
+    shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
+    return PolicySource(lambda env: shared, name, True, later, facts)
+
+
+def is_agent(policy: Any) -> bool:
+    """Return whether what was given as a policy is an agent, which plays by calls of tools.
+
+    Raises:
+        ConfigurationError: It is nothing that can play, or the name of such.
+    """
+    if isinstance(policy, str):
+        return names_agent(policy)
+    if isinstance(policy, PolicyMaker):
+        return policy.agent is not None
+    if isinstance(policy, Policy | type) or not callable(policy):
+        return False
+    if not _takes(policy, 1) or _takes(policy, 0):
+        return False
+    if [*inspect.signature(policy).parameters] == ["observation"]:  # a policy without its info
+        raise _no_policy(policy)
+    return True
+
+
+def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:
+    """Return the source of what a name stands for; it is tried once."""
+    facts = dict(maker.facts)
+    if facts.get("kind") in ("random", "oracle", *BLIND):
+        return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
+    if maker.agent is not None:
+        check_grammar(env)
+        return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
+    first = dressed(maker(env))
+    loaded = {name: facts[name] for name in LOADED if name in facts}
+    facts = {**facts, **_facts(first), **loaded}
+    make = makes_more(first, lambda env: dressed(maker(env)), env)
+    return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
+
+
+def _made(policy: Policy) -> PolicySource:
+    """Return the source of a policy: itself for the first environment, then its copies."""
+    copies = isinstance(policy, PolicyWithCopies)
+    waiting = [policy]
+
+    def make(env: Env) -> Policy:
+        if waiting or not isinstance(policy, PolicyWithCopies):
+            return waiting.pop() if waiting else policy
+        return policy.copy()
+
+    return PolicySource(make, _name(policy), copies, copies, _facts(policy, _made_of(policy)))
+
+
+def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> Policy:
+    """Return what a maker makes, if it is a policy."""
+    made = make()
+    if not isinstance(made, Policy):
+        raise _no_policy(made)
+    return dressed(made)
+
+
+def _maker(given: Any, make: Callable[[], Policy]) -> PolicySource:
+    """Return the source of a function or class that makes policies; it is tried once."""
+    first = make()
+    facts = _facts(first, _made_of(first, given))
+    more = makes_more(first, lambda env: make())
+    return PolicySource(more, _name(first), True, waits(first), facts)
+
+
+def _name(policy: Policy) -> str:
+    """Name a policy: its model, if it says so, else its class."""
+    return str(_facts(policy).get("model") or type(policy).__name__)
+
+
+def _facts(policy: Any, source: str = "") -> dict[str, Any]:
+    """Return what a policy says of itself, and the hash of its source if it has one."""
+    said = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
+    said = {name: hide_secrets(value, name) for name, value in said.items()}
+    return {**said, "source_sha256": source} if source else said
+
+
+def _made_of(policy: Policy, *makers: Any) -> str:
+    """Return the hash of the source of a policy and of what made it."""
+    if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
+        return ""
+    return source_sha256(policy, *(each for each in makers if each is not type(policy)))
+
+
+def _takes(function: Callable[..., Any], n: int) -> bool:
+    """Return whether a function can be called with n positional arguments."""
+    try:
+        inspect.signature(function).bind(*[None] * n)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _no_policy(given: Any) -> ConfigurationError:
+    return ConfigurationError(
+        "expected a policy with act(observation, info), what makes one, a function of (observation,"
+        " info) that returns an action, an agent (a function of a session), or the name of a "
+        f"policy, got {given!r:.80}"
+    )
+
+
+class GuardedPolicy:
+    """A policy whose errors end one episode each, see `agentgym.policies.failures`.
+
+    Mistakes in how it was set up (`ConfigurationError`, `NotSupported`, a missing package) are
+    raised as they are: they would end every episode.
+
+    Args:
+        policy: The policy.
+        loop: Where its coroutines run.
+    """
+
+    def __init__(self, policy: Policy, loop: EventLoop) -> None:
+        self._policy, self._loop = policy, loop
+
+    def seed(self, seed: int) -> None:
+        """Tell the policy the seed of its next episode, if it draws."""
+        if isinstance(self._policy, PolicyWithSeed):
+            self._policy.seed(seed)
+
+    def reset(self, observation: str, info: Mapping[str, Any]) -> None:
+        """Tell the policy that an episode begins, if it wants to know.
+
+        Raises:
+            PolicyFailure: It failed, or ended its episode.
+        """
+        if isinstance(self._policy, PolicyWithReset):
+            self._call(self._policy.reset, observation, info)
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Ask for an action.
+
+        Raises:
+            PolicyFailure: What it needs failed.
+            PolicyStopped: It raised something else, or answered with something else than text.
+        """
+        return checked_action(self._call(self._policy.act, observation, info))
+
+    def interrupt(self) -> None:
+        """End its waits, from any thread."""
+        self._loop.interrupt(self)
+        if isinstance(self._policy, PolicyWithWaits):
+            self._policy.interrupt()
+
+    @property
+    def last_output(self) -> ModelOutput | None:
+        """What the policy's model produced last, if it has one."""
+        return self._policy.last_output if isinstance(self._policy, PolicyWithOutput) else None
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            result = function(*arguments)
+            return self._loop.run(result, self) if inspect.iscoroutine(result) else result
+        except SET_UP:
+            raise
+        except Exception as error:
+            end = policy_end(error)
+            raise end from end.__cause__

@@ -1,0 +1,230 @@
+"""Evaluating as a protocol says: arguments of the environment, tasks, horizon, prompts."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+from agentgym.core.env import TextEnv
+from agentgym.core.options import arguments, integer
+from agentgym.errors import DataError, TaskNotFound
+from agentgym.evaluation.protocols.items import are_items, chosen
+from agentgym.evaluation.protocols.reader import load_protocol
+from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
+from agentgym.making import resolve
+from agentgym.policies.base import Policy, PolicyWithPrompt
+from agentgym.policies.chat.layout import Prompt
+
+USUAL_SPLIT, USUAL_TASKS = "test", 100
+"""What is played where nobody says anything."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an evaluation plays, everything said that was left out."""
+
+    split: str
+    """Split of the tasks."""
+    n: int | None
+    """Number of tasks; None is the whole split."""
+    tasks: Sequence[str] | None = None
+    """Ids of the tasks, where they are not a panel of the split."""
+    horizon: int | None = None
+    """Turn budget; None is the environment's own."""
+    setup: Setup | None = None
+    """The protocol."""
+    prompt: Prompt | None = None
+    """How the protocol lays out prompts."""
+    use: ProtocolUse | None = None
+    """What the report keeps of the protocol."""
+
+    def dressed(self, policy: Policy) -> Policy:
+        """Return the policy that plays, laid out as the protocol says if it can be."""
+        if self.prompt is None or not isinstance(policy, PolicyWithPrompt):
+            return policy
+        assert self.setup is not None
+        return policy.with_prompt(self.prompt, self.setup.sampling)
+
+    def used(self, facts: Mapping[str, Any]) -> ProtocolUse | None:
+        """Return what the report keeps of the protocol.
+
+        Args:
+            facts: What the policy says of itself, by which it may depart from the protocol.
+        """
+        if self.use is None or self.setup is None:
+            return None
+        told = {**facts, **dict(facts.get("sampling") or {})}
+        wanted = self.setup.sampling if told.get("layout") else {}
+        other = {
+            f"policy.{name}": (value, told[name])
+            for name, value in wanted.items()
+            if name in told and told[name] != value
+        }
+        if told.get("layout") and told.get("instructions"):
+            other["policy.instructions"] = ("", told["instructions"])
+        return replace(self.use, departures={**self.use.departures, **other})
+
+
+def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
+    """Return what a protocol says of an environment; None without a protocol.
+
+    Args:
+        protocol: Name, or path of its file.
+        env: Short name, id or ``MODULE:ID`` of the environment.
+
+    Raises:
+        ConfigurationError: There is no such protocol, or it is not about this environment.
+        DataError: Its file cannot be read.
+    """
+    return None if protocol is None else load_protocol(protocol).setup(*resolve(env))
+
+
+def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the environment: those that were given, else the protocol's.
+
+    Raises:
+        DataError: The official data is needed and nobody says where it is.
+    """
+    if setup is None:
+        return dict(given)
+    data = setup.data
+    found = {**setup.arguments, **given}
+    if data is None:
+        return found
+    if data.argument not in given:
+        folder = os.environ.get(data.variable)
+        if not folder:
+            raise _no_data(setup)
+        found[data.argument] = folder
+    return {**data.env, **found} if found[data.argument] is not None else found
+
+
+def settle(
+    setup: Setup | None,
+    env: TextEnv,
+    split: str | None,
+    n: int | EllipsisType | None,
+    tasks: Sequence[str] | None,
+    horizon: int | None,
+) -> Terms:
+    """Return what an evaluation plays.
+
+    Args:
+        setup: The protocol; None: none.
+        env: The environment.
+        split: Split; None: the usual one, or the protocol's.
+        n: Number of tasks; left out (``...``): the usual one, or the protocol's.
+        tasks: Ids of tasks to play instead, with a protocol also its items or files of them.
+        horizon: Turn budget; None: the environment's own, or the protocol's.
+
+    Raises:
+        ConfigurationError: The number of tasks is no integer of at least 1.
+        DataError: The data does not hold what the protocol plays.
+    """
+    size = None
+    if n is not None and not isinstance(n, EllipsisType):
+        size = integer(n, "n, the number of tasks,", low=1, high=None)
+    if setup is None:
+        usual = USUAL_TASKS if isinstance(n, EllipsisType) else size
+        return Terms(split or USUAL_SPLIT, usual, tasks, horizon)
+    wanted = split or setup.tasks.split
+    other = _departures(setup, env)
+    ids, full = _tasks(setup, env, wanted, tasks)
+    if tasks is None and _elsewhere(setup, env, wanted) and wanted not in setup.tasks.also:
+        other["split"] = (setup.tasks.split, wanted)
+    if tasks is not None and not are_items(setup.tasks.items, tasks):
+        other["tasks"] = ("its own", "others, by their ids")
+    turns = setup.horizon if horizon is None else horizon
+    if turns != setup.horizon:
+        other["horizon"] = (setup.horizon, turns)
+    if tasks is None and ids is not None:
+        ids = ids[:size]
+    use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, other)
+    return Terms(wanted, size, ids, turns, setup, _prompt(setup, env), use)
+
+
+def _tasks(
+    setup: Setup, env: TextEnv, split: str, named: Sequence[str] | None
+) -> tuple[list[str] | None, int | None]:
+    """Return the ids of the tasks, if they are no panel, and how many the protocol plays.
+
+    Raises:
+        DataError: The data does not hold them.
+    """
+    items, tasks = setup.tasks.items, env.tasks
+    if named is None:
+        _check_split(setup, env, split)
+        if items is None or _elsewhere(setup, env, split):
+            return None, setup.tasks.sizes.get(tasks.check(split))
+    return chosen(setup, tasks, named), items.count if items else None
+
+
+def _prompt(setup: Setup, env: TextEnv) -> Prompt | None:
+    if setup.layout is None:
+        return None
+    language = env.language
+    return Prompt(
+        setup.layout,
+        env.action_prompt(),
+        lambda text: language.read(text).native,
+        setup.protocol,
+    )
+
+
+def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
+    """Return the arguments of an environment that are not the protocol's.
+
+    Raises:
+        DataError: It was made without saying where the official data is.
+    """
+    usual = arguments(type(env))
+    made = dict(env.spec.kwargs) if env.spec else {}
+    wanted, data = dict(setup.arguments), setup.data
+    other: dict[str, tuple[Any, Any]] = {}
+    if data is not None:
+        if data.argument not in made:
+            raise _no_data(setup)
+        if made[data.argument] is None:
+            other["data"] = ("official data", "generated tasks")
+        else:
+            wanted = {**data.env, **wanted}
+    for name, value in wanted.items():
+        used = json.loads(json.dumps(made.get(name, usual.get(name)), default=str))
+        if name == "grammar":
+            used = env.language.grammar
+        if used != value:
+            other[f"env.{name}"] = (value, used)
+    return other
+
+
+def _elsewhere(setup: Setup, env: TextEnv, split: str) -> bool:
+    """Return whether a split is another than the protocol's, which the data need not hold."""
+    aliases, usual = env.tasks.aliases, setup.tasks.split
+    return env.tasks.check(split) != aliases.get(usual, usual)
+
+
+def _check_split(setup: Setup, env: TextEnv, split: str) -> None:
+    try:
+        env.tasks.check(split)
+    except TaskNotFound as error:
+        remedy = f"; {setup.data.remedy}" if setup.data else ""
+        raise DataError(
+            f"expected tasks of the split {split!r:.80}, which {setup.protocol} plays in "
+            f"{setup.env}, but there are {', '.join(env.tasks.splits)} only{remedy}"
+        ) from error
+
+
+def _no_data(setup: Setup) -> DataError:
+    assert setup.data is not None
+    data = setup.data
+    return DataError(
+        f"expected the official data of {setup.env}, which {setup.protocol} is about: set "
+        f"{data.variable} to its folder, or give --set {data.argument}=FOLDER "
+        f"(env_kwargs={{'{data.argument}': ...}}); {data.remedy}. To try the protocol on generated "
+        f"tasks, which its report will say, give --set {data.argument}=null"
+    )

@@ -1,0 +1,1 @@
+"""Reports of evaluations: figures, tables, pictures, comparisons, leaderboards, matrices."""

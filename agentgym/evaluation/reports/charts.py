@@ -1,0 +1,99 @@
+"""Reports as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.evaluation.reports.data import ReportData, mean_score, success_rate
+from agentgym.evaluation.reports.plot import Row, Section, draw, short
+from agentgym.evaluation.reports.tables import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = 38
+"""Characters from which on a name in a heading is shortened in its middle."""
+MOST_KINDS = 50
+"""Most kinds of task that are drawn of a label."""
+
+
+def chart_report(report: ReportData, path: str | Path | None = None) -> Figure:
+    """Draw a report: score and success with 95 % intervals, by kind of task, and why episodes end.
+
+    Args:
+        report: The report.
+        path: PNG or SVG file to write; None: none.
+
+    Returns:
+        The figure, which a notebook shows.
+
+    Raises:
+        ConfigurationError: The file is of another kind, or cannot be written.
+        DependencyNotInstalled: matplotlib is missing.
+    """
+    sections = [_overall(report), *_kinds(report)]
+    title = f"{short(report.policy, NAME)} on {short(report.env_id, NAME)}"
+    return draw(sections, title, report.stop_reasons, path)
+
+
+def _overall(report: ReportData) -> Section:
+    """Return the figures over all tasks."""
+    rows = [row("all tasks", report)]
+    if report.left_out:
+        rows.append(bound(report))
+    if report.n and report.samples > 1:
+        k = report.draws
+        rows += [
+            Row(f"pass@{k}", "", None, report.pass_at(k), report.n),
+            Row(f"pass^{k}", "", None, report.pass_hat(k), report.n),
+        ]
+    return Section(_played(report), rows)
+
+
+def _kinds(report: ReportData) -> Iterator[Section]:
+    """Yield the figures by kind of task: of very many kinds those with the most episodes."""
+    for name, values in report.by_label().items():
+        heading = f"by {name.replace('_', ' ')}"
+        kept = sorted(values, key=lambda value: -len(values[value]))[:MOST_KINDS]
+        if len(kept) < len(values):
+            heading += f": the {len(kept)} of {len(values)} with the most episodes"
+        rows = [
+            Row(value, "", mean_score(found), success_rate(found), len(found))
+            for value, found in values.items()
+            if value in kept
+        ]
+        yield Section(heading, rows, bars=True)
+
+
+def row(label: str, report: ReportData, note: str = "") -> Row:
+    """Return a report as a row of the picture."""
+    if not report.n:
+        return Row(label, note, None, None, 0, report.scale)
+    return Row(label, note, report.score, report.success_estimate, report.n, report.scale)
+
+
+def bound(report: ReportData) -> Row:
+    """Return success over all that was planned, as the line below the one without broken ones."""
+    return Row("at least", "the broken as unsolved", None, report.success_lower_bound, report.size)
+
+
+def panel(report: ReportData) -> str:
+    """Return which tasks were played, in words."""
+    tasks = -(-(report.planned or len(report.rows)) // report.samples)
+    panel = f", panel {report.panel_sha256[:8]}" if report.panel_sha256 else ""
+    return f"{tasks:,} task{'s' * (tasks != 1)} of {report.split}, seed {report.seed}{panel}"
+
+
+def _played(report: ReportData) -> str:
+    told = panel(report)
+    if report.samples > 1:
+        told += f", {report.samples} samples of each"
+    if report.errors:
+        told += f"; {report.errors:,} of {len(report.rows):,} episodes broken{counted(report)}"
+    if not report.finished:
+        told += f"; {len(report.rows):,} of {report.planned:,} episodes played so far"
+    if report.n and report.scaled is not None:
+        told += f"; {report.scaled:.1f} where random is 0 and the expert 100"
+    return told

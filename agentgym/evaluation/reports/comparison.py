@@ -1,0 +1,191 @@
+"""Comparing policies on the same tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.reports.data import FAILED
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.tables import interval, markdown_table
+from agentgym.support.statistics import Estimate, mcnemar, paired_difference
+from agentgym.support.terminal import cell
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+T = TypeVar("T")
+FORMAT = "agentgym.comparison/1"
+"""Name and version of a comparison's format."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two reports on one panel: the first minus the second, paired over the tasks."""
+
+    first: str
+    """Name of the first policy."""
+    second: str
+    """Name of the second policy."""
+    env_id: str
+    """The environment."""
+    panel_sha256: str
+    """Hash over the content of the tasks."""
+    n: int
+    """Tasks of which both have an episode that counts."""
+    left_out: int
+    """Tasks of which one of them has none."""
+    score: Estimate
+    """Mean difference of the scores."""
+    success: Estimate
+    """Difference of the shares of solved tasks."""
+    only_first: int | None
+    """Tasks that only the first solves; None where tasks have several samples."""
+    only_second: int | None
+    """Tasks that only the second solves."""
+    p_value: float | None
+    """Chance of a split of those tasks at least as uneven, if both were alike: McNemar's exact
+    test."""
+    differing: Mapping[str, tuple[Any, Any]]
+    """Settings of the two that are not the same."""
+    broken: tuple[int, int] = (0, 0)
+    """Episodes of the first and of the second that are broken and left out."""
+    incomplete: tuple[bool, bool] = (False, False)
+    """Whether the first and the second report are incomplete, see `Report.incomplete`."""
+    all_counted: Comparison | None = None
+    """The same with broken episodes as unsolved ones, so that no task is left out for them; None
+    if none is left out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON-safe data."""
+        return {"format": FORMAT, **asdict(self)}
+
+    def table(self) -> Table:
+        """Return the comparison as a rich table of two columns."""
+        from rich.table import Table
+
+        title = f"{self.first} minus {self.second} on {self.env_id}"
+        table = Table(title=cell(title), show_header=False)
+        for name, told in self._cells():
+            table.add_row(cell(name), cell(told))
+        return table
+
+    def markdown(self) -> str:
+        """Return the comparison as a Markdown table."""
+        return markdown_table([f"{self.first} minus {self.second}", self.env_id], self._cells())
+
+    def _cells(self) -> list[tuple[str, str]]:
+        cells = self._figures()
+        if self.all_counted is not None:
+            broken = ", ".join(f"{each:,} of {name}" for name, each in self._sides(self.broken))
+            cells.append(("broken", f"{broken}: the figures above leave them out, and what breaks "
+                          "is not left to chance; below they count as unsolved"))  # fmt: skip
+            cells += self.all_counted._figures()
+        if incomplete := [name for name, each in self._sides(self.incomplete) if each]:
+            cells.append(("incomplete", " and ".join(incomplete)))
+        for name, (first, second) in self.differing.items():
+            cells.append((f"differs: {name}", f"{first!r:.80} and {second!r:.80}"))
+        return cells
+
+    def _sides(self, values: tuple[T, T]) -> Iterator[tuple[str, T]]:
+        return zip((self.first, self.second), values, strict=True)
+
+    def _figures(self) -> list[tuple[str, str]]:
+        told = f"{self.n:,}" + (f" ({self.left_out:,} left out)" if self.left_out else "")
+        cells = [
+            ("score", interval(self.score)),
+            ("success", interval(self.success)),
+            ("tasks", told),
+        ]
+        if self.only_first is not None:
+            solved = f"{self.first} {self.only_first:,}, {self.second} {self.only_second:,}"
+            cells.append(("solved by one only", f"{solved}; p = {self.p_value:.3g}"))
+        return cells
+
+
+def compare(first: Report, second: Report) -> Comparison:
+    """Compare two reports task by task.
+
+    Args:
+        first: One report.
+        second: Another on the same panel.
+
+    Returns:
+        Mean of first - second with 95 % intervals over the tasks of which both have an episode that
+        counts; of several samples of a task their mean enters. Where broken episodes are left out,
+        the same over all tasks, with these as unsolved, stands beside it.
+
+    Raises:
+        ConfigurationError: The panels differ, or no task counts in both.
+    """
+    if (first.env_id, first.panel_sha256) != (second.env_id, second.panel_sha256):
+        raise ConfigurationError(
+            f"expected two reports on one panel, got {first.env_id} with sha256 "
+            f"{first.panel_sha256[:16]} and {second.env_id} with {second.panel_sha256[:16]}: "
+            "evaluate both with the same environment arguments, split, n and seed"
+        )
+    one, other = first.by_task, second.by_task
+    both = [task_id for task_id in one if task_id in other]
+    if not both:
+        raise ConfigurationError("expected a task that counts in both reports, got none")
+    pairs = [(one[task_id], other[task_id]) for task_id in both]
+    single = all(len(a) == len(b) == 1 for a, b in pairs)
+    only_first = sum(a[0].success > b[0].success for a, b in pairs) if single else None
+    only_second = sum(a[0].success < b[0].success for a, b in pairs) if single else None
+    return Comparison(
+        first.policy,
+        second.policy,
+        first.env_id,
+        first.panel_sha256,
+        len(both),
+        len({**one, **other}) - len(both),
+        _difference(pairs, lambda row: row.score),
+        _difference(pairs, lambda row: float(row.success)),
+        only_first,
+        only_second,
+        mcnemar(only_first or 0, only_second or 0) if single else None,
+        _differing(first, second),
+        (first.left_out, second.left_out),
+        (first.incomplete, second.incomplete),
+        compare(counted(first), counted(second)) if first.left_out or second.left_out else None,
+    )
+
+
+def counted(report: Report) -> Report:
+    """Return a report whose broken episodes count as unsolved ones."""
+    return replace(report, failed="count")
+
+
+def _difference(
+    pairs: Sequence[tuple[list[EpisodeResult], list[EpisodeResult]]],
+    value: Callable[[EpisodeResult], float],
+) -> Estimate:
+    means = [[sum(map(value, rows)) / len(rows) for rows in pair] for pair in pairs]
+    return paired_difference([first for first, _ in means], [second for _, second in means])
+
+
+def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
+    """Return what was not the same in two evaluations."""
+    told = [
+        {
+            "protocol": report.protocol.identity if report.protocol else None,
+            "horizon": report.horizon,
+            "limits": asdict(report.limits) if report.limits else None,
+            "samples": report.samples,
+            "failed": report.failed if report.errors else FAILED[0],
+            "seed": report.seed,
+            "commit": report.commit,
+            **{f"env.{name}": value for name, value in report.env_kwargs.items()},
+            **{f"policy.{name}": value for name, value in report.policy_facts.items()},
+        }
+        for report in (first, second)
+    ]
+    names = {**told[0], **told[1]}
+    return {
+        name: (told[0].get(name), told[1].get(name))
+        for name in names
+        if told[0].get(name) != told[1].get(name)
+    }

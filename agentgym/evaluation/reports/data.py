@@ -1,0 +1,350 @@
+"""What an evaluation found: who played what, and how well, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
+from agentgym.evaluation.reports.scale import Scale
+from agentgym.support.statistics import (
+    Estimate,
+    mean_ci95,
+    pass_at_k,
+    pass_hat_k,
+    wilson_ci95,
+)
+
+TOLERATED = 0.05
+"""Share of broken episodes above which a report is incomplete: none breaks by chance alone."""
+FAILED = ("leave-out", "count")
+"""What becomes of broken episodes: they are left out of the means, or count as unsolved."""
+
+
+@dataclass(frozen=True, repr=False)
+class ReportData:
+    """Settings and episodes of an evaluation, and the figures that follow from them.
+
+    Broken episodes, in which the infrastructure failed, are listed but not averaged, unless
+    ``failed`` is ``"count"``: then each is an unsolved one. With several samples a task, a task's
+    mean is one observation: intervals are over tasks.
+    """
+
+    env_id: str
+    """The environment."""
+    policy: str
+    """Name of the policy."""
+    split: str
+    """Split of the panel."""
+    seed: int
+    """Seed of the panel and of the episodes."""
+    panel_sha256: str
+    """Hash over the content of the panel's tasks."""
+    rows: tuple[EpisodeResult, ...]
+    """The episodes, in panel order."""
+    samples: int = 1
+    """Episodes of each task."""
+    planned: int | None = None
+    """Episodes that were to be played; None: those that are here."""
+    horizon: int | None = None
+    """Turn budget that was asked for; None is the environment's own."""
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment that JSON can hold."""
+    policy_facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the policy says of itself: model, endpoint, sampling."""
+    limits: Limits | None = None
+    """What an episode could take at most; None: nothing but its horizon."""
+    prices: Prices | None = None
+    """What its tokens cost."""
+    scale: Scale | None = None
+    """The two ends of the scale from 0 to 100, where they were measured."""
+    protocol: ProtocolUse | None = None
+    """The protocol by which it was evaluated, and where it departs from it."""
+    unfinished: str = ""
+    """Why not all episodes were played; empty if they were, or it is not known."""
+    failed: str = "leave-out"
+    """What becomes of broken episodes, one of `FAILED`."""
+    versions: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Versions of the packages."""
+    commit: str = field(default="", compare=False)
+    """Commit of the suite's source."""
+    machine: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """System, processor, cores and memory."""
+    started: str = field(default="", compare=False)
+    """When the evaluation began, in UTC."""
+    seconds: float | None = field(default=None, compare=False)
+    """How long it was played, interruptions left out."""
+
+    def __post_init__(self) -> None:
+        """Name the models that answered, where the policy does not say before it plays."""
+        models = dict.fromkeys(model for row in self.rows for model in row.models)
+        if models and "model" not in self.policy_facts:
+            facts = {**self.policy_facts, "model": ", ".join(models)}
+            object.__setattr__(self, "policy_facts", facts)
+
+    @cached_property
+    def valid(self) -> list[EpisodeResult]:
+        """Episodes that count: all but the broken ones, or these, too, as unsolved ones."""
+        if self.failed == "count":
+            return self.all_counted
+        return [row for row in self.rows if row.valid]
+
+    @property
+    def all_counted(self) -> list[EpisodeResult]:
+        """All episodes that were played, broken ones as unsolved ones."""
+        return [row if row.valid else row.unsolved for row in self.rows]
+
+    @property
+    def n(self) -> int:
+        """Number of episodes that count."""
+        return len(self.valid)
+
+    @property
+    def size(self) -> int:
+        """Number of episodes that were to be played."""
+        return len(self.rows) if self.planned is None else self.planned
+
+    @property
+    def errors(self) -> int:
+        """Number of broken episodes, in which the infrastructure failed."""
+        return sum(not row.valid for row in self.rows)
+
+    @property
+    def left_out(self) -> int:
+        """Number of broken episodes that the means leave out."""
+        return len(self.rows) - self.n
+
+    @property
+    def finished(self) -> bool:
+        """Whether all episodes were played."""
+        return self.planned is None or len(self.rows) == self.planned
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether too little was played to stand for the whole: `success_lower_bound` does.
+
+        More than `TOLERATED` of the planned episodes are broken and left out, or some are missing.
+        """
+        return not self.finished or self.left_out > TOLERATED * self.size
+
+    @property
+    def by_task(self) -> dict[str, list[EpisodeResult]]:
+        """The episodes that count of each task, in panel order."""
+        found: dict[str, list[EpisodeResult]] = {}
+        for row in self.valid:
+            found.setdefault(row.task_id, []).append(row)
+        return found
+
+    @cached_property
+    def score(self) -> Estimate:
+        """Mean final score with its interval."""
+        return mean_score(self.valid)
+
+    @property
+    def score_mean(self) -> float:
+        """Mean final score; over tasks, if a task has several samples: avg@k."""
+        return self.score.value
+
+    @property
+    def score_ci95(self) -> tuple[float, float]:
+        """95 % interval of the mean score."""
+        return self.score.low, self.score.high
+
+    @property
+    def success(self) -> float:
+        """Share of solved tasks."""
+        return self.success_estimate.value
+
+    @property
+    def success_ci95(self) -> tuple[float, float]:
+        """95 % interval of the share of solved tasks."""
+        return self.success_estimate.low, self.success_estimate.high
+
+    @cached_property
+    def success_estimate(self) -> Estimate:
+        """Share of solved tasks with its interval."""
+        return success_rate(self.valid)
+
+    @cached_property
+    def success_lower_bound(self) -> Estimate:
+        """Share of solved tasks of all that were planned: what is broken or missing is unsolved."""
+        solved = Counter({row.task_id: 0 for row in self.rows})
+        solved.update(row.task_id for row in self.rows if row.valid and row.success)
+        if self.samples == 1:
+            return wilson_ci95(solved.total(), self.size)
+        shares = [each / self.samples for each in solved.values()]
+        shares += [0.0] * (self.size // self.samples - len(shares))
+        return mean_ci95(shares, (0.0, 1.0))
+
+    @property
+    def turns_mean(self) -> float:
+        """Mean number of turns."""
+        return sum(row.turns for row in self.valid) / self.n
+
+    @property
+    def invalid_share(self) -> float | None:
+        """Share of turns whose action was invalid; None where that was not counted."""
+        counted = [row for row in self.valid if row.invalid is not None]
+        turns = sum(row.turns for row in counted)
+        return sum(row.invalid or 0 for row in counted) / turns if turns else None
+
+    @property
+    def scaled(self) -> float | None:
+        """The score where random is 0 and the expert 100; None where there is no such scale."""
+        return self.scale.place(self.score_mean) if self.scale else None
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """Tokens of all episodes: ``prompt``, ``completion``, ``cached``, ``reasoning``."""
+        kinds = ("prompt", "completion", "cached", "reasoning")
+        return {kind: sum(getattr(row, f"{kind}_tokens") for row in self.rows) for kind in kinds}
+
+    @property
+    def cost(self) -> float | None:
+        """Cost of all episodes in US dollars; None without prices."""
+        return sum(map(self.prices.cost, self.rows)) if self.prices else None
+
+    @property
+    def stop_reasons(self) -> dict[str, int]:
+        """How many episodes ended for which reason, the most frequent first."""
+        return dict(Counter(row.stop_reason for row in self.rows).most_common())
+
+    @property
+    def finish_reasons(self) -> dict[str, int]:
+        """How many answers of the model ended for which reason, the most frequent first."""
+        found = Counter[str]()
+        for row in self.rows:
+            found.update(row.finish_reasons)
+        return dict(found.most_common())
+
+    def pass_at(self, k: int) -> Estimate:
+        """Estimate pass@k: the chance that at least one of k samples solves a task.
+
+        The unbiased estimator of Chen et al. (arXiv 2107.03374), averaged over the tasks of which
+        at least k samples were played. A broken sample is an unsolved one, so that no task is left
+        out: where there are some, the estimate is a lower bound.
+
+        Raises:
+            ConfigurationError: No task has k samples.
+        """
+        return self._over_tasks(pass_at_k, k)
+
+    def pass_hat(self, k: int) -> Estimate:
+        """Estimate pass^k: the chance that all of k samples solve a task.
+
+        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the same tasks, and
+        with broken samples as unsolved ones, too.
+
+        Raises:
+            ConfigurationError: No task has k samples.
+        """
+        return self._over_tasks(pass_hat_k, k)
+
+    @property
+    def draws(self) -> int:
+        """The largest k of `pass_at`: the samples of a task; while it is played, of the fullest."""
+        return max(Counter(row.task_id for row in self.rows).values(), default=0)
+
+    def _over_tasks(self, estimator: Callable[[int, int, int], float], k: int) -> Estimate:
+        tasks: dict[str, list[bool]] = {}
+        for row in self.all_counted:
+            tasks.setdefault(row.task_id, []).append(row.success)
+        counts = [(len(each), sum(each)) for each in tasks.values() if len(each) >= k]
+        if k < 1 or not counts:
+            raise ConfigurationError(
+                f"expected k from 1 to the number of samples of a task, {self.samples}, got {k}: "
+                "evaluate with more samples"
+            )
+        return mean_ci95([estimator(n, solved, k) for n, solved in counts], (0.0, 1.0))
+
+    def by_label(self) -> dict[str, dict[str, list[EpisodeResult]]]:
+        """Return the episodes that count by kind of task.
+
+        Returns:
+            Name of a label, such as ``task_type`` -> its values in order -> their episodes. Labels
+            of which all tasks have the same value, or each its own, are left out.
+        """
+        groups: dict[str, dict[str, list[EpisodeResult]]] = {}
+        for row in self.valid:
+            for name, value in row.labels.items():
+                groups.setdefault(name, {}).setdefault(value, []).append(row)
+        tasks = len(self.by_task)
+        return {
+            name: dict(sorted(values.items(), key=lambda item: _natural(item[0])))
+            for name, values in groups.items()
+            if 1 < len(values) < max(3, tasks // 2)
+        }
+
+    def figures(self) -> list[FigureResult]:
+        """Return the figures of the protocol, in its order; none without a protocol."""
+        wanted = self.protocol.figures if self.protocol else ()
+        return [_figure(figure, self.valid) for figure in wanted]
+
+    @property
+    def departures(self) -> dict[str, tuple[Any, Any]]:
+        """Settings other than the protocol's: name -> (the protocol's, the one used here)."""
+        if self.protocol is None:
+            return {}
+        found = dict(self.protocol.departures)
+        all_tasks, planned = self.protocol.tasks, (self.planned or len(self.rows)) // self.samples
+        if all_tasks is not None and planned != all_tasks:
+            found["n"] = (all_tasks, planned)
+        return found
+
+
+class FigureResult(NamedTuple):
+    """A figure of a protocol, measured."""
+
+    name: str
+    """Its name in the paper."""
+    estimate: Estimate | None
+    """Its value with the interval, in the paper's unit; None where no episode is of its kind."""
+    n: int
+    """Episodes that it is the mean of."""
+    scale: float = 1.0
+    """What the mean is multiplied by: 100 for percentages."""
+
+
+def _figure(figure: ProtocolFigure, rows: Sequence[EpisodeResult]) -> FigureResult:
+    """Measure a figure over the episodes that it is about."""
+    kinds = figure.where.items()
+    mine = [row for row in rows if all(row.labels.get(name) == kind for name, kind in kinds)]
+    if not mine:
+        return FigureResult(figure.name, None, 0, figure.scale)
+    measured = (mean_score if figure.value == "score" else success_rate)(mine)
+    scaled_up = Estimate(*(figure.scale * value for value in measured))
+    return FigureResult(figure.name, scaled_up, len(mine), figure.scale)
+
+
+def mean_score(rows: Sequence[EpisodeResult]) -> Estimate:
+    """Estimate the mean score of episodes; those of one task make one observation."""
+    return mean_ci95(_task_means(rows, lambda row: row.score), (0.0, 1.0))
+
+
+def success_rate(rows: Sequence[EpisodeResult]) -> Estimate:
+    """Estimate the share of solved tasks: Wilson's interval, or over the rates of tasks."""
+    means = _task_means(rows, lambda row: float(row.success))
+    if len(means) < len(rows):
+        return mean_ci95(means, (0.0, 1.0))
+    return wilson_ci95(sum(row.success for row in rows), len(rows))
+
+
+def _task_means(
+    rows: Sequence[EpisodeResult], value: Callable[[EpisodeResult], float]
+) -> list[float]:
+    """Return the mean of each task, in the order of the first episodes."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row.task_id, []).append(value(row))
+    return [sum(values) / len(values) for values in found.values()]
+
+
+def _natural(text: str) -> tuple[int, str]:
+    """Sort numbers by size, and before words."""
+    return (int(text), "") if text.isdecimal() else (1 << 62, text)

@@ -1,0 +1,121 @@
+"""What in a report looks like a broken set-up, or is missing, and what to change.
+
+Advice names settings as Python does, in backticks, such as `max_tokens` or `retry_failed=True`;
+the command shows its flags in their place.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from agentgym.actions import GRAMMARS, ActionSpec
+from agentgym.core.language import Language
+from agentgym.core.outcome import StopReason
+from agentgym.registration import FAMILIES
+from agentgym.support.terminal import printable
+
+if TYPE_CHECKING:
+    from agentgym.evaluation.reports.data import ReportData
+
+NEARLY_ALL = 0.9
+"""Share from which something is the set-up's doing, not the model's."""
+CUT_SHORT = ("length", "max_tokens")
+"""Finish reasons of answers that were cut at the limit on their length."""
+FORGIVING = ("react", "tool_call")
+"""Grammars in which models may say more than the action."""
+SHOWN = 120
+"""Most characters of an answer that are shown."""
+
+
+def diagnoses(report: ReportData) -> list[str]:
+    """Return what looks like a broken set-up or is missing, a sentence each; else nothing.
+
+    Args:
+        report: The report.
+    """
+    cause = _cut(report) or _overflow(report) or _invalid(report)
+    return [each for each in (report.unfinished, cause, _broken(report)) if each]
+
+
+def _cut(report: ReportData) -> str:
+    """Say whether nearly all answers were cut."""
+    answers = report.finish_reasons
+    cut, of = sum(answers.get(reason, 0) for reason in CUT_SHORT), sum(answers.values())
+    if not _nearly_all(cut, of):
+        return ""
+    limit = report.policy_facts.get("max_tokens")
+    if not isinstance(limit, int):
+        return f"{_share(cut, of)} answers were cut at the limit on their length: raise it"
+    return f"{_share(cut, of)} answers were cut at {limit:,} tokens: raise `max_tokens`"
+
+
+def _overflow(report: ReportData) -> str:
+    """Say whether nearly all episodes ended because the context was full."""
+    full, of = report.stop_reasons.get(StopReason.CONTEXT.value, 0), len(report.rows)
+    if not _nearly_all(full, of):
+        return ""
+    return (
+        f"{_share(full, of)} episodes outgrew the model's context: lower `max_tokens` or `window`, "
+        "or serve the model with a longer context"
+    )
+
+
+def _invalid(report: ReportData) -> str:
+    """Say whether nearly all actions were invalid, and what the first answer was."""
+    counted = [row for row in report.valid if row.invalid is not None]
+    invalid, turns = sum(row.invalid or 0 for row in counted), sum(row.turns for row in counted)
+    if not _nearly_all(invalid, turns):
+        return ""
+    answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
+    said = f"the first answer was {_quoted(answer)}" if answer.strip() else "the first was empty"
+    grammar = str(report.env_kwargs.get("grammar") or "native")
+    wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}; try"
+    if report.policy_facts.get("tools"):
+        wanted = (
+            "a call of one of the tools was expected; check that the endpoint parses calls (vLLM: "
+            "--enable-auto-tool-choice, --tool-call-parser), or try"
+        )
+    others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
+    return f"{_share(invalid, turns)} actions were invalid: {said}, where {wanted} {others}"
+
+
+def _broken(report: ReportData) -> str:
+    """Say how broken episodes are played again, or counted."""
+    if not report.errors or not report.n:
+        return ""  # if none counts, the same evaluation plays them again anyway
+    are = "episode is" if report.errors == 1 else "episodes are"
+    told = f"{report.errors:,} {are} broken: `retry_failed=True` plays what is broken again"
+    return f'{told}, `failed="count"` counts it as unsolved' if report.left_out else told
+
+
+def _nearly_all(number: int, of: int) -> bool:
+    return of > 0 and number >= NEARLY_ALL * of
+
+
+def _share(number: int, of: int) -> str:
+    return f"all {of:,}" if number == of else f"{number:,} of {of:,}"
+
+
+def _quoted(answer: str) -> str:
+    flat = " ".join(printable(answer).split())
+    return f"{flat[:SHOWN]!r}{' ...' if len(flat) > SHOWN else ''}"
+
+
+def _form(env_id: str, grammar: str) -> str:
+    """Return examples of actions; of environments that are none of the suite a general word."""
+    specs = _specs(env_id)
+    if grammar not in GRAMMARS or not specs:
+        return "an action alone, as the action prompt shows it"
+    write = Language(specs, grammar).write
+    return " or ".join(write(spec.examples[0]) for spec in specs[:2] if spec.examples)
+
+
+def _specs(env_id: str) -> tuple[ActionSpec, ...]:
+    """Return the actions of a family; an id of a report names no module to import."""
+    point = next((family.entry_point for family in FAMILIES if family.id == env_id), "")
+    if not point:
+        return ()
+    module, _, name = point.partition(":")
+    found: tuple[ActionSpec, ...] = getattr(import_module(module), name).action_specs
+    return found

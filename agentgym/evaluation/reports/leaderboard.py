@@ -1,0 +1,390 @@
+"""Several evaluations in one table: policies ranked on each panel, with paired differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.prices import dollars
+from agentgym.evaluation.protocols.schema import VALUES
+from agentgym.evaluation.reports import charts, plot
+from agentgym.evaluation.reports.comparison import Comparison, compare
+from agentgym.evaluation.reports.matrix import (
+    Matrix,
+    incomplete,
+    make_matrix,
+    settings,
+    short_names,
+)
+from agentgym.evaluation.reports.matrix_data import Column
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.tables import counted, inline, interval, markdown_table
+from agentgym.support.statistics import Estimate
+from agentgym.support.terminal import cell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+FORMAT = "agentgym.leaderboard/1"
+"""Name and version of the format of `Leaderboard.to_dict`; it changes when a reader must."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A policy on a panel of tasks."""
+
+    environment: str
+    """Name of the environment, with what tells it apart from others of the leaderboard."""
+    policy: str
+    """Name of the policy, with what tells it apart from others on the panel."""
+    distinction: str
+    """What tells it apart alone; empty for a name that stands once."""
+    report: Report
+    """What was found."""
+    reference: str
+    """The policy on this panel that was given first."""
+    difference: Comparison | None
+    """This policy minus the reference, over the tasks of which both have an episode that counts;
+    None for the reference, or if there is no such task."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON-safe data."""
+        report, some = self.report, self.report.n > 0
+        return {
+            "environment": self.environment,
+            "policy": self.policy,
+            "env_id": report.env_id,
+            "env_kwargs": dict(report.env_kwargs),
+            "policy_facts": dict(report.policy_facts),
+            "split": report.split,
+            "seed": report.seed,
+            "horizon": report.horizon,
+            "limits": asdict(report.limits) if report.limits else None,
+            "protocol": report.protocol.identity if report.protocol else None,
+            "panel_sha256": report.panel_sha256,
+            "samples": report.samples,
+            "n": report.n,
+            "errors": report.errors,
+            "finished": report.finished,
+            "incomplete": incomplete(report),
+            "score": _figure(report.score) if some else None,
+            "success": _figure(report.success_estimate) if some else None,
+            "success_lower_bound": _figure(report.success_lower_bound) if report.rows else None,
+            "failed": report.failed,
+            "scaled": report.scaled if some else None,
+            "turns_mean": report.turns_mean if some else None,
+            "tokens": report.tokens,
+            "cost": report.cost,
+            "reference": self.reference,
+            "difference": self.difference.to_dict() if self.difference else None,
+            "commit": report.commit,
+            "versions": dict(report.versions),
+        }
+
+
+class Leaderboard:
+    """Reports in one table, the best score of each panel first.
+
+    A panel is an environment with the content of its tasks. Policies of one panel are compared task
+    by task with the one that was given first for it.
+
+    Args:
+        reports: What `agentgym.evaluate` and `agentgym.read_report` return.
+
+    Raises:
+        ConfigurationError: There is no report.
+    """
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        if not reports:
+            raise ConfigurationError("expected at least one report, got none")
+        self.reports = tuple(reports)
+        """The reports, in the order in which they came."""
+        panels: dict[tuple[str, str], list[Report]] = {}
+        for report in reports:
+            panels.setdefault((report.env_id, report.panel_sha256), []).append(report)
+        groups = list(panels.values())
+        names = [group[0].env_id for group in groups]
+        told = _distinctions(names, [_task_facts(group[0]) for group in groups])
+        self.panels: Mapping[str, tuple[Standing, ...]] = {
+            name: tuple(_ranked(name, group))
+            for name, group in zip(map(_named, names, told), groups, strict=True)
+        }
+        """The standings of each panel, by the name of its environment."""
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """All rows, panel after panel."""
+        return tuple(each for rows in self.panels.values() for each in rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leaderboard as JSON-safe data, in the format ``agentgym.leaderboard/1``.
+
+        Returns:
+            ``format``; ``rows``: see `Standing.to_dict`; ``matrix``: see `Matrix.records`.
+        """
+        return {
+            "format": FORMAT,
+            "rows": [each.to_dict() for each in self.standings],
+            "matrix": self.matrix().records(),
+        }
+
+    def matrix(self, value: str = "success") -> Matrix:
+        """Return the table of a paper: policies in rows, environments in columns.
+
+        Args:
+            value: What its cells show, ``success`` or ``score``.
+
+        Raises:
+            ConfigurationError: The value is neither.
+        """
+        panels = [[row.report for row in rows] for rows in self.panels.values()]
+        ids = [reports[0].env_id for reports in panels]
+        told = [name.removeprefix(i) for name, i in zip(self.panels, ids, strict=True)]
+        columns = [
+            Column(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
+            for name, reports in zip(short_names(ids, told), panels, strict=True)
+        ]
+        return make_matrix([*zip(columns, panels, strict=True)], value)
+
+    def matrices(self) -> list[Matrix]:
+        """Return the matrix of success and, where it holds other numbers, that of the score."""
+        success, score = (self.matrix(value) for value in reversed(VALUES))
+        return [success] if success.shows_the_same(score) else [success, score]
+
+    def to_frame(self) -> Any:
+        """Return the numbers of `matrix` as a pandas data frame, see `Matrix.to_frame`.
+
+        Raises:
+            DependencyNotInstalled: pandas is absent.
+        """
+        return self.matrix().to_frame()
+
+    def latex(self) -> str:
+        """Return `matrices` for LaTeX, see `Matrix.latex`."""
+        return "\n".join(matrix.latex() for matrix in self.matrices())
+
+    def csv(self) -> str:
+        """Return the numbers of `matrix` as CSV, see `Matrix.csv`."""
+        return self.matrix().csv()
+
+    def tables(self) -> list[Table]:
+        """Return a rich table for each panel and, of several panels, those of `matrices`."""
+        from rich.table import Table
+
+        found = []
+        for title, (header, *lines) in self._tables():
+            table = Table(title=cell(title))
+            for name in header:
+                table.add_column(cell(name), overflow="fold", no_wrap=name == "score")
+            for line in lines:  # an interval stands below its number, for narrow terminals
+                table.add_row(*(cell(told.replace("  [", "\n[")) for told in line))
+            found.append(table)
+        return [*found, *(matrix.table() for matrix in self._matrices_of_several())]
+
+    def _matrices_of_several(self) -> list[Matrix]:
+        return self.matrices() if len(self.panels) > 1 else []
+
+    def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
+        """Yield titles and lines: of each panel, and of the figures of its protocol."""
+        for environment, rows in self.panels.items():
+            yield f"{environment}: {_panel(rows[0].report)}", _lines(rows)
+            protocol = _protocol(rows)
+            if protocol:
+                yield f"{environment}: {protocol[0]}", protocol[1]
+
+    def markdown(self) -> str:
+        """Return the leaderboard as Markdown: a table for each panel, after that of several."""
+        parts = [matrix.markdown() for matrix in self._matrices_of_several()]
+        for environment, rows in self.panels.items():
+            header, *lines = _lines(rows)
+            title = f"## {inline(environment)}\n\nOn {inline(_panel(rows[0].report))}\n\n"
+            parts.append(title + markdown_table(header, lines))
+            protocol = _protocol(rows)
+            if protocol:
+                header, *lines = protocol[1]
+                parts.append(f"{inline(protocol[0])}\n\n" + markdown_table(header, lines))
+        return "\n".join(parts)
+
+    def chart(self, path: str | Path | None = None) -> Figure:
+        """Draw score and success of each report with 95 % intervals, panel by panel.
+
+        Where the scale was measured, the scores of random policy and expert are marked.
+
+        Args:
+            path: PNG or SVG file to write; None: none.
+
+        Returns:
+            The figure, which a notebook shows.
+
+        Raises:
+            ConfigurationError: The file is of another kind, or cannot be written.
+            DependencyNotInstalled: matplotlib is missing.
+        """
+        return plot.draw([_section(rows) for rows in self.panels.values()], path=path)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Leaderboard: {len(self.reports):,} reports, panels: {len(self.panels):,}>"
+
+    def _repr_html_(self) -> str:
+        several = "".join(matrix._repr_html_() for matrix in self._matrices_of_several())
+        return several + "".join(
+            f"<table><caption>{escape(title)}</caption>" + "".join(_html_rows(lines)) + "</table>"
+            for title, lines in self._tables()
+        )
+
+
+def _section(standings: Sequence[Standing]) -> plot.Section:
+    """Return the figures of policies on the same tasks, as a picture shows them."""
+    rows = []
+    reports = [each.report for each in standings]
+    for standing, report in zip(standings, reports, strict=True):
+        told = [standing.distinction] if standing.distinction else []
+        told += [f"{report.errors:,} broken{counted(report)}"] if report.errors else []
+        rows.append(charts.row(report.policy, report, ", ".join(told)))
+        if report.left_out:
+            rows.append(charts.bound(report))
+    heading = f"{plot.short(reports[0].env_id, charts.NAME)}: {charts.panel(reports[0])}"
+    shared = [
+        f"{name}={value!s:.60}"
+        for name, value in reports[0].env_kwargs.items()
+        if all(each.env_kwargs.get(name) == value for each in reports)
+    ]
+    return plot.Section(", ".join([heading, *shared]), rows)
+
+
+def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
+    """Return the standings of a panel, the best score first."""
+    told = _distinctions([r.policy for r in reports], [settings(report) for report in reports])
+    first = reports[0]
+    reference = _named(first.policy, told[0])
+    rows = [
+        Standing(
+            environment, _named(report.policy, own), own, report, reference, _minus(report, first)
+        )
+        for own, report in zip(told, reports, strict=True)
+    ]
+    return sorted(rows, key=_place)
+
+
+def _place(row: Standing) -> tuple[bool, float]:
+    """Put the best score first, and behind them all what is too incomplete to be compared."""
+    report = row.report
+    return incomplete(report), -report.score_mean if report.n else 1.0
+
+
+def _minus(report: Report, reference: Report) -> Comparison | None:
+    if report is reference or not (report.by_task.keys() & reference.by_task.keys()):
+        return None
+    return compare(report, reference)
+
+
+def _task_facts(report: Report) -> dict[str, Any]:
+    """Return what may tell a panel apart from another of the same environment."""
+    return {
+        **report.env_kwargs, "split": report.split, "seed": report.seed, "n": report.planned
+    }  # fmt: skip
+
+
+def _distinctions(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say of each of equal names in which facts it differs from the others, or else its number."""
+    found: list[str] = []
+    seen = Counter[tuple[str, str]]()
+    for index, name in enumerate(names):
+        alike = [facts[other] for other, each in enumerate(names) if each == name]
+        told = ", ".join(
+            f"{key}={value!s:.60}"
+            for key, value in facts[index].items()
+            if value is not None and any(each.get(key) != value for each in alike)
+        )
+        seen[name, told] += 1
+        number = seen[name, told]
+        again = [f"no. {number}"] if number > 1 else []
+        found.append(", ".join([*filter(None, [told]), *again]))
+    return found
+
+
+def _named(name: str, distinction: str) -> str:
+    return f"{name} ({distinction})" if distinction else name
+
+
+def _panel(report: Report) -> str:
+    """Say which tasks a panel holds."""
+    tasks = len({row.task_id for row in report.rows})
+    samples = f", {report.samples} of each" if report.samples > 1 else ""
+    panel = f"panel {report.panel_sha256[:16]}"
+    return f"{report.split}, {tasks:,} tasks{samples}, seed {report.seed}, {panel}"
+
+
+def _lines(rows: Sequence[Standing]) -> list[list[str]]:
+    """Return the table of a panel: its header, then a line for each policy.
+
+    Columns of which no policy has anything are left out.
+    """
+    reference = rows[0].reference
+    columns = {
+        "policy": [row.policy for row in rows],
+        "score": [_shown(row.report.score if row.report.n else None) for row in rows],
+        "success": [_shown(row.report.success_estimate if row.report.n else None) for row in rows],
+        "success, at least": [
+            _shown(row.report.success_lower_bound if row.report.left_out else None) for row in rows
+        ],
+        f"success minus {reference}": [
+            _shown(row.difference.success if row.difference else None) for row in rows
+        ],
+        "0 to 100": [_number(row.report.scaled if row.report.n else None, ".1f") for row in rows],
+        "turns": [_number(row.report.turns_mean if row.report.n else None, ".1f") for row in rows],
+        "tokens": [_number(sum(row.report.tokens.values()) or None, ",") for row in rows],
+        "US dollars": ["" if row.report.cost is None else dollars(row.report.cost) for row in rows],
+        "episodes": [_episodes(row.report) for row in rows],
+    }
+    if {*columns["episodes"]} == {f"{len(rows[0].report.rows):,}"}:
+        del columns["episodes"]  # the title says it
+    kept = {name: cells for name, cells in columns.items() if any(cells)}
+    return [list(kept), *map(list, zip(*kept.values(), strict=True))]
+
+
+def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
+    """Return the protocol that all policies of a panel follow: its name, and its figures' table."""
+    used = {row.report.protocol.identity if row.report.protocol else "" for row in rows}
+    figures = [row.report.figures() for row in rows]
+    if len(used) > 1 or not figures[0]:
+        return None
+    lines = [["policy", *(figure.name for figure in figures[0])]]
+    for row, measured in zip(rows, figures, strict=True):
+        values = [(each.estimate and each.estimate.value, each.scale) for each in measured]
+        lines.append([row.policy, *(_number(v, ".1f" if s >= 10 else ".3f") for v, s in values)])
+    departs = any(row.report.departures for row in rows)
+    return f"protocol {used.pop()}{', with other settings' if departs else ''}", lines
+
+
+def _episodes(report: Report) -> str:
+    broken = f" ({report.errors:,} broken{counted(report)})" if report.errors else ""
+    told = f"{report.n:,}{broken}" + ("" if report.finished else f" of {report.planned:,}")
+    return f"{told}, incomplete" if incomplete(report) else told
+
+
+def _shown(estimate: Estimate | None) -> str:
+    return interval(estimate) if estimate else ""
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else f"{value:{form}}"
+
+
+def _figure(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def _html_rows(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    for index, line in enumerate(lines):
+        tag = "td" if index else "th"
+        yield "<tr>" + "".join(f"<{tag}>{escape(told)}</{tag}>" for told in line) + "</tr>"

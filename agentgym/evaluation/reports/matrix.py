@@ -1,0 +1,200 @@
+"""The table of a paper: policies in rows, environments in columns, and their average."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.protocols.schema import VALUES
+from agentgym.evaluation.reports.matrix_data import Column, Entry, Figure, MatrixData, MatrixRow
+from agentgym.evaluation.reports.matrix_formats import (
+    to_csv,
+    to_html,
+    to_latex,
+    to_markdown,
+    to_table,
+)
+from agentgym.evaluation.reports.report import Report
+from agentgym.policies.blind import BLIND
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+YARDSTICKS = ("random", *BLIND, "oracle")
+"""Policies that a table has for comparison: floors, and the expert. They are never its best."""
+
+
+@dataclass(frozen=True, repr=False)
+class Matrix(MatrixData):
+    """The table of a paper, made by `agentgym.Leaderboard.matrix`; see `MatrixData`."""
+
+    def csv(self) -> str:
+        """Return `records` as CSV, a number a cell, with names that no spreadsheet computes."""
+        return to_csv(self)
+
+    def latex(self) -> str:
+        """Return the table for LaTeX; it needs the package booktabs, as its first line says."""
+        return to_latex(self)
+
+    def markdown(self) -> str:
+        """Return the table as Markdown, with its notes."""
+        return to_markdown(self)
+
+    def table(self) -> Table:
+        """Return a rich table, with what its marks mean below."""
+        return to_table(self)
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Matrix: {self.value}, {len(self.rows)} policies x {len(self.columns)} panels>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self)
+
+
+def make_matrix(
+    panels: Sequence[tuple[Column, Sequence[Report]]], value: str = "success"
+) -> Matrix:
+    """Put reports into the table of a paper.
+
+    Args:
+        panels: The columns, each with its reports.
+        value: ``success`` or ``score``.
+
+    Raises:
+        ConfigurationError: The value is neither.
+    """
+    if value not in VALUES:
+        raise ConfigurationError(f"expected one of {', '.join(VALUES)}, got {value!r:.80}")
+    columns = [column for column, _ in panels]
+    found: dict[str, list[Report | None]] = {}
+    groups = [reports for _, reports in panels]
+    for index, (names, reports) in enumerate(zip(_named_apart(groups), groups, strict=True)):
+        for name, report in zip(names, reports, strict=True):
+            found.setdefault(name, [None] * len(columns))[index] = report
+    rows = _with_scales([_row(name, reports) for name, reports in found.items()], groups)
+
+    def rank(row: MatrixRow) -> tuple[bool, float]:
+        figure = row.average.figures.get(value) if row.average else None
+        return row.yardstick, -figure.value if figure else 1.0
+
+    return Matrix(value, tuple(columns), tuple(sorted(rows, key=rank)))
+
+
+def short_names(ids: Sequence[str], told: Sequence[str]) -> list[str]:
+    """Return short names of environments, such as WebShop; ids where these would be ambiguous.
+
+    Args:
+        ids: Ids, such as ``agentgym/WebShop-v0``.
+        told: What tells each panel apart from others of its id, to stand behind its name.
+    """
+    short = {name: re.sub(r"^.*/|-v\d+$", "", name) or name for name in ids}
+    if len({*short.values()}) < len(short):
+        short = {name: name for name in ids}
+    return [short[name] + more for name, more in zip(ids, told, strict=True)]
+
+
+def settings(report: Report) -> dict[str, Any]:
+    """Return what may tell a policy apart from another of the same name, each fact by its name."""
+    return {
+        "protocol": report.protocol.identity if report.protocol else None,
+        "horizon": report.horizon,
+        "samples": report.samples,
+        "limits": report.limits,
+        **_flat({**report.env_kwargs, **report.policy_facts}),
+    }
+
+
+def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts, those that are mappings by the names of their parts."""
+    found: dict[str, Any] = {}
+    for name, value in facts.items():
+        found.update(value if isinstance(value, dict) else {name: value})
+    return found
+
+
+def _differing(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the facts that are not the same everywhere."""
+    names = dict.fromkeys(name for each in facts for name in each)
+    return [n for n in names if any(each.get(n) != facts[0].get(n) for each in facts)]
+
+
+def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
+    """Name the reports of panels, so that one policy has the same name on every panel.
+
+    Policies of one name are told apart by the settings in which any two of them differ on a panel.
+    """
+    apart: dict[str, dict[str, None]] = {}
+    for reports in panels:
+        for report in reports:
+            alike = [settings(other) for other in reports if other.policy == report.policy]
+            apart.setdefault(report.policy, {}).update(dict.fromkeys(_differing(alike)))
+    found: list[list[str]] = []
+    for reports in panels:
+        seen = Counter[str]()
+        found.append([])
+        for report in reports:
+            mine = settings(report)
+            told = [f"{n}={mine[n]!s:.60}" for n in apart[report.policy] if mine.get(n) is not None]
+            name = f"{report.policy} ({', '.join(told)})" if told else report.policy
+            seen[name] += 1
+            found[-1].append(f"{name} no. {seen[name]}" if seen[name] > 1 else name)
+    return found
+
+
+def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
+    played = [report for report in reports if report is not None]
+    yardstick = played[0].policy in YARDSTICKS
+    differing = [] if yardstick else _differing([_flat(each.policy_facts) for each in played])
+    entries = tuple(_entry(report) if report else None for report in reports)
+    return MatrixRow(name, yardstick, entries, tuple(differing))
+
+
+def _entry(report: Report) -> Entry:
+    some = report.n > 0
+    estimates = {"success": report.success_estimate, "score": report.score} if some else {}
+    return Entry(
+        {name: Figure(*estimate) for name, estimate in estimates.items()},
+        report.n,
+        report.errors,
+        incomplete(report),
+    )
+
+
+def incomplete(report: Report) -> bool:
+    """Return whether too many episodes of a report are broken, or not all were played."""
+    return report.n == 0 or report.incomplete
+
+
+def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> list[MatrixRow]:
+    """Add what the scales of the reports say of random policy and expert, where no report does."""
+    by_name = {row.policy: row for row in rows}
+    for name in ("random", "oracle"):
+        old = by_name.get(name)
+        own = old.entries if old else [None] * len(panels)
+        pairs = zip(own, panels, strict=True)
+        entries = tuple(entry or _end(name, reports) for entry, reports in pairs)
+        if any(entries):
+            by_name[name] = MatrixRow(name, True, entries)
+    return [*by_name.values()]
+
+
+def _end(name: str, reports: Sequence[Report]) -> Entry | None:
+    """Return an end of the scale that all reports of a panel agree on; None if they do not."""
+    scales = [report.scale for report in reports if report.scale]
+    ends = {
+        (scale.random, scale.random_success)
+        if name == "random"
+        else (scale.expert, scale.expert_success)
+        for scale in scales
+    }
+    if len(ends) != 1:
+        return None
+    [(score, success)] = ends
+    known = {"success": success, "score": score}
+    figures = {value: Figure(number) for value, number in known.items() if number is not None}
+    return Entry(figures, source="scale") if figures else None

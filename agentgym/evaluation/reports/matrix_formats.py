@@ -1,0 +1,235 @@
+"""The table of a paper as LaTeX, CSV, Markdown, HTML, and on the terminal.
+
+Names come from reports of others: in each format they are text, whatever stands in them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentgym.evaluation.reports.matrix_data import MatrixData, MatrixRow
+from agentgym.evaluation.reports.tables import inline
+from agentgym.support.terminal import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MISSING = "—"
+"""What stands in a cell without a number."""
+FORMULA = ("=", "+", "-", "@")
+"""Beginnings of a text that a spreadsheet takes for a formula."""
+_LATEX = {
+    **{character: f"\\{character}" for character in "#$%&_{}"},
+    **{character: f"{{{character}}}" for character in "[]*"},  # no option of the line before
+    "\\": "\\textbackslash{}",
+    "^": "\\textasciicircum{}",
+    "~": "\\textasciitilde{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+    "|": "\\textbar{}",
+    "`": "\\textasciigrave{}",
+    '"': "{\\char34}",
+    "±": "$\\pm$",
+    "†": "$^\\dagger$",
+    "—": "---",
+}
+_LETTERS = "àáâãäåæçèéêëìíîïñòóôõöøùúûüýß"
+
+
+class Cell(NamedTuple):
+    """A cell of numbers, in percent."""
+
+    value: str
+    """The number."""
+    half: str = ""
+    """The longer side of its interval; empty where that is unknown."""
+    incomplete: bool = False
+    """Whether it carries the mark of incomplete evaluations."""
+    best: bool = False
+    """Whether it is the best of its column."""
+
+
+def to_table(matrix: MatrixData) -> Table:
+    """Return the matrix as a rich table, with what its marks mean below."""
+    from rich.table import Table
+    from rich.text import Text
+
+    notes = Text("\n".join(map(printable, _legend(matrix))), style="dim")
+    title = Text(f"{matrix.value.capitalize()} in percent")
+    table = Table(title=title, caption=notes, caption_justify="left")
+    table.add_column("policy", overflow="fold")
+    for name in matrix.header:
+        table.add_column(Text(printable(name)), justify="right", overflow="fold")
+    for row in matrix.rows:
+        shown = (Text(_plain(each), "bold" if each.best else "") for each in _cells(matrix, row))
+        table.add_row(Text(printable(row.policy)), *shown, end_section=_last_model(matrix, row))
+    return table
+
+
+def to_markdown(matrix: MatrixData) -> str:
+    """Return the matrix as a Markdown table, with its notes."""
+
+    def shown(cell: Cell) -> str:
+        return f"**{_plain(cell)}**" if cell.best else _plain(cell)
+
+    lines = [[f"{matrix.value}, %", *map(inline, matrix.header)]]
+    lines.append(["---", *["---:"] * len(matrix.header)])
+    lines += [[inline(row.policy), *map(shown, _cells(matrix, row))] for row in matrix.rows]
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    notes = "".join(f"- {inline(note)}\n" for note in _notes(matrix))
+    return f"{table}\n{notes}"
+
+
+def to_html(matrix: MatrixData) -> str:
+    """Return the matrix as a table for a notebook."""
+
+    def shown(cell: Cell) -> str:
+        return f"<b>{_plain(cell)}</b>" if cell.best else _plain(cell)
+
+    head = "".join(f"<th>{escape(printable(name))}</th>" for name in matrix.header)
+    body = ""
+    for row in matrix.rows:
+        cells = "".join(f"<td>{shown(cell)}</td>" for cell in _cells(matrix, row))
+        body += f"<tr><th>{escape(printable(row.policy))}</th>{cells}</tr>"
+    notes = "".join(f"<br>{escape(printable(note))}" for note in _notes(matrix))
+    title = f"{matrix.value.capitalize()} in percent"
+    return f"<table><caption>{title}{notes}</caption><tr><th></th>{head}</tr>{body}</table>"
+
+
+def to_csv(matrix: MatrixData) -> str:
+    """Return the matrix's records as CSV; a text that begins like a formula gets an apostrophe."""
+    records = matrix.records()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(records[0])
+    for record in records:
+        writer.writerow(
+            _harmless(each) if isinstance(each, str) else each for each in record.values()
+        )
+    return text.getvalue()
+
+
+def to_latex(matrix: MatrixData) -> str:
+    """Return the matrix as a table for LaTeX, with its notes in the caption.
+
+    It compiles as it is, with the package booktabs; what the panels are stands in comments.
+    """
+    comments = [f"% {latex(note)}" for note in _panels(matrix)]
+    caption = " ".join(map(latex, [f"{matrix.value.capitalize()} in percent.", *_legend(matrix)]))
+    lines = [
+        "% \\usepackage{booktabs}",
+        *comments,
+        "\\begin{table}",
+        "\\centering",
+        f"\\caption{{{caption}}}",
+        f"\\label{{tab:{matrix.value}}}",
+        f"\\begin{{tabular}}{{l{'r' * len(matrix.header)}}}",
+        "\\toprule",
+        _latex_row(["Policy", *map(latex, matrix.header)]),
+        "\\midrule",
+    ]
+    for row in matrix.rows:
+        lines.append(_latex_row([latex(row.policy), *map(_latex_cell, _cells(matrix, row))]))
+        if _last_model(matrix, row):
+            lines.append("\\midrule")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}"]) + "\n"
+
+
+def latex(text: str) -> str:
+    """Write text of others for LaTeX: no command in it is obeyed, and it stays on its line.
+
+    Characters that not every font of LaTeX has are written by their numbers.
+    """
+    flat = " ".join(printable(text).split())
+    written = []
+    for character, after in zip(flat, f"{flat[1:]} ", strict=True):
+        written.append(_latex_character(character))
+        if character == after and character in "-'":  # two would become another character
+            written.append("{}")
+    return "".join(written)
+
+
+def _latex_character(character: str) -> str:
+    if character in _LATEX:
+        return _LATEX[character]
+    known = character.isascii() or character.lower() in _LETTERS
+    return character if known else f"(U+{ord(character):04X})"
+
+
+def _latex_cell(cell: Cell) -> str:
+    value = f"\\textbf{{{cell.value}}}" if cell.best else latex(cell.value)
+    half = f" $\\pm$ {cell.half}" if cell.half else ""
+    mark = "$^\\dagger$" if cell.incomplete else ""
+    return f"{value}{half}{mark}"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _plain(cell: Cell) -> str:
+    half = f" ±{cell.half}" if cell.half else ""
+    return f"{cell.value}{half}{' †' if cell.incomplete else ''}"
+
+
+def _harmless(text: str) -> str:
+    shown = printable(text)
+    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown
+
+
+def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
+    """Return the cells of a row, its average among them."""
+    found = []
+    for index, entry in enumerate(matrix.entries(row)):
+        figure = matrix.figure(entry)
+        incomplete = entry is not None and entry.incomplete
+        if figure is None:
+            found.append(Cell(MISSING, incomplete=incomplete))
+            continue
+        half = "" if figure.half is None else f"{100 * figure.half:.1f}"
+        best = matrix.best.get(index) is row
+        found.append(Cell(f"{100 * figure.value:.1f}", half, incomplete, best))
+    return found
+
+
+def _last_model(matrix: MatrixData, row: MatrixRow) -> bool:
+    """Return whether the yardsticks begin below a row."""
+    after = matrix.rows[matrix.rows.index(row) + 1 :]
+    return not row.yardstick and bool(after) and after[0].yardstick
+
+
+def _notes(matrix: MatrixData) -> list[str]:
+    return [*_legend(matrix), *_panels(matrix)]
+
+
+def _legend(matrix: MatrixData) -> Iterator[str]:
+    """Yield sentences on what stands in the cells, as far as it does."""
+    cells = [cell for row in matrix.rows for cell in _cells(matrix, row)]
+    entries = [entry for row in matrix.rows for entry in matrix.entries(row)]
+    yield "± is the longer side of the 95 % interval over tasks."
+    if matrix.averages:
+        some = any(matrix.figure(row.average) is None for row in matrix.rows)
+        yield (
+            "The average is the mean over all environments, with its interval combined from theirs "
+            "(Zou, Huang and Zhang, 2009)"
+            f"{'; a policy that was not played in all of them has none' if some else ''}."
+        )
+    if any(cell.best for cell in cells):
+        yield "Bold: the interval lies above those of all other models."
+    if any(entry and entry.source == "scale" and matrix.figure(entry) for entry in entries):
+        yield "Without ±: from the scale of the reports, random actions and the expert (oracle)."
+    if any(cell.incomplete for cell in cells):
+        yield "† Incomplete: more than 5 % of the episodes are broken, or not all were played."
+    if any(cell.value == MISSING for cell in cells):
+        yield f"{MISSING} Not played, or not known."
+    for row in matrix.rows:
+        if row.differing:
+            yield f"{row.policy}: not the same in all environments: {', '.join(row.differing)}."
+
+
+def _panels(matrix: MatrixData) -> list[str]:
+    return [f"{column.name}: {column.env_id}, {column.panel}" for column in matrix.columns]

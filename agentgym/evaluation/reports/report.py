@@ -1,0 +1,58 @@
+"""The report of an evaluation as people meet it: its data, and the forms in which it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentgym.evaluation.reports.charts import chart_report
+from agentgym.evaluation.reports.data import ReportData
+from agentgym.evaluation.reports.report_json import report_to_dict
+from agentgym.evaluation.reports.tables import report_html, report_markdown, report_table
+from agentgym.support.terminal import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+    from rich.table import Table
+
+
+@dataclass(frozen=True, repr=False)
+class Report(ReportData):
+    """Result of `agentgym.evaluate`; its fields and figures are those of `ReportData`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON-safe data; see `agentgym.evaluation.reports.report_json`."""
+        return report_to_dict(self)
+
+    def table(self, words: Callable[[str], str] = str) -> Table:
+        """Return the summary as a rich table of two columns.
+
+        Args:
+            words: Puts advice into the words of the reader, as the command does.
+        """
+        return report_table(self, words)
+
+    def markdown(self) -> str:
+        """Return the summary, and the results by kind of task, as Markdown."""
+        return report_markdown(self)
+
+    def chart(self, path: str | Path | None = None) -> Figure:
+        """Draw the report, see `agentgym.evaluation.reports.charts.chart_report`."""
+        return chart_report(self, path)
+
+    def __repr__(self) -> str:
+        """Return one line: a prompt that echoes a report shows no thousand episodes."""
+        told = f"{printable(self.policy)} on {printable(self.env_id)}, {self.split}"
+        told += f", {self.n:,} episodes"
+        if self.n:
+            told += f", score {self.score_mean:.3f}, success {self.success:.3f}"
+        if self.left_out:
+            told += f" (at least {self.success_lower_bound.value:.3f})"
+        told += f", {self.errors:,} broken" if self.errors else ""
+        return f"<Report: {told}{', incomplete' if self.incomplete else ''}>"
+
+    def _repr_html_(self) -> str:
+        return report_html(self)

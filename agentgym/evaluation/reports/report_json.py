@@ -1,0 +1,93 @@
+"""A report as JSON.
+
+A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, with its episodes
+under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``score_mean``,
+``score_ci95``, ``success``, ``success_ci95``, ``success_lower_bound``,
+``success_lower_bound_ci95``, ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
+``pass_hat``, ``tokens``, ``cost``, ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
+under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
+evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
+``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
+there is nothing to average. Readers ignore fields that they do not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.reports.data import FigureResult, ReportData, mean_score, success_rate
+
+FORMAT = "agentgym.report/1"
+"""Name and version of a report's format; the version changes when a reader must."""
+
+
+def report_to_dict(report: ReportData) -> dict[str, Any]:
+    """Return a report as JSON-safe data."""
+    own = {
+        entry.name: getattr(report, entry.name)
+        for entry in fields(report)
+        if entry.name not in ("rows", "limits", "prices", "scale", "protocol")
+    }
+    figures = _figures(report.valid)
+    some, bound = bool(report.valid), report.success_lower_bound if report.size else None
+    return {
+        "format": FORMAT,
+        **own,
+        "limits": asdict(report.limits) if report.limits else None,
+        "prices": asdict(report.prices) if report.prices else None,
+        "scale": asdict(report.scale) if report.scale else None,
+        "protocol": asdict(report.protocol) if report.protocol else None,
+        "figures": [_figure(each) for each in report.figures()],
+        "departures": {name: list(both) for name, both in report.departures.items()},
+        "finished": report.finished,
+        "incomplete": report.incomplete,
+        "n": report.n,
+        "errors": report.errors,
+        **figures,
+        "success_lower_bound": bound and bound.value,
+        "success_lower_bound_ci95": bound and [bound.low, bound.high],
+        "turns_mean": report.turns_mean if some else None,
+        "invalid_share": report.invalid_share,
+        "pass_at": _draws(report, report.pass_at),
+        "pass_hat": _draws(report, report.pass_hat),
+        "scaled": report.scaled if some else None,
+        "tokens": report.tokens,
+        "cost": report.cost,
+        "stop_reasons": report.stop_reasons,
+        "finish_reasons": report.finish_reasons,
+        "by_label": {
+            name: {value: {"n": len(rows), **_figures(rows)} for value, rows in values.items()}
+            for name, values in report.by_label().items()
+        },
+        "rows": [asdict(row) for row in report.rows],
+    }
+
+
+def _figure(figure: FigureResult) -> dict[str, Any]:
+    estimate = figure.estimate
+    return {
+        "name": figure.name,
+        "value": estimate.value if estimate else None,
+        "ci95": [estimate.low, estimate.high] if estimate else None,
+        "n": figure.n,
+    }
+
+
+def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
+    if not rows:
+        return dict.fromkeys(("score_mean", "score_ci95", "success", "success_ci95"))
+    score, success = mean_score(rows), success_rate(rows)
+    return {
+        "score_mean": score.value,
+        "score_ci95": [score.low, score.high],
+        "success": success.value,
+        "success_ci95": [success.low, success.high],
+    }
+
+
+def _draws(report: ReportData, estimate: Any) -> dict[str, Any]:
+    """Return an estimate for every number of samples."""
+    many = range(1, report.draws + 1) if report.samples > 1 else ()
+    return {str(k): list(estimate(k)) for k in many}

@@ -1,0 +1,240 @@
+"""Reports for people: on the terminal, as Markdown, and in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from agentgym.core.outcome import reason_words
+from agentgym.evaluation.prices import dollars
+from agentgym.evaluation.reports.data import TOLERATED, ReportData, mean_score, success_rate
+from agentgym.evaluation.reports.diagnosis import diagnoses
+from agentgym.support.statistics import Estimate
+from agentgym.support.terminal import cell, printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FIRST = ("kind", "policy", "model", "endpoint")
+"""Facts of a policy that are told before the others."""
+EXCERPT = 300
+"""Most characters of a failure that are shown."""
+KINDS = ("score", "success", "episodes")
+"""What is told of each kind of task."""
+
+
+def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table:
+    """Return the summary as a rich table of two columns, with `diagnoses` below it.
+
+    Args:
+        report: The report.
+        words: Puts advice into the words of the reader.
+    """
+    from rich.table import Table
+
+    table = Table(
+        title=cell(_title(report)), show_header=False, caption_justify="left", caption_style="bold"
+    )
+    for name, told in _cells(report):
+        table.add_row(cell(name), cell(words(told)))
+    for name, rows in _groups(report):
+        table.add_section()
+        table.add_row(cell(name), ", ".join(KINDS))
+        for label, *kind in rows:
+            table.add_row(cell(label), cell(", ".join(kind)))
+    if report.protocol is not None:
+        table.add_section()
+        for name, told in _protocol(report):
+            table.add_row(cell(name), cell(told))
+    if notes := diagnoses(report):
+        table.caption = cell("\n".join(f"! {words(each)}" for each in notes))
+    return table
+
+
+def report_markdown(report: ReportData) -> str:
+    """Return the summary, and the results by kind of task, as Markdown."""
+    lines = [f"# {inline(_title(report))}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {inline(told)} |" for name, told in _cells(report)]
+    for name, rows in _groups(report):
+        lines += ["", markdown_table([name, *KINDS], rows).rstrip()]
+    if report.protocol is not None:
+        lines += ["", "| protocol | |", "|---|---|"]
+        lines += [f"| {inline(name)} | {inline(told)} |" for name, told in _protocol(report)]
+    for each in diagnoses(report):
+        lines += ["", f"**Check the set-up:** {inline(each)}"]
+    return "\n".join(lines) + "\n"
+
+
+def report_html(report: ReportData) -> str:
+    """Return the summary as a table for a notebook."""
+    rows = [*_cells(report)]
+    for name, group in _groups(report):
+        rows += [(name, ", ".join(KINDS)), *((label, ", ".join(told)) for label, *told in group)]
+    rows += _protocol(report)
+    body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
+    told = "".join(f"<p><b>Check the set-up:</b> {escape(each)}</p>" for each in diagnoses(report))
+    return f"<table><caption>{escape(_title(report))}</caption>{body}</table>{told}"
+
+
+def _title(report: ReportData) -> str:
+    return f"{report.policy} on {report.env_id}"
+
+
+def _cells(report: ReportData) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a summary: what is measured first, then what was played."""
+    if report.n:
+        yield from _figures(report)
+    yield from _model(report)
+    yield "episodes", _episodes(report)
+    if report.incomplete:
+        yield "incomplete", _incomplete(report)
+    told = next((row for row in report.rows if row.error), None)
+    if broken := next((row for row in report.rows if not row.valid), told):
+        words = broken.error if len(broken.error) <= EXCERPT else f"{broken.error[:EXCERPT]} ..."
+        yield f"first {reason_words(broken.stop_reason)}", words
+    panel = report.panel_sha256[:16]
+    yield "panel", f"{report.split}, seed {report.seed}, sha256 {panel}"
+    settings = {**report.env_kwargs, **({"horizon": report.horizon} if report.horizon else {})}
+    if settings:
+        yield "environment", ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
+    if report.limits:
+        yield "limits", f"{report.limits} an episode"
+
+
+def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
+    yield "score", interval(report.score)
+    yield "success", interval(report.success_estimate)
+    yield from bounds(report)
+    if report.samples > 1:
+        k, note = report.draws, ", broken ones as unsolved" if report.errors else ""
+        yield f"pass@{k}", interval(report.pass_at(k)) + note
+        yield f"pass^{k}", interval(report.pass_hat(k)) + note
+    if report.scale:
+        place = report.scaled
+        ends = "0 = random, 100 = expert"
+        yield "scale", report.scale.problem if place is None else f"{place:.1f}  ({ends})"
+    share = report.invalid_share
+    note = f", {share:.1%} of them with an invalid action" if share else ""
+    yield "turns", f"{report.turns_mean:.1f}{note}"
+    yield "ended by", _counts({reason_words(k): v for k, v in report.stop_reasons.items()})
+
+
+def bounds(report: ReportData) -> Iterator[tuple[str, str]]:
+    """Yield success over all that was planned, where broken episodes are left out of it."""
+    if report.left_out:
+        told = f"of all {report.size:,} episodes, the broken as unsolved"
+        yield "at least", f"{interval(report.success_lower_bound)}, {told}"
+
+
+def _incomplete(report: ReportData) -> str:
+    """Say why a report is incomplete."""
+    if not report.finished:
+        return "not all episodes have been played"
+    share = f"more than {TOLERATED:.0%} of the episodes are broken"
+    return f"{share}, and what breaks is not left to chance"
+
+
+def _model(report: ReportData) -> Iterator[tuple[str, str]]:
+    """Yield what is known of the model behind the policy."""
+    if report.finish_reasons:
+        yield "answers ended by", _counts(report.finish_reasons)
+    tokens = report.tokens
+    if any(tokens.values()):
+        told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
+        cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
+        yield "tokens", told + cost
+    if told := facts_in_words(report.policy_facts):
+        yield "policy", told
+
+
+def facts_in_words(facts: Mapping[str, Any]) -> str:
+    """Say what a policy is: who, where, and then its settings, but for those that are off."""
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        parts = value if isinstance(value, Mapping) else {name: value}
+        flat |= {f"{name}.{part}" if part in flat else part: each for part, each in parts.items()}
+    names = sorted(flat, key=lambda name: (FIRST.index(name) if name in FIRST else 9, name))
+    return ", ".join(filter(None, (_fact(name, flat[name]) for name in names)))
+
+
+def _fact(name: str, value: Any) -> str:
+    """Write a fact; empty if it is nothing."""
+    if value is None or value is False or value in ("", (), [], {}):
+        return ""
+    if value is True:
+        return name
+    shown = f"{value:,}" if isinstance(value, int) and name != "seed" else f"{value!s:.80}"
+    return shown if name == "kind" else f"{name} {shown}"
+
+
+def _episodes(report: ReportData) -> str:
+    told = f"{report.n:,}"
+    if report.samples > 1:
+        told += f", {report.samples} of each task"
+    if report.errors:
+        told += f" ({report.errors:,} broken{counted(report)})"
+    if not report.finished:
+        told += f"; {len(report.rows):,} of {report.planned:,} played so far"
+    return told
+
+
+def counted(report: ReportData) -> str:
+    """Say of broken episodes that they count, if they do."""
+    return ", counted as unsolved" if report.failed == "count" else ""
+
+
+def _groups(report: ReportData) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the kinds of task: a label, and for each of its values a line of it and of `KINDS`."""
+    for name, values in report.by_label().items():
+        yield (
+            name,
+            [
+                [value, interval(mean_score(rows)), interval(success_rate(rows)), f"{len(rows):,}"]
+                for value, rows in values.items()
+            ],
+        )
+
+
+def _protocol(report: ReportData) -> Iterator[tuple[str, str]]:
+    """Yield the figures of the protocol, and where the evaluation departs from it."""
+    used = report.protocol
+    if used is None:
+        return
+    departs = " with other settings (below)" if report.departures else ""
+    yield "protocol", f"{used.name}{departs}, sha256 {used.sha256[:16]}"
+    for name, estimate, n, scale in report.figures():
+        told = "no task of this kind"
+        if estimate is not None:
+            digits = 1 if scale >= 10 else 3
+            value, low, high = (f"{number:.{digits}f}" for number in estimate)
+            told = f"{value}  [{low}, {high}], n={n}"
+        yield name, told
+    for name, (wanted, found) in report.departures.items():
+        told, usual = (str("none" if value is None else value) for value in (found, wanted))
+        yield f"departs: {name}", f"{told:.80}; the protocol has {usual:.80}"
+
+
+def interval(estimate: Estimate) -> str:
+    """Write an estimate with its 95 % interval."""
+    return f"{estimate.value:.3f}  [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name or 'unknown'} {number:,}" for name, number in counts.items())
+
+
+def inline(text: str) -> str:
+    """Write text of others in one line of Markdown: neither it nor a terminal obeys any of it.
+
+    A line must not begin with it, where a hyphen makes a list.
+    """
+    flat = " ".join(escape(printable(text), quote=False).split())  # quotes do nothing there
+    return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; cells are taken as text."""
+    lines = [header, ["---"] * len(header), *rows]
+    cells = [[inline(told) for told in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)

@@ -1,0 +1,339 @@
+"""Playing a policy on a fixed panel of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+from agentgym.core.options import check_seed, choice
+from agentgym.core.tasks import TaskSet
+from agentgym.episodes import Recorder
+from agentgym.episodes.recorder import origin, package_versions, plain
+from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
+from agentgym.evaluation.agent_session import GRAMMAR
+from agentgym.evaluation.checks import check_kinds
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.evaluation_session import EvaluationSession
+from agentgym.evaluation.placement import Env, Where
+from agentgym.evaluation.plan import Plan, plan
+from agentgym.evaluation.players import Player, Rules
+from agentgym.evaluation.policy_names import policy_env_kwargs
+from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
+from agentgym.evaluation.protocols.setup import env_arguments, find_setup, settle
+from agentgym.evaluation.reports.data import FAILED
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.scale import Scale
+from agentgym.evaluation.storage import DETAILS, EvaluationFolder
+from agentgym.making import make, resolve
+from agentgym.policies.asynchronous import EventLoop
+from agentgym.policies.base import Policy
+from agentgym.support.provenance import commit, machine
+from agentgym.vector.backends import backend_session
+
+
+def evaluate(
+    policy: Policy | Callable[..., Any] | str,
+    env: Env | str,
+    split: str | None = None,
+    n: int | EllipsisType | None = ...,
+    seed: int = 0,
+    *,
+    protocol: str | Path | None = None,
+    tasks: Sequence[str] | None = None,
+    samples: int = 1,
+    horizon: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    retry_failed: bool = False,
+    record: str | Path | None = None,
+    on_episode: Callable[[EpisodeResult], None] | None = None,
+    concurrency: int | None = None,
+    backend: str = "sync",
+    step_timeout: float | None = None,
+    limits: Limits | None = None,
+    total_limits: Limits | None = None,
+    prices: Prices | None = None,
+    scale: bool | Scale = False,
+    failed: str = "leave-out",
+) -> Report:
+    """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, n, seed)``.
+
+    The report is in panel order and the same however many episodes are played at the same time, if
+    the policy's answers depend on its episode alone.
+
+    What the policy does counts: an episode that it ends, because its context is full, a filter
+    refuses, an answer cannot be read, a limit is reached or its code raises, counts as it stands,
+    with a stop reason of its own. An episode that the infrastructure breaks (the environment, the
+    connection, the endpoint) is listed with the reason and left out of the means, beside which
+    `Report.success_lower_bound` then stands; see ``failed``.
+
+    Args:
+        policy: A policy, a function or class that makes one, a function of (observation, info) that
+            returns an action, an agent that owns the loop (a function of an `agentgym.Session`), or
+            a name that `agentgym.load_policy` understands, such as ``"random"``,
+            ``"oracle"``, ``"blind-verbs"`` or the folder of a run. Functions and ``act`` may be
+            coroutines. A policy is given the part of the info dict that
+            `agentgym.policies.PUBLIC_INFO` lists.
+        env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
+            here).
+        split: Split to evaluate on. Default: ``test``, or the protocol's.
+        n: Number of tasks, cut to the split's size; None is the whole split. Default: 100, or all
+            that the protocol plays.
+        seed: Seed of the panel, of the episodes and of the random policy.
+        protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or
+            a file of your own (`agentgym.evaluation.protocols.reader`). It says what is played and
+            how prompts are laid out; other arguments that are given count more, and the report
+            names them under `Report.departures`.
+        tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that has
+            names for its tasks, also these, and JSON files of them.
+        samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
+        horizon: Turn budget; None is the environment's own.
+        env_kwargs: Keyword arguments for an environment given by name. The grammar is
+            ``tool_call`` for an agent, and the folder of a run as the policy brings its own
+            arguments; those that are given here win.
+        out: Folder in which every episode is written as it ends, and the report at the end, see
+            `agentgym.evaluation.storage`. What is there already is not played again: an evaluation
+            that was cut off goes on, one that is finished is read, and one with a smaller n or
+            fewer samples is extended.
+        retry_failed: Play failed episodes of a finished evaluation again; one that was cut off
+            always does.
+        record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.
+        on_episode: Called after each episode as it ends, for progress display.
+        concurrency: Episodes played at the same time, each in an environment of its own. Default:
+            8 for policies that wait for something else (coroutines, endpoints) and for the thread
+            back end, one per CPU for processes and actors, else 1. A policy that is already made
+            plays one at a time unless it has ``copy()``; functions of (observation, info) are
+            called from several threads.
+        backend: ``"sync"``: environments run in the threads of their episodes; or ``"thread"``,
+            ``"process"`` or ``"ray"``: every environment has a thread, process or Ray actor of its
+            own, and whatever fails in it costs one episode.
+        step_timeout: Seconds that one step of an environment may take on those three.
+        limits: What an episode may take at most.
+        total_limits: What all episodes may take together, those included that ``out`` holds. Once
+            it is reached no further episode begins, those under way end, and the report is
+            unfinished; with higher limits the same call goes on in ``out``.
+        prices: What the policy's tokens cost.
+        scale: Also play the random policy and the expert on the panel, the ends of the scale from
+            0 to 100; or the ``scale`` of another report on this panel.
+        failed: What becomes of broken episodes: ``"leave-out"`` of the means, or ``"count"`` as
+            unsolved ones with a score of 0.
+
+    Returns:
+        The report.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain, or ``out`` holds something else.
+        DataError: The protocol is about data that is not here; says how to get it.
+        TaskNotFound: There is no such split or task.
+        EvaluationFailed: So many episodes one after the other were broken, or ended by an exception
+            of the policy or before its first action, that the rest would be, too; or all were. What
+            was played is kept in ``out``.
+    """
+    check_seed(seed)
+    check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
+    check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
+    check_kinds(total_limits=total_limits)
+    choice(failed, "failed", FAILED)
+    where = Where(backend, concurrency, step_timeout)
+    limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
+    with ExitStack() as stack:
+        stack.enter_context(backend_session(backend))
+        if isinstance(env, str) and isinstance(policy, str) and protocol is None:
+            env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
+        made, setup = _open(env, env_kwargs, protocol, is_agent(policy), stack)
+        terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
+        tasks, horizon = terms.tasks, terms.horizon
+        planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
+        source = policy_source(policy, made, seed, terms.dressed)
+        about = _about(made, source, planned, seed, horizon, samples)
+        used = terms.used(source.facts)
+        settings = _settings(about, tasks, limits, prices, used)
+        folder = _folder(out, settings, made.unwrapped.tasks, stack)
+        done = folder.report() if folder and folder.finished else None
+        report = done
+        if report is None or (retry_failed and report.errors):
+            session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
+            labels = partial(_labels, made.unwrapped.tasks)
+            rules = Rules(horizon, limits or Limits(), prices, labels)
+            _play(session, source, made, where, rules, stack)
+            report = _report({**about, "limits": limits, "protocol": used}, session)
+        report = replace(
+            report,
+            prices=prices or (done.prices if done else None),
+            scale=done.scale if done else None,
+            failed=failed,
+        )
+        order = [job.key for job in planned.jobs]
+        if not report.finished:
+            return report
+        if folder is not None:
+            folder.finish(report, order)
+        if scale and (report.scale is None or (retry_failed and report.scale.failed)):
+            same = {"tasks": tasks, "horizon": horizon, "backend": backend}
+            panel = (terms.split, terms.n, seed)
+            ends = _scale(scale, made, panel, {**same, "step_timeout": step_timeout})
+            report = replace(report, scale=ends)
+            if folder is not None:
+                folder.finish(report, order)
+    return report
+
+
+def _open(
+    env: Env | str,
+    env_kwargs: Mapping[str, Any] | None,
+    protocol: str | Path | None,
+    agent: bool,
+    stack: ExitStack,
+) -> tuple[Any, Setup | None]:
+    """Return the environment, made if it is given by name, and what a protocol says of it."""
+    if isinstance(env, str):
+        setup = find_setup(protocol, env)
+        suited = {"grammar": GRAMMAR} if agent else {}
+        made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
+        stack.callback(made.close)
+        return made, setup
+    spec = env.spec or env.unwrapped.spec
+    return env, find_setup(protocol, spec.id if spec else type(env.unwrapped).__name__)
+
+
+def _play(
+    session: EvaluationSession,
+    source: PolicySource,
+    env: Env,
+    where: Where,
+    rules: Rules,
+    stack: ExitStack,
+) -> None:
+    """Play what is left, at environments like the one that is given."""
+    todo = session.todo
+    loop = stack.enter_context(closing(EventLoop()))
+    envs = where.envs(env, where.players(source, len(todo)), stack)
+    panel = session.panel_sha256 if session.records else None
+    session.play([_player(source, each, loop, rules, panel) for each in envs], todo)
+
+
+def _player(
+    source: PolicySource, env: Env, loop: EventLoop, rules: Rules, panel_sha256: str | None
+) -> Player:
+    """Seat a policy at an environment, which is recorded if the hash of the panel is given."""
+    policy = GuardedPolicy(source.make(env), loop) if source.make else None
+    if panel_sha256 is not None:
+        env = Recorder(env, None, panel_sha256=panel_sha256, policy=source.name)
+    return Player(policy, source.agent, env, rules)
+
+
+def _labels(tasks: TaskSet, task_id: str) -> dict[str, str]:
+    return tasks.labels(tasks.find(task_id))
+
+
+def _checked_limits(limits: Limits | None, prices: Prices | None) -> Limits | None:
+    """Return the limits, None if nothing is limited."""
+    if limits is not None and limits.cost is not None and prices is None:
+        raise ConfigurationError(
+            "expected the prices of tokens with a limit on cost, got none: give "
+            "prices=Prices(prompt=..., completion=...) (--price READ WRITTEN)"
+        )
+    return None if limits == Limits() else limits
+
+
+def _settings(
+    about: Mapping[str, Any],
+    tasks: Sequence[str] | None,
+    limits: Limits | None,
+    prices: Prices | None,
+    used: ProtocolUse | None,
+) -> dict[str, Any]:
+    """Return what has to be the same for an evaluation to go on."""
+    chosen = None if tasks is None else list(tasks)
+    found = {**about, "tasks": chosen, "limits": asdict(limits) if limits else None}
+    if limits and limits.cost is not None and prices:
+        found["prices"] = asdict(prices)  # they decide when an episode ends
+    return found if used is None else {**found, "protocol": used.identity, DETAILS: asdict(used)}
+
+
+def _folder(
+    out: str | Path | None, settings: Mapping[str, Any], tasks: TaskSet, stack: ExitStack
+) -> EvaluationFolder | None:
+    """Open the folder of the evaluation, if it has one, and hold it until the stack is closed.
+
+    Raises:
+        ConfigurationError: It holds something else, another process works in it, or the tasks have
+            changed since it was begun.
+    """
+    if out is None:
+        return None
+    folder = stack.enter_context(EvaluationFolder.held(out, settings))
+    before = folder.previous
+    if not before or before["panel_sha256"] == folder.settings["panel_sha256"]:
+        return folder
+    same = plan(tasks, before["split"], before["n"], before["seed"], before["tasks"], 1)
+    if same.panel_sha256 != before["panel_sha256"]:
+        raise ConfigurationError(
+            f"expected the tasks with which the evaluation in {folder.path} was begun, but they "
+            "have changed since; choose another --out (out=)"
+        )
+    return folder
+
+
+def _about(
+    env: Any, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
+) -> dict[str, Any]:
+    """Describe what is evaluated, by the names of the fields of a report."""
+    made = origin(env)
+    kwargs = dict(made["env_kwargs"])
+    if made["reward_hooks"]:
+        kwargs["reward_hooks"] = [dict(hook) for hook in made["reward_hooks"]]
+    return {
+        "env_id": made["env_id"],
+        "env_kwargs": kwargs,
+        "policy": source.name,
+        "policy_facts": plain(dict(source.facts)),
+        "split": planned.split,
+        "seed": seed,
+        "n": planned.n,
+        "samples": samples,
+        "horizon": horizon,
+        "panel_sha256": planned.panel_sha256,
+    }
+
+
+def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
+    fields = {name: value for name, value in about.items() if name != "n"}
+    return Report(
+        **fields,
+        rows=session.rows,
+        planned=about["n"] * about["samples"],
+        unfinished=session.unfinished,
+        versions=package_versions(),
+        commit=commit(),
+        machine=machine(),
+        started=session.started,
+        seconds=session.seconds_in_all,
+    )
+
+
+def _scale(
+    given: Scale | bool, env: Env, panel: tuple[str, int | None, int], same: Mapping[str, Any]
+) -> Scale:
+    """Return the scale that is given, or play its two ends on the tasks of the report."""
+    if isinstance(given, Scale):
+        return given
+    try:
+        floor = evaluate("random", env, *panel, **same)
+    except EvaluationFailed as error:
+        return Scale(None, None, failed=f"the random policy, which would be 0, failed: {error}")
+    low = Scale(floor.score_mean, None, random_success=floor.success)
+    try:
+        ceiling = evaluate("oracle", env, *panel, **same)
+    except NotSupported:
+        return low
+    except EvaluationFailed as error:
+        return replace(low, failed=f"the expert, who would be 100, failed: {error}")
+    return replace(low, expert=ceiling.score_mean, expert_success=ceiling.success)

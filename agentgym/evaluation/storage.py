@@ -1,0 +1,353 @@
+"""An evaluation on disk: a folder that grows while it is played.
+
+A folder holds
+
+- ``evaluation.json``: what is evaluated, so that only the same evaluation goes on in it (or
+  another one, if no episode counts: a setting was wrong);
+- ``episodes.jsonl``: a record of every episode, written when it ends (see `agentgym.episodes`), and
+  put into the order of the panel when all have been played;
+- ``report.json``: the report, once it is finished; ``report.md``: the same for people.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, TypedDict
+
+from agentgym.core.tasks import canonical_json
+from agentgym.episodes import Episode, append_episode, read_episodes
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.evaluation.episode_result import EpisodeResult, place_of
+from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.protocols.schema import ProtocolUse
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.report_reader import report_from_dict
+from agentgym.support.caching import write_atomically
+from agentgym.support.folder_lock import holds_other_files, lock_folder
+from agentgym.support.typed_json import read_json
+
+EVALUATION = "agentgym.evaluation/1"
+"""Name and version of the format of ``evaluation.json``."""
+MAY_GROW = ("n", "samples", "tasks", "panel_sha256")
+"""Settings with which an evaluation goes on though they differ, if it only became longer."""
+DETAILS = "protocol_details"
+"""Setting under which is kept what follows from the protocol and from other settings."""
+_log = logging.getLogger(__name__)
+
+Key = tuple[str, int]
+"""Task id and sample of an episode."""
+
+
+class _Begun(TypedDict):
+    """What every evaluation writes down of itself."""
+
+    env_id: str
+    env_kwargs: Mapping[str, Any]
+    policy: str
+    policy_facts: Mapping[str, Any]
+    split: str
+    seed: int
+    n: int
+    samples: int
+    horizon: int | None
+    panel_sha256: str
+
+
+class _Settings(_Begun, total=False):
+    """And what some do."""
+
+    tasks: list[str] | None
+    limits: Limits | None
+    prices: Prices | None
+    protocol: str
+    protocol_details: ProtocolUse
+
+
+class _Head(TypedDict):
+    """``evaluation.json``."""
+
+    settings: _Settings
+    started: str
+    seconds: float
+
+
+class EvaluationFolder:
+    """The folder of one evaluation.
+
+    Args:
+        path: The folder; it is made if it is missing.
+        settings: JSON-safe description of what is evaluated.
+
+    Raises:
+        ConfigurationError: The folder holds another evaluation, or other files.
+        DataError: It cannot be written, or was changed.
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
+        self.path = Path(path)
+        self.settings = json.loads(canonical_json(dict(settings)))
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            raise _unwritable(self.path, error) from error
+        head = self._head()
+        if head is None and holds_other_files(self.path):
+            raise ConfigurationError(
+                f"expected a new folder, or one of an evaluation, got {self.path}, which holds "
+                "other files; choose another --out (out=)"
+            )
+        if head is not None and head["settings"] != self.settings:
+            if any(EpisodeResult.of(each).valid for each in self.episodes().values()):
+                self._check(head["settings"])
+            else:  # all failed, as with a wrong setting: nothing is lost, and none could be mixed
+                head = None
+        self.previous: Mapping[str, Any] = head["settings"] if head else {}
+        """What the evaluation that was begun here plays; empty if it has not begun."""
+        self.before = float(head["seconds"]) if head else 0.0
+        """Seconds that were played here before; of sessions that were killed nothing is known."""
+        self.started = str(head["started"]) if head else ""
+        """When the evaluation began; empty if it has not."""
+
+    @classmethod
+    @contextmanager
+    def held(
+        cls, path: str | Path, settings: Mapping[str, Any]
+    ) -> Generator[EvaluationFolder, None, None]:
+        """Open a folder, in which no other process may work meanwhile.
+
+        Raises:
+            ConfigurationError: Another process does, or as for the class.
+            DataError: As for the class.
+        """
+        unlocked = cls(path, settings)  # refuses what it is about before it leaves a lock there
+        try:
+            lock = lock_folder(unlocked.path, "the evaluation")
+        except OSError as error:
+            raise _unwritable(unlocked.path, error) from error
+        with lock:
+            yield cls(path, settings)
+
+    @property
+    def finished(self) -> bool:
+        """Whether these settings were played to the end."""
+        head = self._head()
+        return self._file("report.json").exists() and bool(
+            head and head["settings"] == self.settings
+        )
+
+    def report(self) -> Report:
+        """Read the report, or what has been played so far.
+
+        A retry of failed episodes that was cut off has records that its report does not know yet:
+        they count.
+        """
+        report = read_report(self.path)
+        played = {key: EpisodeResult.of(each) for key, each in self.episodes().items()}
+        rows = tuple(played.get((row.task_id, row.sample), row) for row in report.rows)
+        return report if rows == report.rows else replace(report, rows=rows, seconds=self.before)
+
+    def begin(self, started: str) -> None:
+        """Write down what is evaluated, before the first episode.
+
+        A report of other settings goes, as it is about fewer episodes; one of the same settings
+        stands until there is a new one. Of an evaluation of which no episode counts, nothing stays.
+        """
+        self.started = self.started or started
+        if self.previous != self.settings:
+            self._file("report.json").unlink(missing_ok=True)
+        if not self.previous:
+            self._file("episodes.jsonl").unlink(missing_ok=True)
+        self._write_head(self.before)
+
+    def episodes(self) -> dict[Key, Episode]:
+        """Read the episodes that were played; of several of one key the last counts."""
+        file = self._file("episodes.jsonl")
+        if not file.exists():
+            return {}
+        found: dict[Key, Episode] = {}
+        for each in read_episodes(file, strict=False):  # a killed process leaves a torn line
+            try:
+                found[each.task_id, place_of(each).get("sample", 0)] = each
+            except DataError as error:
+                _log.warning("skipping the record of %s in %s: %s", each.task_id, file, error)
+        return found
+
+    def append(self, episode: Episode) -> None:
+        """Write an episode that has ended."""
+        append_episode(self._file("episodes.jsonl"), episode)
+
+    def pause(self, seconds: float) -> None:
+        """Keep for how many seconds the evaluation was played, in all sessions."""
+        self._write_head(seconds)
+
+    def finish(self, report: Report, order: Iterable[Key]) -> None:
+        """Put the records in order, and write the report."""
+        played = self.episodes()
+        lines = "".join(played[key].to_line() for key in order if key in played)
+        self._write("episodes.jsonl", lines)
+        self._write("report.md", report.markdown())
+        self._write("report.json", json.dumps(report.to_dict(), indent=2) + "\n")
+
+    def _file(self, name: str) -> Path:
+        return self.path / name
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            write_atomically(self._file(name), text.encode())
+        except OSError as error:
+            raise _unwritable(self._file(name), error) from error
+
+    def _write_head(self, seconds: float) -> None:
+        head = {
+            "format": EVALUATION,
+            "settings": self.settings,
+            "started": self.started,
+            "seconds": seconds,
+        }
+        self._write("evaluation.json", json.dumps(head, indent=2) + "\n")
+
+    def _head(self) -> dict[str, Any] | None:
+        """Return what was written down, or None in a new folder."""
+        file = self._file("evaluation.json")
+        return _head(file) if file.exists() else None
+
+    def _check(self, before: Mapping[str, Any]) -> None:
+        """Check that what was begun here is what is played now, or its beginning."""
+        now = self.settings
+        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        differing = [name for name in names if name not in (*MAY_GROW, DETAILS)]
+        if not _one_begins_the_other(before.get("tasks"), now.get("tasks")):
+            differing.append("tasks")
+        differing += [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
+        if differing:
+            told = "; ".join(
+                f"{name} was {old!r:.200} and is {new!r:.200}"
+                for each in differing
+                for name, old, new in _changes(each, before.get(each), now.get(each))
+            )
+            raise ConfigurationError(
+                f"expected the evaluation that was begun in {self.path}, but {told}; choose "
+                "another --out (out=), or give the same settings to go on"
+            )
+
+
+def read_report(path: str | Path) -> Report:
+    """Read a report from its file, or from the folder of an evaluation, finished or not.
+
+    Raises:
+        DataError: There is none, or it is damaged.
+    """
+    path = Path(path)
+    file = path / "report.json" if path.is_dir() else path
+    if file.is_file():  # a device would never end
+        return _whole(file)
+    head = path / "evaluation.json"
+    if not head.is_file():
+        raise DataError(
+            f"expected a report, or the folder of an evaluation, at {path}; agentgym eval --out "
+            "makes one"
+        )
+    return _unfinished(EvaluationFolder(path, _head(head)["settings"]))
+
+
+def _whole(file: Path) -> Report:
+    """Read the report of a file; if that is damaged, say what makes it again.
+
+    Raises:
+        DataError: It is.
+    """
+    try:
+        return report_from_dict(_json(file))
+    except DataError as error:
+        remedy = ""
+        if file.name == "report.json" and file.with_name("evaluation.json").is_file():
+            remedy = (
+                "; remove it, and the same agentgym eval (evaluate) makes it again from the "
+                "episodes.jsonl beside it"
+            )
+        raise DataError(f"{error} ({file}{remedy})") from error
+
+
+def _head(file: Path) -> dict[str, Any]:
+    """Read ``evaluation.json``.
+
+    Raises:
+        DataError: It is damaged.
+    """
+    head = _json(file)
+    if not isinstance(head, dict) or head.get("format") != EVALUATION:
+        raise DataError(f'expected {file} to have "format": "{EVALUATION}"')
+    try:
+        read_json(_Head, head)
+    except (ConfigurationError, DataError) as error:
+        raise DataError(f"{error} ({file}, which an evaluation wrote, has been changed)") from error
+    return head
+
+
+def _unfinished(folder: EvaluationFolder) -> Report:
+    """Return what has been played so far."""
+    settings = folder.settings
+    episodes = folder.episodes().values()
+    rows = tuple(EpisodeResult.of(each) for each in episodes)
+    read_apart = {"protocol", "limits", "prices"}
+    taken = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
+    return replace(
+        Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
+        **{name: settings[name] for name in taken},
+        rows=rows,
+        protocol=_protocol(settings.get(DETAILS)),
+        limits=_limits(settings.get("limits")),
+        prices=_prices(settings.get("prices")),
+        planned=settings["n"] * settings["samples"],
+        started=folder.started,
+        seconds=folder.before,
+    )
+
+
+def _protocol(data: Mapping[str, Any] | None) -> ProtocolUse | None:
+    return ProtocolUse.from_dict(data) if data else None
+
+
+def _limits(data: Mapping[str, Any] | None) -> Limits | None:
+    return Limits(data["tokens"], data["cost"]) if data and any(data.values()) else None
+
+
+def _prices(data: Mapping[str, Any] | None) -> Prices | None:
+    return Prices(**data) if data else None
+
+
+def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+    """Return a setting that has changed, or the facts of the policy that have, with both values."""
+    if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return [(name, before, now)]
+    facts = [fact for fact in {**before, **now} if before.get(fact) != now.get(fact)]
+    return [(f"{name}.{fact}", before.get(fact), now.get(fact)) for fact in facts]
+
+
+def _more(before: Any, now: Any) -> bool:
+    return isinstance(before, int) and isinstance(now, int) and before > now
+
+
+def _one_begins_the_other(before: Any, now: Any) -> bool:
+    """Return whether two choices of tasks are the same, but that one may be longer."""
+    if not isinstance(before, list) or not isinstance(now, list):
+        return bool(before == now)
+    both = min(len(before), len(now))
+    return before[:both] == now[:both]
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"expected JSON in {file}, but: {error}") from error
+
+
+def _unwritable(path: Path, error: Exception) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or error
+    return ConfigurationError(f"expected a folder that can be written, got {path}: {reason}")

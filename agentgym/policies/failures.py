@@ -1,0 +1,107 @@
+"""What an exception of a policy costs: the model's doing counts, the infrastructure's does not.
+
+The rule for everything that is evaluated, a function, an ``act`` or an agent that owns its loop:
+what raises ends the episode as it stands, which counts, unless the exception says that an endpoint
+or a connection failed. The clients of endpoints are not imported to find out: their exceptions are
+known by a status of HTTP, an error's code and message, or their classes' names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from agentgym.core.outcome import StopReason
+from agentgym.errors import (
+    ConfigurationError,
+    DependencyNotInstalled,
+    EnvFailure,
+    NotSupported,
+    PolicyFailure,
+    PolicyStopped,
+)
+from agentgym.policies.chat.faults import Fault, status_fault
+
+SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
+"""Mistakes in how a policy was set up: they would end every episode, and so end an evaluation."""
+SHOWN = 500
+"""Most characters of an exception that are kept."""
+CONNECTIONS = frozenset(
+    {
+        "APIConnectionError",  # openai, anthropic, litellm
+        "ClientConnectionError",  # aiohttp
+        "ConnectionError",  # Python, requests
+        "Timeout",  # requests, litellm
+        "TimeoutError",  # Python, asyncio
+        "TransportError",  # httpx
+        "gaierror",
+    }
+)
+"""Names of the classes of exceptions that say that a connection failed."""
+
+
+def policy_end(error: Exception, actor: str = "the policy") -> PolicyFailure:
+    """Return what an exception of a policy means for its episode.
+
+    Args:
+        error: What was raised. What caused it, or was being handled, decides, too: frameworks wrap
+            the exceptions of endpoints.
+        actor: Who raised it.
+
+    Returns:
+        `PolicyStopped` with the reason, for an episode that counts; else `PolicyFailure`.
+    """
+    said = f"{actor} raised {type(error).__name__}: {str(error)[:SHOWN]}"
+    failed = False
+    for each in _chain(error):
+        if isinstance(each, PolicyFailure):
+            return each
+        fault = _fault(each)
+        if fault is not None and fault.stop_reason is not StopReason.NONE:
+            return _caused(PolicyStopped(fault.stop_reason.value, said), error)
+        names = {kind.__name__ for kind in type(each).__mro__}
+        failed = failed or fault is not None or bool(names & CONNECTIONS)
+        failed = failed or isinstance(each, EnvFailure)
+    if failed:
+        return _caused(PolicyFailure(said), error)
+    return _caused(PolicyStopped(StopReason.STOPPED.value, said), error)
+
+
+def _caused(end: PolicyFailure, error: Exception) -> PolicyFailure:
+    end.__cause__ = error
+    return end
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and what led to it, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _fault(error: BaseException) -> Fault | None:
+    """Read the answer of an endpoint off an exception of any client; None if it holds none."""
+    response = getattr(error, "response", None)
+    told = (getattr(error, "status_code", 0), getattr(response, "status_code", 0))
+    code, body = getattr(error, "code", None), _body(error, response)
+    statuses = (each for each in (*told, code) if isinstance(each, int) and 400 <= each <= 599)
+    status = next(statuses, None)
+    if status is None and not body:
+        return None
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    fault = status_fault(status, inner, {}, str(error))
+    return replace(fault, code=code) if isinstance(code, str) and not fault.code else fault
+
+
+def _body(error: BaseException, response: Any) -> Any:
+    """Return the body of an error as JSON or text, or nothing."""
+    body = getattr(error, "body", None)
+    if isinstance(body, str | Mapping):
+        return body
+    try:
+        return response.json()
+    except Exception:  # no answer, one that is no JSON, or was never read
+        return None

@@ -1,0 +1,120 @@
+"""Playing one episode: the loop from a policy to an environment and back, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from agentgym.core.outcome import told_reason
+from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
+from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
+
+
+class Moment(NamedTuple):
+    """An episode after its reset, or after one turn."""
+
+    observation: str
+    """The environment's text; the last one before a failure."""
+    info: Mapping[str, Any]
+    """The info that came with it; empty if the reset failed."""
+    action: str | None = None
+    """The action that led here; None at the reset."""
+    reward: float = 0.0
+    """Reward of the turn."""
+    terminated: bool = False
+    """Whether the task ended."""
+    truncated: bool = False
+    """Whether the horizon ended the episode, or who played it did."""
+    failure: EnvFailure | PolicyFailure | None = None
+    """What failed, if the environment did not answer the reset or the action, or what the policy
+    needs gave none."""
+    words: str = ""
+    """What is known of an end that the policy made, such as its endpoint's message."""
+
+    @classmethod
+    def after(
+        cls,
+        action: str,
+        observation: str,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+        info: Mapping[str, Any],
+    ) -> Moment:
+        """Return the episode after a turn; one that a wrapper cut has a stop reason, too."""
+        if truncated:
+            info = {**info, "stop_reason": told_reason(info, truncated)}
+        return cls(observation, info, action, reward, terminated, truncated)
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended, by the task, the horizon or a failure."""
+        return self.terminated or self.truncated or self.failure is not None
+
+    def cut(self, stop_reason: str, words: str = "") -> Moment:
+        """Return the episode as it stands, ended from outside for a reason, without a turn more."""
+        info = {**self.info, "stop_reason": stop_reason}
+        return self._replace(info=info, action=None, reward=0.0, truncated=True, words=words)
+
+
+def play(
+    policy: Policy,
+    env: gymnasium.Env[str, str],
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+    on_output: Callable[[ModelOutput], None] | None = None,
+    end_when: Callable[[], str] | None = None,
+) -> Iterator[Moment]:
+    """Play one episode, moment by moment.
+
+    The policy sees the part of the info dict that `agentgym.policies.PUBLIC_INFO` lists. It is
+    asked for an action when the next moment is asked for, so whoever stops listening stops the
+    episode.
+
+    Args:
+        policy: The policy.
+        env: A text environment, wrapped or not.
+        seed: Seed of the reset.
+        options: Options of the reset.
+        on_output: Called with the output of the policy's model, if it has one, before its action
+            is carried out.
+        end_when: Asked before each action for a reason to end the episode there, which becomes its
+            stop reason; an empty text lets it go on.
+
+    Yields:
+        The episode after its reset and after each turn. A failure of the environment, or a
+        `PolicyFailure`, is the last moment; so is the end that a `PolicyStopped` or ``end_when``
+        makes. Any other error of the policy is raised.
+    """
+    try:
+        observation, info = env.reset(seed=seed, options=options)
+    except EnvFailure as failure:
+        yield Moment("", {}, failure=failure)
+        return
+    yield (moment := Moment(observation, info))
+    while not moment.over:
+        if end_when is not None and (reason := end_when()):
+            yield moment.cut(reason)
+            return
+        try:
+            if moment.action is None:
+                begin(policy, observation, public_info(info))
+            action = policy.act(moment.observation, public_info(moment.info))
+        except PolicyStopped as stopped:
+            yield moment.cut(stopped.stop_reason, stopped.words)
+            return
+        except PolicyFailure as failure:
+            yield moment._replace(action=None, reward=0.0, failure=failure)
+            return
+        if on_output and isinstance(policy, PolicyWithOutput) and policy.last_output is not None:
+            on_output(policy.last_output)
+        try:
+            observation, reward, terminated, truncated, info = env.step(action)
+        except EnvFailure as failure:
+            yield moment._replace(action=action, reward=0.0, failure=failure)
+            return
+        moment = Moment.after(action, observation, float(reward), terminated, truncated, info)
+        yield moment

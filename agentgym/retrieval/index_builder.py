@@ -1,0 +1,321 @@
+"""Index folders: built whole or not at all, and opened by what they say of themselves.
+
+A folder holds the passages (:mod:`agentgym.retrieval.passages`), the files of one engine, and
+``index.json``, which names format, engine and number of passages, and the size and SHA-256 of every
+file, and is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agentgym.core import options
+from agentgym.errors import ConfigurationError, DataError, require
+from agentgym.retrieval.bm25 import BM25Index, BM25Retriever
+from agentgym.retrieval.bm25.inversion import MOST_DOCUMENTS
+from agentgym.retrieval.corpora.corpus import Corpus, IdSet
+from agentgym.retrieval.dense import DenseEncoder, DenseRetriever, Encode, write_vectors
+from agentgym.retrieval.index_facts import UNREADABLE, read_facts
+from agentgym.retrieval.index_folder import published
+from agentgym.retrieval.passages import STORE_FACTS, PassageStore, PassageWriter, indexed_text
+from agentgym.retrieval.retriever import Passage, Retriever
+from agentgym.retrieval.tantivy import TantivyRetriever, write_tantivy
+from agentgym.support.caching import checked_entries, difference, file_entry, write_atomically
+
+FORMAT = "agentgym.index/1"
+INDEX_FACTS = "index.json"
+ENGINES = ("bm25", "tantivy")
+"""Engines that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
+"""
+LARGEST_HASHED = 4 << 30
+"""Most bytes of an index whose files are read whole before it is opened, which takes seconds; those
+of a larger one are only asked for their sizes."""
+EVERY = 1000
+"""Passages between two reports of progress."""
+
+_OWN = re.compile(
+    r"(?:index|meta)\.json|(?:passages|bm25|dense)\..+|[0-9a-f]{32}\..+|\..+"
+).fullmatch
+"""Names of the files of an index, of which tantivy's begin with a number of its segment; and hidden
+ones, which systems leave in folders."""
+
+
+class Progress(NamedTuple):
+    """How far a build is."""
+
+    stage: str
+    """``"reading"`` the corpus, or ``"indexing"`` what has been read."""
+    passages: int
+    """Passages of this stage so far."""
+    share: float | None
+    """Done of this stage, from 0 to 1; None where the corpus has no known size."""
+
+
+Report = Callable[[Progress], None]
+
+
+def build_index(
+    corpus: str | Path | Iterable[Passage],
+    folder: str | Path,
+    *,
+    engine: str | DenseEncoder = "bm25",
+    overwrite: bool = False,
+    progress: Report = lambda state: None,
+) -> int:
+    """Index a corpus, in a folder that appears when it is complete.
+
+    A build that is killed leaves nothing under the folder's name; the next one removes what is
+    left beside it and starts over. Passages are read as a stream, and never all in memory.
+
+    Args:
+        corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpora.corpus.Corpus`
+            reads, such a corpus, or any passages.
+        folder: Where to; its name must be free, or an empty folder.
+        engine: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
+        overwrite: Whether to replace an index that is there, unless its folder holds other files.
+        progress: Called now and then.
+
+    Returns:
+        The number of passages.
+
+    Raises:
+        DataError: The corpus cannot be used; says which line.
+        ConfigurationError: The folder is in use, cannot be written, or the engine is none.
+        DependencyNotInstalled: The engine's package is missing.
+        EnvFailure: The encoder failed.
+    """
+    _check_engine(engine)
+    passages = Corpus(corpus) if isinstance(corpus, str | Path) else corpus
+    with published(folder, _is_index, overwrite=overwrite) as scratch:
+        return write_index(passages, scratch, engine=engine, progress=progress)
+
+
+def write_index(
+    passages: Iterable[Passage],
+    folder: Path,
+    *,
+    engine: str | DenseEncoder = "bm25",
+    progress: Report = lambda state: None,
+) -> int:
+    """Write passages and an index of them into a folder that is there.
+
+    This is :func:`build_index` without the care for what happens around it, for folders that are
+    made by other means, such as :func:`agentgym.support.caching.save_folder`.
+
+    Returns:
+        The number of passages.
+
+    Raises:
+        DataError: There are no passages, two have one id, or they cannot be read.
+        ConfigurationError: There are too many for the engine.
+        DependencyNotInstalled: The engine's package is missing.
+    """
+    _check_engine(engine)
+    _write_passages(passages, folder, MOST_DOCUMENTS if engine == "bm25" else None, progress)
+    store = PassageStore(folder)
+    try:
+        parameters = _write_engine(store, folder, engine, progress)
+    finally:
+        store.close()
+    name = engine if isinstance(engine, str) else "dense"
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+    facts = {
+        "format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters,
+        "files": {path.name: file_entry(path) for path in files},
+    }  # fmt: skip
+    write_atomically(folder / INDEX_FACTS, json.dumps(facts, indent=1).encode())
+    return len(store)
+
+
+def open_index(
+    folder: str | Path, encode: Encode | None = None, *, hashed: bool | None = None
+) -> Retriever:
+    """Open an index for searching.
+
+    Args:
+        folder: What :func:`build_index` made.
+        encode: The function that encoded the passages, for an index that was built with one.
+        hashed: Whether to compare the SHA-256 of every file with that of the build, or only the
+            sizes; None: the hashes of up to :data:`LARGEST_HASHED` bytes.
+
+    Raises:
+        DataError: The folder holds no index, a damaged one, or one of another version.
+        ConfigurationError: The index needs an encoder.
+        DependencyNotInstalled: The engine's package is missing.
+    """
+    path = Path(folder)
+    facts = _facts(path)
+    _check_files(path, facts, hashed)
+    try:
+        retriever = _open_engine(path, facts["engine"], encode)
+    except DataError as error:
+        raise DataError(f"{error} ({_rebuilding(path, facts['engine'])})") from error
+    if len(retriever.store) != facts["passages"]:
+        retriever.close()
+        raise DataError(
+            f"expected {facts['passages']} passages in {path}, got {len(retriever.store)}; build "
+            "the index again"
+        )
+    return retriever
+
+
+def _check_engine(engine: str | DenseEncoder) -> None:
+    """Find out before the corpus is read whether its engine is there."""
+    if not isinstance(engine, DenseEncoder):
+        options.choice(engine, "engine", ENGINES)
+    if engine == "tantivy":
+        require("tantivy", "search")
+
+
+def _write_passages(
+    passages: Iterable[Passage], folder: Path, most: int | None, progress: Report
+) -> None:
+    """Store passages, whose ids must differ."""
+    ids = IdSet()
+    corpus = passages if isinstance(passages, Corpus) else None
+    with PassageWriter(folder) as writer:
+        for passage in _read(passages):
+            if not ids.add(passage.id):
+                _refuse_twice(passage, corpus)
+                continue
+            if len(writer) == most:
+                raise ConfigurationError(
+                    f"expected at most {most:,} passages for the engine bm25, got more; choose the "
+                    "engine tantivy (agentgym index --engine tantivy)"
+                )
+            if writer.add(passage) % EVERY == 0:
+                share = corpus.bytes_read / max(corpus.size, 1) if corpus else None
+                progress(Progress("reading", len(writer), share))
+        if not len(writer):
+            where = f" in {corpus.path}" if corpus else ""
+            left_out = f"; first of {corpus.broken}: {corpus.first_problem}" if (
+                corpus and corpus.broken) else ""  # fmt: skip
+            raise DataError(f"expected passages{where}, got none{left_out}")
+        progress(Progress("reading", len(writer), 1.0))
+
+
+def _read(passages: Iterable[Passage]) -> Iterator[Passage]:
+    """Pass passages on; where they cannot be read, that is no failure to write the index."""
+    try:
+        yield from passages
+    except OSError as error:
+        raise DataError(
+            f"expected to read passages, but the iterable of passages raised "
+            f"{type(error).__name__}: {error}; see that it can read its source"
+        ) from error
+
+
+def _refuse_twice(passage: Passage, corpus: Corpus | None) -> None:
+    """Report an id that came before."""
+    if corpus is not None:
+        corpus.refuse("an id of its own for every passage", f"{passage.id!r} for the second time")
+        return
+    raise DataError(
+        f"expected an id of its own for every passage, got {passage.id!r:.200} twice; make ids "
+        "distinct"
+    )
+
+
+def _write_engine(
+    store: PassageStore, folder: Path, engine: str | DenseEncoder, progress: Report
+) -> dict[str, Any]:
+    """Write an engine's files; return its parameters."""
+
+    def report(done: int) -> None:
+        progress(Progress("indexing", done, done / len(store)))
+
+    if isinstance(engine, DenseEncoder):
+        return write_vectors(store, folder, engine, report)
+    if engine == "tantivy":
+        write_tantivy(store, folder, report)
+    else:
+        index = BM25Index.build(
+            _counted(map(indexed_text, store), report),
+            (passage.id for passage in store),
+            k1=BM25Retriever.K1,
+            b=BM25Retriever.B,
+        )
+        index.save(folder)
+        report(len(store))
+    return {"k1": BM25Retriever.K1, "b": BM25Retriever.B}
+
+
+def _counted(texts: Iterable[str], report: Callable[[int], None]) -> Iterator[str]:
+    """Pass texts on and report how many there were."""
+    for number, text in enumerate(texts):
+        if number % EVERY == 0:
+            report(number)
+        yield text
+
+
+def _open_engine(
+    folder: Path, engine: str, encode: Encode | None
+) -> BM25Retriever | TantivyRetriever | DenseRetriever:
+    """Open what :func:`_write_engine` wrote."""
+    if engine == "bm25":
+        return BM25Retriever.open(folder)
+    if engine == "tantivy":
+        return TantivyRetriever(folder)
+    if encode is None:
+        raise ConfigurationError(
+            f"expected the encoder of the dense index in {folder}, got none; in Python, open it "
+            "with open_index(folder, encode), where encode is the function that built it"
+        )
+    return DenseRetriever(folder, encode)
+
+
+def _remedy(folder: Path) -> str:
+    return f"make one with: agentgym index CORPUS --output {folder}"
+
+
+def _rebuilding(folder: Path, engine: str) -> str:
+    """Say how a damaged index is made again: one with vectors needs its encoder."""
+    if engine == "dense":
+        return (
+            "make it again in Python: build_index(corpus, folder, engine=DenseEncoder(encode), "
+            "overwrite=True)"
+        )
+    return f"{_remedy(folder)} --engine {engine} --overwrite"
+
+
+def _check_files(folder: Path, facts: Mapping[str, Any], hashed: bool | None) -> None:
+    """Compare the files of an index with what was written."""
+    if hashed is None:
+        hashed = sum(entry["size"] for entry in facts["files"].values()) <= LARGEST_HASHED
+    for name, entry in facts["files"].items():
+        if problem := difference(folder / name, entry, content=hashed):
+            raise DataError(f"{problem} ({_rebuilding(folder, facts['engine'])})")
+
+
+def _is_index(folder: Path) -> bool:
+    """Return whether a folder holds an index and nothing else, and so may be replaced."""
+    if not folder.is_dir():
+        return False
+    names = {path.name if path.is_file() else "" for path in folder.iterdir()}
+    return {INDEX_FACTS, STORE_FACTS} <= names and all(map(_OWN, names))
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    """Read what an index folder says of itself."""
+    path = folder / INDEX_FACTS
+    if not path.is_file():
+        got = "a folder without index.json" if folder.is_dir() else "no such folder"
+        raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
+    try:
+        facts = read_facts(path, FORMAT)
+        if facts["engine"] not in (*ENGINES, "dense"):
+            raise ValueError(f"its engine is {facts['engine']!r}")
+        if not isinstance(facts["passages"], int) or not isinstance(facts["parameters"], dict):
+            raise ValueError("passages or parameters are missing")
+        facts["files"] = checked_entries(facts["files"])
+    except UNREADABLE as error:
+        raise DataError(
+            f"expected an index of format {FORMAT!r} in {folder}, but {path.name} cannot be used "
+            f"({type(error).__name__}: {error}); it was damaged, or made by another version or "
+            f"program: {_remedy(folder)} --overwrite"
+        ) from error
+    return facts

@@ -1,0 +1,124 @@
+"""The supplied reward hooks for environments that report searches, answers and evidence.
+
+They read ``info["details"]``, and an environment that does not report what they need refuses them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from agentgym.core.hooks import TurnContext
+from agentgym.rewards.terms import FROM_0, SuppliedHook, potential_gain
+
+
+@dataclass
+class Format(SuppliedHook):
+    """A bonus for an episode that ends with an answer and in which every action was understood.
+
+    It is paid once, so that longer episodes earn no more of it (the structural reward of Search-R1,
+    Jin et al., 2025, arXiv:2503.09516).
+    """
+
+    size = "bonus"
+    reads: ClassVar = ("format_ok", "answered")
+    limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
+    bonus: float = 0.2
+    """Size of the bonus, at least 0."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "format"
+    """Key in ``info["reward_terms"]``."""
+    _broken: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def value(self, context: TurnContext) -> float:
+        """Return the bonus on the last turn of a well-formed episode, else 0."""
+        self._broken = self._broken or not context.details["format_ok"]
+        whole = context.done and context.details["answered"] and not self._broken
+        return self.bonus if whole else 0.0
+
+    def reset(self) -> None:
+        """Forget the turns of the previous episode."""
+        self._broken = False
+
+
+@dataclass
+class RetrievalHit(SuppliedHook):
+    """A bonus on the turn that first shows a gold answer among the evidence.
+
+    Search-R1 pays such a bonus of 0.1, MT-GRPO (Zeng et al., 2025, arXiv:2505.11821) one of 0.5.
+    """
+
+    size = "bonus"
+    reads: ClassVar = ("answer_new",)
+    limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
+    bonus: float = 0.1
+    """Size of the bonus, at least 0."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "retrieval_hit"
+    """Key in ``info["reward_terms"]``."""
+
+    def value(self, context: TurnContext) -> float:
+        """Return the bonus if the answer was shown for the first time, else 0."""
+        return self.bonus if context.details["answer_new"] else 0.0
+
+
+@dataclass
+class GoldEvidence(SuppliedHook):
+    """The share of the gold evidence that a turn has brought: phi(s') - phi(s).
+
+    phi is the share that has been shown so far, which never falls. So the terms of an episode sum
+    to the share shown at its end less that of its beginning, whatever is repeated on the way.
+    Unlike :class:`~agentgym.rewards.terms.Potential` nothing is taken back at the end.
+    """
+
+    reads: ClassVar = ("gold_recall",)
+    reads_potential: ClassVar = True
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "gold_evidence"
+    """Key in ``info["reward_terms"]``."""
+
+    def value(self, context: TurnContext) -> float:
+        """Return phi(after) - phi(before)."""
+        return potential_gain(context)
+
+
+@dataclass
+class SearchCost(SuppliedHook):
+    """A cost of every search, repeated ones included."""
+
+    size = "cost"
+    reads: ClassVar = ("searched",)
+    limits: ClassVar = {"cost": FROM_0, "weight": FROM_0}
+    cost: float = 0.01
+    """Cost of a search, at least 0: it is subtracted."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "search_cost"
+    """Key in ``info["reward_terms"]``."""
+
+    def value(self, context: TurnContext) -> float:
+        """Return -cost for a turn that searched, else 0."""
+        return -self.cost if context.details["searched"] else 0.0
+
+
+@dataclass
+class NoSearchPenalty(SuppliedHook):
+    """A penalty for an answer that no search of the policy came before."""
+
+    size = "penalty"
+    reads: ClassVar = ("answered", "n_search")
+    limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
+    penalty: float = 0.1
+    """Size of the penalty, at least 0: it is subtracted."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "no_search_penalty"
+    """Key in ``info["reward_terms"]``."""
+
+    def value(self, context: TurnContext) -> float:
+        """Return -penalty if the episode ends with an answer and without a search, else 0."""
+        guessed = context.done and context.details["answered"] and not context.details["n_search"]
+        return -self.penalty if guessed else 0.0

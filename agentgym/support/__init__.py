@@ -1,0 +1,1 @@
+"""What the house needs and no reader first: files, locks, JSON, HTTP, statistics, the terminal."""

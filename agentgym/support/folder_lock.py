@@ -1,0 +1,67 @@
+"""One process at a time at work in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.caching import SCRATCH
+
+LOCK = ".lock"
+"""Name of the file by which a folder is held; it stays there."""
+
+
+class FolderLock:
+    """A folder that is held until `release`, or until a ``with`` ends.
+
+    Args:
+        lock: Its lock, held. Entering a `filelock.FileLock` takes it a second time, so that one
+            ``with`` would not let go of what is held already.
+    """
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others work in the folder; a second time does nothing."""
+        self._lock.release()
+
+    def __enter__(self) -> FolderLock:
+        """Return itself: the folder is held already."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Release it."""
+        self.release()
+
+
+def lock_folder(folder: Path, work: str) -> FolderLock:
+    """Keep other processes out of a folder until the lock is released or this process ends.
+
+    Args:
+        folder: The folder, which exists.
+        work: What is done in it, for the error: ``the run``.
+
+    Returns:
+        The lock, held; it is a context manager that releases it.
+
+    Raises:
+        ConfigurationError: Another process holds it.
+    """
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise ConfigurationError(
+            f"expected no other process to work on {work} in {folder}, but one does; wait for it, "
+            "or choose another --out (out=)"
+        ) from error
+    return FolderLock(lock)
+
+
+def holds_other_files(folder: Path) -> bool:
+    """Return whether a folder has more than a lock and what a kill left of atomic writes."""
+    entries = folder.iterdir() if folder.exists() else ()
+    return any(entry.name != LOCK and not entry.name.startswith(SCRATCH) for entry in entries)

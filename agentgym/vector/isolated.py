@@ -1,0 +1,112 @@
+"""One environment in a thread, process or actor of its own, behind the face of an ordinary one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from agentgym.core.language import Language
+from agentgym.episodes.recorder import step_limit
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.vector import TextVectorEnv
+
+
+class IsolatedEnv(gymnasium.Env[str, str]):
+    """A text environment whose crash or endless step costs one episode and nothing else.
+
+    It is a vector environment of one slot; whatever fails in it is an ``EnvFailure``, and the next
+    reset finds a new environment. What an evaluation asks of an environment besides ``reset`` and
+    ``step`` (its expert, and what a record holds) is passed through.
+
+    Args:
+        spec: How the environment is made; ``env.spec`` of one that ``gymnasium.make`` returned.
+        backend: ``"thread"``, ``"process"`` or ``"ray"``.
+        step_timeout: Seconds that one step may take; None is no limit.
+
+    Raises:
+        ConfigurationError: The environment has no spec, or one with wrappers.
+    """
+
+    def __init__(
+        self, spec: EnvSpec | None, backend: str, step_timeout: float | None = None
+    ) -> None:
+        if spec is None or spec.additional_wrappers:
+            raise ConfigurationError(
+                f"expected an environment that gymnasium.make can make again for the back end "
+                f"{backend!r}, got one without an id or with wrappers; give its id, or use "
+                "backend='sync'"
+            )
+        self.spec = spec
+        self._slot = TextVectorEnv.make(
+            spec.id,
+            1,
+            env_kwargs={**spec.kwargs, **step_limit(spec)},
+            backend=backend,
+            workers=1,
+            step_timeout=step_timeout,
+        )
+        self.observation_space = self._slot.single_observation_space
+        self.action_space = self._slot.single_action_space
+        self.hooks = self._call("hooks")
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Raises:
+            EnvFailure: The environment failed or hung.
+        """
+        [(observation, info)] = self._slot.reset_slots([0], [seed], [options])
+        _raise_failure(info)
+        return observation, info
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn.
+
+        Raises:
+            EnvFailure: The environment failed or hung.
+        """
+        [result] = self._slot.step_slots([0], [action])
+        _raise_failure(result[4])
+        return result
+
+    @property
+    def language(self) -> Language:
+        """The grammar and the actions."""
+        language: Language = self._call("language")
+        return language
+
+    @property  # type: ignore[misc]  # nobody sets it
+    def np_random(self) -> np.random.Generator:
+        """A copy of the environment's generator, as it stands."""
+        generator: np.random.Generator = self._call("np_random")
+        return generator
+
+    @property
+    def last_action(self) -> str | None:
+        """The last action in the native grammar."""
+        return self._call("last_action")
+
+    def potential(self) -> float:
+        """Return phi of the present state."""
+        return float(self._call("potential"))
+
+    def oracle_action(self) -> str | None:
+        """Return the expert's next action, or None."""
+        return self._call("oracle_action")
+
+    def close(self) -> None:
+        """Stop the thread, process or actor."""
+        self._slot.close()
+
+    def _call(self, name: str) -> Any:
+        return self._slot.call_slots([0], name)[0]
+
+
+def _raise_failure(info: dict[str, Any]) -> None:
+    if info["stop_reason"] == "error":
+        raise EnvFailure(info["error"])
