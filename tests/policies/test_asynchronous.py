@@ -11,8 +11,9 @@ import gymnasium
 import pytest
 
 from agentgym.evaluation import evaluate
+from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.policy_sources import GuardedPolicy
-from agentgym.policies import PolicyWithCopies, PolicyWithPrompt, PolicyWithSeed, load_policy
+from agentgym.policies import PolicyWithCopies, PolicyWithPrompt, PolicyWithSeed
 from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
 from tests.toy import TOY_ID
 

@@ -15,8 +15,8 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
-from agentgym.evaluation.policy_names import policy_content
-from agentgym.policies import CallablePolicy, RandomPolicy, load_policy
+from agentgym.evaluation.policy_names import load_policy, policy_content
+from agentgym.policies import CallablePolicy, RandomPolicy
 from agentgym.policies.identity import source_sha256
 from tests.toy import TOY_ID
 
