@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def export(command: Export, console: Console) -> int:
     """Carry out the command."""
-    from agentgym.episodes.export import export as write
+    from agentgym.episodes.exporter import export as write
 
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(

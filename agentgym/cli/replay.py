@@ -156,7 +156,7 @@ def _tell(tally: _Tally, console: Console, done: str) -> None:
 def _rescore(command: Replay, console: Console) -> int:
     """Write records with new rewards, and compare the means."""
     from agentgym.episodes import RewardMeans
-    from agentgym.episodes.export import new_path
+    from agentgym.episodes.exporter import new_path
 
     Rescoring(command)  # says what is wrong with it before a file is made
     tally, before, after = _Tally(), RewardMeans(), RewardMeans()
