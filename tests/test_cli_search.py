@@ -31,14 +31,14 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("engine", ["bm25", "tantivy"])
-def test_index_says_what_to_do_next(capsys, corpus, tmp_path, engine):
+@pytest.mark.parametrize("index", ["bm25", "tantivy"])
+def test_index_says_what_to_do_next(capsys, corpus, tmp_path, index):
     output = tmp_path / "index"
-    code, out, err = run(capsys, "index", str(corpus), "--output", str(output), "--engine", engine)
+    code, out, err = run(capsys, "index", str(corpus), "--output", str(output), "--index", index)
     assert (code, err) == (0, "")
-    assert f"3 passages of 2 file(s) indexed in {output} (engine {engine}, " in out
+    assert f"3 passages of 2 file(s) indexed in {output} (index {index}, " in out
     assert f"agentgym play search --set corpus={output} --set questions=" in out
-    assert out.rstrip().endswith(f"agentgym serve search --index {output}")
+    assert out.rstrip().endswith(f"agentgym serve search --corpus {output}")
     [[hit]] = open_index(output).search(["slow growing trees"], 1)
     assert hit.passage.id == "7"
 
@@ -81,11 +81,11 @@ def test_index_after_a_kill_starts_over_and_says_so(capsys, corpus, tmp_path, ca
     [
         (["index", "/nonexistent", "--output", "x"], "does not exist"),
         (["index", "/nonexistent"], "--output"),
-        (["index", ".", "--output", "x", "--engine", "faiss"], "faiss"),
+        (["index", ".", "--output", "x", "--index", "faiss"], "faiss"),
         (["index", ".", "--output", "x", "--passage-chars", "1"], "expected passage_chars"),
-        (["serve", "search", "--index", "/nonexistent"], "got no such folder; make one with"),
-        (["serve", "search"], "--index"),
-        (["serve", "games", "--index", "x"], "games"),
+        (["serve", "search", "--corpus", "/nonexistent"], "got no such folder; make one with"),
+        (["serve", "search"], "--corpus"),
+        (["serve", "games", "--corpus", "x"], "games"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, argv, words):
@@ -96,7 +96,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, argv, words):
 @contextmanager
 def serving(index: Path, *argv: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the command; yields it and the line that it prints."""
-    command = [sys.executable, "-m", "agentgym", "serve", "search", "--index", str(index)]
+    command = [sys.executable, "-m", "agentgym", "serve", "search", "--corpus", str(index)]
     with subprocess.Popen(
         [*command, "--port", "0", *argv], text=True, env={**os.environ, "COLUMNS": "80"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -131,10 +131,10 @@ def test_serve_refuses_a_taken_port_and_warns_of_others(capsys, corpus, tmp_path
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        code, _, err = run(capsys, "serve", "search", "--index", str(index), "--port", port)
+        code, _, err = run(capsys, "serve", "search", "--corpus", str(index), "--port", port)
         assert code == 2 and "choose another port with --port" in err
         argv = ("--host", "0.0.0.0", "--port", port)
-        code, out, _ = run(capsys, "serve", "search", "--index", str(index), *argv)
+        code, out, _ = run(capsys, "serve", "search", "--corpus", str(index), *argv)
         assert code == 2 and "warning: host 0.0.0.0 lets every machine" in out
 
 
@@ -146,7 +146,7 @@ def test_the_commands_need_no_engine_that_is_not_asked_for(corpus, tmp_path):
     )
     found = python("-c", code)
     assert found.returncode == 0, found.stderr
-    code = code.replace("'index'", "'serve', 'search', '--index', 'x'").replace(
+    code = code.replace("'index'", "'serve', 'search', '--corpus', 'x'").replace(
         f"'x', {str(corpus)!r}, '--output', ", "")  # fmt: skip
     found = python("-c", code)
     assert found.returncode == 2 and "[search]" in found.stderr

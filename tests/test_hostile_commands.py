@@ -64,8 +64,8 @@ HOSTILE = [
     (["play", "webshop", "--set", "size=[1]"], "size"),
     (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
     (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),
-    (["eval", "webshop", *ONE, "--set", "data_dir=5"], "data_dir"),
-    (["eval", "webshop", *ONE, "--set", "data_dir=/etc"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--set", "data=5"], "data"),
+    (["eval", "webshop", *ONE, "--set", "data=/etc"], "items_shuffle"),
     (["eval", "webshop", *ONE, "--set", "world=1"], "expected world and tasks together"),
     (["eval", "webshop", *ONE, "--set", "reward_hooks=[1]"], "expected reward hooks"),
     (["eval", "webshop", *ONE, "--set", "split=[]"], "split"),
@@ -76,10 +76,10 @@ HOSTILE = [
     (["eval", "alfworld", *ONE, "--set", "difficulty=[1]"], "expected generator settings"),
     (["eval", "alfworld", *ONE, "--set", 'difficulty={"receptacles": "x"}'], "receptacles"),
     (["eval", "alfworld", *ONE, "--set", "task_types=5"], "task_types"),
-    (["eval", "alfworld", *ONE, "--set", "data_dir=/etc"], "expected official games"),
+    (["eval", "alfworld", *ONE, "--set", "data=/etc"], "expected official games"),
     (["eval", "textworld", *ONE, "--set", "games=abc"], "abc"),
-    (["eval", "textworld", *ONE, "--set", "setting=5"], "TextWorld setting"),
-    (["eval", "textworld", *ONE, "--set", "game_files=5"], "game_files"),
+    (["eval", "textworld", *ONE, "--set", "difficulty=5"], "TextWorld difficulty"),
+    (["eval", "textworld", *ONE, "--set", "data=5"], "data"),
     (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
     (["eval", TOY_ID, *ONE, "--set", "horizon=1", "--set", "horizon=2"], "got 1 and 2"),
     (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
@@ -125,7 +125,7 @@ TRAIN = [
     (["--env", "webshop", "--env-args", "goals_per_product=abc"], "goals_per_product"),
     (["--env", "webshop", "--env-args", "backend=process"], "backend"),
     (["--env", "alfworld", "--env-args", "reward_scale=abc"], "reward_scale"),
-    (["--env", "textworld", "--env-args", "game_files=5"], "game_files"),
+    (["--env", "textworld", "--env-args", "data=5"], "data"),
     (["--env", TOY_ID, "--env-args", "horizon=5", "--env-args", "horizon=6"], "got 5 and 6"),
     (["--env", TOY_ID, "--template-args", "a=1", "--template-args", "a=2"], "got 1 and 2"),
     (["--env", TOY_ID, "--template-args", "a"], "--template-args"),
@@ -185,9 +185,9 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 NAMES = st.sampled_from(
     ["size", "difficulty", "split", "grammar", "horizon", "reward", "expert", "render_mode",
-     "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data_dir", "games",
-     "setting", "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
-     "results_per_page", "num_products", "catalogue_seed", "human_goals", "level", "x"]
+     "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data", "games",
+     "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
+     "results_per_page", "num_products", "generator_seed", "human_goals", "level", "x"]
 )  # fmt: skip
 PAIRS = st.lists(st.builds("{}={}".format, NAMES, WORDS), max_size=3)
 FLAGS = {

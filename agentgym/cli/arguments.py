@@ -289,7 +289,7 @@ class Index:
     also gzipped."""
     output: Path
     """Folder of the index; it appears when the index is complete."""
-    engine: Literal["bm25", "tantivy"] = "bm25"
+    index: Literal["bm25", "tantivy"] = "bm25"
     """What searches: bm25 holds up to two million passages; tantivy any number."""
     skip_broken: bool = False
     """Leave out and count lines that cannot be used, instead of stopping at the first."""
@@ -306,7 +306,7 @@ class Serve:
     what: Positional[str]
     """search (in the protocols of Search-R1 and RAGEN), sandbox, or webshop, a page in which a
     person shops."""
-    index: Path | None = None
+    corpus: Path | None = None
     """Search: folder that agentgym index made."""
     host: str = "127.0.0.1"
     """Address to listen at; others than this machine's own are open to other machines, and refused
@@ -316,7 +316,7 @@ class Serve:
     takes a free one."""
     topk: int = 3
     """Search: documents per query where a request does not say how many."""
-    backend: Literal["auto", "namespace", "docker"] = "auto"
+    sandbox: Literal["auto", "namespace", "docker"] = "auto"
     """Sandbox: what sandboxes are made with; auto takes the first that can run here."""
     most: int = 32
     """Sandbox: how many there may be at a time."""
@@ -389,8 +389,8 @@ class SweBuild:
     """Most tasks of each library (mutation)."""
     seed: int = 0
     """Seed of the choice of faults and of the wording."""
-    backend: str = "auto"
-    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
+    sandbox: str = "auto"
+    """Where the tests run: namespace, docker or remote; auto takes the first that can
     run here."""
     timeout: float = 120.0
     """Most seconds of one run of the tests."""
@@ -400,7 +400,7 @@ class SweBuild:
 class SweList:
     """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
 
-    source: Positional[str] = "bundled"
+    data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
     split: str | None = None
     """Only this split."""
@@ -414,11 +414,11 @@ class SweImage:
 
     id: Positional[str]
     """Id of the instance, such as django__django-11099."""
-    source: Path | None = None
+    data: Path | None = None
     """File or folder of rows, name of a set, or its id on the hub."""
     data_set: str | None = None
     """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
-    Without --source the image is named by the rule of the set."""
+    Without --data the image is named by the rule of the set."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False
@@ -429,7 +429,7 @@ class SweImage:
 class SwePrefetch:
     """Pull the container images of a published set before they are needed."""
 
-    source: Path
+    data: Path
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
     """Split of the instances; all of them if left out."""

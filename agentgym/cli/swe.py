@@ -58,7 +58,7 @@ def build(command: SweBuild, console: Console) -> int:
         )
     console.print(
         f"{made} tasks in {command.output}; play one: agentgym play swe --set "
-        f"source={command.output}; check them: agentgym validate swe --set source={command.output}",
+        f"data={command.output}; check them: agentgym validate swe --set data={command.output}",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -80,7 +80,7 @@ def _build(command: SweBuild, watch: Watch) -> list[Progress]:
 
     if command.limit < 1:
         raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
-    boxes = Boxes(backend=command.backend)
+    boxes = Boxes(sandbox=command.sandbox)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
     if command.library == ("bundled",):
         limit = min(command.limit, TASKS_PER_REPOSITORY)
@@ -117,7 +117,7 @@ def list_tasks(command: SweList, console: Console) -> int:
     from agentgym.envs.swe.tasks import Source, open_instances
 
     limit = integer(command.limit, "--limit", 1)
-    instances = open_instances(Source(command.source))
+    instances = open_instances(Source(command.data))
     table = Table("split", "id", "repository", "failing", "passing", "issue")
     for split in (command.split,) if command.split else instances.splits:
         for index in range(min(limit, instances.len(split))):

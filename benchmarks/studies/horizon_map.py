@@ -66,7 +66,7 @@ TASKS: Mapping[str, Tasks] = {
         starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
     ),
     "textworld": Tasks(
-        env="--env textworld --env-args setting=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
+        env="--env textworld --env-args difficulty=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
         every=12, gate=0.3, turns=24_000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
         classes=(7, 8), dear=True,
         more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "

@@ -275,13 +275,13 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 @pytest.mark.parametrize(
     ("name", "asked", "rounds", "expert", "fit"),
     [
-        ("alfworld", ["households_seed=1"], [10, 13], "hesitant", False),
+        ("alfworld", ["generator_seed=1"], [10, 13], "hesitant", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
         ("search", [], [3, 4, 6], None, True),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
         ("textworld", [], [6], "hesitant", False),
         ("textworld", ["reward=dense"], [6], "hesitant", False),
-        ("textworld", ["setting=w2-o3-q4"], [8, 16, 24], None, True),
+        ("textworld", ["difficulty=w2-o3-q4"], [8, 16, 24], None, True),
     ],
 )
 def test_other_families_have_defaults_of_their_own(name, asked, rounds, expert, fit):
