@@ -103,7 +103,7 @@ def held(hub: Registry, *names: str) -> list[dict[str, object]]:
 
 def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "second", "third"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--n", "2")
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--limit", "2")
     assert (code, out) == (0, "2 image(s) pulled, 0 there already, of 2 wanted\n")
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert (code, out) == (0, "1 image(s) pulled, 2 there already, of 3 wanted\n")

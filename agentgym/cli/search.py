@@ -42,7 +42,7 @@ def index(command: Index, console: Console) -> int:
 
         passages = build_index(
             corpus,
-            command.output,
+            command.out,
             index=command.index,
             overwrite=command.overwrite,
             progress=progress,
@@ -54,16 +54,16 @@ def index(command: Index, console: Console) -> int:
 
 def _summary(command: Index, corpus: Corpus, passages: int) -> str:
     """Say what was made and what to do with it."""
-    size = sum(file.stat().st_size for file in command.output.iterdir()) / 1e6
+    size = sum(file.stat().st_size for file in command.out.iterdir()) / 1e6
     lines = [
-        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.output} "
+        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.out} "
         f"(index {command.index}, {size:,.1f} MB)"
     ]
     if corpus.broken:
         lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
     lines.append(
-        f"ask about it: agentgym play search --set corpus={command.output} --set "
-        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --corpus {command.output}"
+        f"ask about it: agentgym play search --set corpus={command.out} --set "
+        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --corpus {command.out}"
     )
     return "\n".join(lines)
 

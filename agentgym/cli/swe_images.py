@@ -47,8 +47,8 @@ def prefetch(command: SwePrefetch, console: Console) -> int:
 
     instances = _open(command)
     names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
-    if command.n is not None:
-        names = names[: integer(command.n, "--n", 1)]
+    if command.limit is not None:
+        names = names[: integer(command.limit, "--limit", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
     images = _images()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -117,7 +117,7 @@ def _open(command: SweImage | SwePrefetch) -> OfficialInstances:
     instances = OfficialInstances(
         str(command.data),
         data_set=command.data_set,
-        namespace=command.image_mirror,
+        image_mirror=command.image_mirror,
         skip_broken=command.skip_broken,
     )
     if instances.recognised and instances.data_set is not None:

@@ -269,7 +269,7 @@ def _open_index(
 
 
 def _remedy(folder: Path) -> str:
-    return f"make one with: agentgym index CORPUS --output {folder}"
+    return f"make one with: agentgym index CORPUS --out {folder}"
 
 
 def _rebuilding(folder: Path, index: str) -> str:

@@ -192,4 +192,4 @@ def open_instances(source: Source) -> InstanceSet:
         return StoredInstances(source.path)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
-    return OfficialInstances(str(source.data), namespace=source.image_mirror)
+    return OfficialInstances(str(source.data), image_mirror=source.image_mirror)
