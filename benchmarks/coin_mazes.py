@@ -1,6 +1,6 @@
 """Coin mazes of mixed lengths: tasks whose plans are as long as a study wants them.
 
-``--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-args levels=1-12`` plays TextWorld's
+``--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels=1-12`` plays TextWorld's
 ``coin_collector``, whose level is the length of the shortest plan, with the levels taking turns.
 Without ``told`` the opening does not say the way, so that it has to be found.
 """

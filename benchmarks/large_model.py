@@ -103,7 +103,7 @@ def arguments(model: Path, out: Path, asked: argparse.Namespace, steps: int) -> 
         "out": out,
     }
     shop = [f"{name}={value}" for name, value in SHOP.items()]
-    return [*(f"--{name}={value}" for name, value in settings.items()), "--env-args", *shop]
+    return [*(f"--{name}={value}" for name, value in settings.items()), "--env-kwargs", *shop]
 
 
 def train_and_watch(argv: list[str], watch: bool, answer: Any) -> None:

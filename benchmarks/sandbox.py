@@ -1,6 +1,6 @@
 """What a sandbox costs and whether it leaves anything behind, as JSON.
 
-    python benchmarks/sandbox.py [--backends namespace docker] [--commands 500] [--resets 1000]
+    python benchmarks/sandbox.py [--sandboxes namespace docker] [--commands 500] [--resets 1000]
                                  [--boxes 16] [--seconds 5]
 
 Times are wall time, since most of the work happens in other processes: they are upper bounds where
@@ -241,14 +241,14 @@ def measure(backend: str, options: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--backends", nargs="+", default=["namespace"])
+    parser.add_argument("--sandboxes", nargs="+", default=["namespace"])
     parser.add_argument("--commands", type=int, default=500)
     parser.add_argument("--resets", type=int, default=1000)
     parser.add_argument("--boxes", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=5.0, help="of the commands at once")
     options = parser.parse_args()
     load = os.getloadavg()[0]
-    found = {backend: measure(backend, options) for backend in options.backends}
+    found = {backend: measure(backend, options) for backend in options.sandboxes}
     print(to_json({**found, "load_before": round(load, 2), "user": os.geteuid()}))
     sys.exit(any(not all(one.get("met", {"": False}).values()) for one in found.values()))
 

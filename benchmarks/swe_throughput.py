@@ -1,6 +1,6 @@
 """What episodes of SWE cost: first command, command, grade, and many boxes at a time, as JSON.
 
-    python benchmarks/swe_throughput.py [--seconds 20] [--boxes 1 4 16] [--backend auto]
+    python benchmarks/swe_throughput.py [--seconds 20] [--boxes 1 4 16] [--sandbox auto]
 
 Episodes are those of the expert ``developer`` on the bundled tasks: run the tests, look, edit, run
 the tests, submit. Boxes are played side by side in threads, as the back end ``thread`` does it. All
@@ -33,9 +33,9 @@ ROUNDS = 15
 LOOK = "```bash\nls\n```"
 
 
-def single(backend: str) -> dict[str, float]:
+def single(sandbox: str) -> dict[str, float]:
     """Time the parts of an episode with one box at a time; medians."""
-    env = make(ENV_ID, backend=backend)
+    env = make(ENV_ID, sandbox=sandbox)
     unwrapped = env.unwrapped
     times: dict[str, list[float]] = {"reset": [], "first_command": [], "command": [], "grade": []}
     for index in range(ROUNDS):
@@ -54,10 +54,10 @@ def single(backend: str) -> dict[str, float]:
 class Player(threading.Thread):
     """Plays the expert's episodes in one environment until the time is over."""
 
-    def __init__(self, number: int, backend: str, until: float) -> None:
+    def __init__(self, number: int, sandbox: str, until: float) -> None:
         super().__init__()
         self.episodes = self.turns = self.solved = 0
-        self._env = make(ENV_ID, backend=backend, expert="developer")
+        self._env = make(ENV_ID, sandbox=sandbox, expert="developer")
         self._number, self._until = number, until
 
     def run(self) -> None:
@@ -75,10 +75,10 @@ class Player(threading.Thread):
         self._env.close()
 
 
-def together(boxes: int, backend: str, seconds: float) -> dict[str, float]:
+def together(boxes: int, sandbox: str, seconds: float) -> dict[str, float]:
     """Play with several boxes at a time; rates count whole episodes."""
     started = time.perf_counter()
-    players = [Player(number, backend, started + seconds) for number in range(boxes)]
+    players = [Player(number, sandbox, started + seconds) for number in range(boxes)]
     for player in players:
         player.start()
     for player in players:
@@ -102,12 +102,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--boxes", type=int, nargs="+", default=[1, 4, 16])
-    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--sandbox", default="auto")
     arguments = parser.parse_args()
-    figures = single(arguments.backend)
-    results: dict[str, Any] = {"backend": arguments.backend, **figures}
+    figures = single(arguments.sandbox)
+    results: dict[str, Any] = {"sandbox": arguments.sandbox, **figures}
     for boxes in arguments.boxes:
-        results[f"boxes_{boxes}"] = together(boxes, arguments.backend, arguments.seconds)
+        results[f"boxes_{boxes}"] = together(boxes, arguments.sandbox, arguments.seconds)
     met = judge(figures)
     print(to_json({**results, "met": met}))
     sys.exit(not all(met.values()))

@@ -21,8 +21,8 @@ BARS: dict[str, tuple[str, float]] = {
     "inform7_steps_per_second": (">=", 200),
     "inform7_reset_milliseconds": ("<=", 20),
 }
-SETTING = "w4-o6-q8"
-"""A setting that is not bundled, so that its games are generated and lie in the cache."""
+DIFFICULTY = "w4-o6-q8"
+"""One that is not bundled, so that its games are generated and lie in the cache."""
 GAMES = 8
 COMMANDS = 24
 """Commands of an episode; a game that ends sooner begins anew."""
@@ -35,8 +35,8 @@ def processor() -> float:
 
 
 def guide(engine: str, **kwargs: Any) -> Any:
-    """Make the environment with games of the setting above."""
-    return make(ENV_ID, setting=SETTING, games=GAMES, engine=engine, **kwargs)
+    """Make the environment with games of that difficulty."""
+    return make(ENV_ID, difficulty=DIFFICULTY, games=GAMES, engine=engine, **kwargs)
 
 
 def measure_start(options: dict[str, Any]) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Measure the speed of the families, beside the original engines; prints one JSON object.
 
     python benchmarks/throughput.py [--family webshop] [--seconds 3] [--large 100000]
-                                    [--data-dir DIR]
+                                    [--data DIR]
 
 What is measured stands in one module for each family, ``<family>_throughput.py``: ``GROUPS`` (name
 -> function of the options that returns figures), ``REPEATS`` (name -> how often a group of times is
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--family", nargs="+", choices=FAMILIES, default=FAMILIES)
     parser.add_argument("--seconds", type=float, default=3.0, help="time of each step measurement")
     parser.add_argument("--large", type=int, default=100_000, help="products or passages")
-    parser.add_argument("--data-dir", help="official shop, in place of the generated one")
+    parser.add_argument("--data", help="official shop, in place of the generated one")
     parser.add_argument("--group", help=argparse.SUPPRESS)
     parser.add_argument("--options", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -90,7 +90,7 @@ def main() -> None:
         module = importlib.import_module(f"{family}_throughput")
         print(json.dumps(module.GROUPS[group](json.loads(args.options))))
         return
-    options = {"seconds": args.seconds, "large": args.large, "data_dir": args.data_dir}
+    options = {"seconds": args.seconds, "large": args.large, "data": args.data}
     print(to_json({family: measure(family, options) for family in args.family}))
 
 

@@ -7,7 +7,7 @@ target is not among the 50 hits for the raw instruction.
 
 Usage:
     python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 4000 1000 1000]
-    python benchmarks/webshop_policies.py --data-dir DIR [--all-goals]
+    python benchmarks/webshop_policies.py --data DIR [--all-goals]
     python benchmarks/webshop_policies.py --difficulty easy --size 4000 --observation-mode compact
 """
 
@@ -161,15 +161,15 @@ def sample(env: WebShopEnv, args: argparse.Namespace) -> list[tuple[str, int]]:
 
 def shops(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return the environments' settings by name."""
-    if args.data_dir is None:
+    if args.data is None:
         sizes = args.size * len(args.difficulty) if len(args.size) == 1 else args.size
         return {
             f"{difficulty}-{size}-{args.seed}": {
-                "size": size, "difficulty": difficulty, "catalogue_seed": args.seed,
+                "size": size, "difficulty": difficulty, "generator_seed": args.seed,
             }
             for difficulty, size in zip(args.difficulty, sizes, strict=True)
         }  # fmt: skip
-    settings = {"data_dir": args.data_dir}
+    settings = {"data": args.data}
     if args.all_goals:
         settings |= {"goal_mode": "official", "split_mode": "official-index"}
     return {"official, all goals" if args.all_goals else "official, solvable goals": settings}
@@ -217,7 +217,7 @@ def main() -> None:
     parser.add_argument("--reward", default="official", choices=["official", "strict"])
     parser.add_argument("--observation-mode", default="text", choices=OBSERVATION_MODES)
     parser.add_argument("--horizon", type=int, default=15)
-    parser.add_argument("--data-dir", help="folder with official files")
+    parser.add_argument("--data", help="folder with official files")
     parser.add_argument("--all-goals", action="store_true", help="official goals, unfiltered")
     args = parser.parse_args()
     if len(args.size) not in (1, len(args.difficulty)):

@@ -34,7 +34,7 @@ Options = dict[str, Any]
 
 def shop(options: Options) -> dict[str, Any]:
     """Return the arguments of the shop that is measured."""
-    return {"data_dir": options["data_dir"]} if options["data_dir"] else {}
+    return {"data": options["data"]} if options["data"] else {}
 
 
 def large(options: Options) -> dict[str, Any]:

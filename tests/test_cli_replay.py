@@ -88,11 +88,11 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
         ((), "none of 1 can be played again (the task is gone: 1, first: "),
         (("--limit", "0"), "expected --limit to be at least 1, got 0"),
         (("--hooks", "repeat"), "expected --rescore with --hooks"),
-        (("--set", "a=1", "--output", "x"), "expected --rescore with --set, --output"),
+        (("--set", "a=1", "--out", "x"), "expected --rescore with --set, --out"),
         (("--rescore", "--hooks", "shine"), "expected the name of a reward hook"),
         (("--rescore", "--set", "a"), "expected --set as name=value"),
-        (("--rescore", "--output", "/dev/null"), "expected a name that is free, got /dev/null"),
-        (("--rescore", "--output", "/dev/null/x"), "expected a name that can be written to"),
+        (("--rescore", "--out", "/dev/null"), "expected a name that is free, got /dev/null"),
+        (("--rescore", "--out", "/dev/null/x"), "expected a name that can be written to"),
     ],
 )
 def test_bad_input(capsys: Any, path: Path, good: Episode, flags: Any, words: str) -> None:
@@ -109,7 +109,7 @@ def test_a_file_without_episodes(capsys: Any, path: Path) -> None:
 def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good, gone(good), good)
     new = path.with_name("new.jsonl")
-    flags = ["--rescore", "--hooks", "repeat=0.25", "--hooks", "invalid_action=0.1", "--output"]
+    flags = ["--rescore", "--hooks", "repeat=0.25", "--hooks", "invalid_action=0.1", "--out"]
     code, out, _ = run(capsys, "replay", str(path), *flags, str(new))
     assert code == 0 and "3 rescored, 0 changed." in out  # the record alone is enough
     rows = {
@@ -161,8 +161,8 @@ def test_several_processes_say_and_write_the_same(
     told, written = [], []
     for jobs in ("1", "2"):
         new = path.with_name(f"{jobs}.jsonl")
-        output = ("--output", str(new)) if flags else ()
-        argv = ["replay", str(path), *OWN, "--json", "--jobs", jobs, *flags, *output]
+        output = ("--out", str(new)) if flags else ()
+        argv = ["replay", str(path), *OWN, "--json", "--workers", jobs, *flags, *output]
         code, out, _ = run(capsys, *argv)
         told.append((code, out))
         written.append(new.read_text() if flags else "")
@@ -175,14 +175,16 @@ def test_several_processes_say_and_write_the_same(
 def test_a_process_that_dies_ends_the_command(capsys: Any, path: Path) -> None:
     env = gymnasium.make("tests.dying:Dying-v0")
     write(path, recorded(env, 3))
-    code, _, err = run(capsys, "replay", str(path), "--env", "tests.dying:Dying-v0", "--jobs", "2")
+    code, _, err = run(
+        capsys, "replay", str(path), "--env", "tests.dying:Dying-v0", "--workers", "2"
+    )
     assert code == 2 and "expected 2 processes to live, but one died" in err
 
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     write(path, *[recorded(gymnasium.make("tests.dying:Hanging-v0"), 3)] * 4)
-    argv = ["replay", str(path), "--env", "tests.dying:Hanging-v0", "--jobs", "2"]
+    argv = ["replay", str(path), "--env", "tests.dying:Hanging-v0", "--workers", "2"]
     marker = tmp_path / "began"
     command = subprocess.Popen(
         [sys.executable, "-m", "agentgym", *argv],

@@ -31,21 +31,21 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("engine", ["bm25", "tantivy"])
-def test_index_says_what_to_do_next(capsys, corpus, tmp_path, engine):
+@pytest.mark.parametrize("index", ["bm25", "tantivy"])
+def test_index_says_what_to_do_next(capsys, corpus, tmp_path, index):
     output = tmp_path / "index"
-    code, out, err = run(capsys, "index", str(corpus), "--output", str(output), "--engine", engine)
+    code, out, err = run(capsys, "index", str(corpus), "--out", str(output), "--index", index)
     assert (code, err) == (0, "")
-    assert f"3 passages of 2 file(s) indexed in {output} (engine {engine}, " in out
+    assert f"3 passages of 2 file(s) indexed in {output} (index {index}, " in out
     assert f"agentgym play search --set corpus={output} --set questions=" in out
-    assert out.rstrip().endswith(f"agentgym serve search --index {output}")
+    assert out.rstrip().endswith(f"agentgym serve search --corpus {output}")
     [[hit]] = open_index(output).search(["slow growing trees"], 1)
     assert hit.passage.id == "7"
 
 
 def test_index_cuts_texts_where_it_is_told(capsys, corpus, tmp_path):
     (corpus / "long.txt").write_text("Sentence. " * 100)
-    argv = ("index", str(corpus), "--output", str(tmp_path / "i"), "--passage-chars", "100")
+    argv = ("index", str(corpus), "--out", str(tmp_path / "i"), "--passage-chars", "100")
     assert "13 passages of 3 file(s)" in run(capsys, *argv)[1]
 
 
@@ -53,7 +53,7 @@ def test_index_counts_what_it_leaves_out(capsys, corpus, tmp_path):
     (corpus / "more.jsonl").write_text(
         '{"id": 1}\n{"id": 2, "text": "sun"}\n{"id": 2, "text": "x"}'
     )
-    argv = ("index", str(corpus), "--output", str(tmp_path / "i"))
+    argv = ("index", str(corpus), "--out", str(tmp_path / "i"))
     code, out, err = run(capsys, *argv)
     assert (
         code == 2 and "more.jsonl, line 1, got the fields ['id']" in err and "--skip-broken" in err
@@ -70,7 +70,7 @@ def test_index_counts_what_it_leaves_out(capsys, corpus, tmp_path):
 def test_index_after_a_kill_starts_over_and_says_so(capsys, corpus, tmp_path, caplog):
     (tmp_path / ".i.building").mkdir()
     (tmp_path / ".i.building" / "passages.bin").write_bytes(b"half")
-    argv = ("index", str(corpus), "--output", str(tmp_path / "i"))
+    argv = ("index", str(corpus), "--out", str(tmp_path / "i"))
     assert run(capsys, *argv)[0] == 0
     assert "was stopped before its end; it starts over" in caplog.text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs", "i"]
@@ -79,13 +79,13 @@ def test_index_after_a_kill_starts_over_and_says_so(capsys, corpus, tmp_path, ca
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["index", "/nonexistent", "--output", "x"], "does not exist"),
-        (["index", "/nonexistent"], "--output"),
-        (["index", ".", "--output", "x", "--engine", "faiss"], "faiss"),
-        (["index", ".", "--output", "x", "--passage-chars", "1"], "expected passage_chars"),
-        (["serve", "search", "--index", "/nonexistent"], "got no such folder; make one with"),
-        (["serve", "search"], "--index"),
-        (["serve", "games", "--index", "x"], "games"),
+        (["index", "/nonexistent", "--out", "x"], "does not exist"),
+        (["index", "/nonexistent"], "--out"),
+        (["index", ".", "--out", "x", "--index", "faiss"], "faiss"),
+        (["index", ".", "--out", "x", "--passage-chars", "1"], "expected passage_chars"),
+        (["serve", "search", "--corpus", "/nonexistent"], "got no such folder; make one with"),
+        (["serve", "search"], "--corpus"),
+        (["serve", "games", "--corpus", "x"], "games"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(capsys, argv, words):
@@ -96,7 +96,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(capsys, argv, words):
 @contextmanager
 def serving(index: Path, *argv: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the command; yields it and the line that it prints."""
-    command = [sys.executable, "-m", "agentgym", "serve", "search", "--index", str(index)]
+    command = [sys.executable, "-m", "agentgym", "serve", "search", "--corpus", str(index)]
     with subprocess.Popen(
         [*command, "--port", "0", *argv], text=True, env={**os.environ, "COLUMNS": "80"},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -110,7 +110,7 @@ def serving(index: Path, *argv: str) -> Iterator[tuple[subprocess.Popen[str], st
 
 def test_serve_answers_every_dialect_and_stops_cleanly(capsys, corpus, tmp_path):
     index = tmp_path / "index"
-    run(capsys, "index", str(corpus), "--output", str(index))
+    run(capsys, "index", str(corpus), "--out", str(index))
     own = open_index(index)
     with serving(index, "--topk", "2") as (process, line):
         url = line.split(" is searched at ")[1].split("/retrieve")[0]
@@ -126,15 +126,15 @@ def test_serve_answers_every_dialect_and_stops_cleanly(capsys, corpus, tmp_path)
 
 def test_serve_refuses_a_taken_port_and_warns_of_others(capsys, corpus, tmp_path):
     index = tmp_path / "index"
-    run(capsys, "index", str(corpus), "--output", str(index))
+    run(capsys, "index", str(corpus), "--out", str(index))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        code, _, err = run(capsys, "serve", "search", "--index", str(index), "--port", port)
+        code, _, err = run(capsys, "serve", "search", "--corpus", str(index), "--port", port)
         assert code == 2 and "choose another port with --port" in err
         argv = ("--host", "0.0.0.0", "--port", port)
-        code, out, _ = run(capsys, "serve", "search", "--index", str(index), *argv)
+        code, out, _ = run(capsys, "serve", "search", "--corpus", str(index), *argv)
         assert code == 2 and "warning: host 0.0.0.0 lets every machine" in out
 
 
@@ -142,11 +142,11 @@ def test_the_commands_need_no_engine_that_is_not_asked_for(corpus, tmp_path):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['tantivy', 'usearch', 'starlette', "
         "'uvicorn'])); from agentgym.cli import main; "
-        f"sys.exit(main(['index', {str(corpus)!r}, '--output', {str(tmp_path / 'i')!r}]))"
+        f"sys.exit(main(['index', {str(corpus)!r}, '--out', {str(tmp_path / 'i')!r}]))"
     )
     found = python("-c", code)
     assert found.returncode == 0, found.stderr
-    code = code.replace("'index'", "'serve', 'search', '--index', 'x'").replace(
-        f"'x', {str(corpus)!r}, '--output', ", "")  # fmt: skip
+    code = code.replace("'index'", "'serve', 'search', '--corpus', 'x'").replace(
+        f"'x', {str(corpus)!r}, '--out', ", "")  # fmt: skip
     found = python("-c", code)
     assert found.returncode == 2 and "[search]" in found.stderr

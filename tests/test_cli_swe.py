@@ -30,16 +30,16 @@ def library(tmp_path):
 @needs_box
 def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_path):
     output = tmp_path / "out"
-    argv = ("swe", "build", str(library), "--output", str(output), "--limit", "2")
+    argv = ("swe", "build", str(library), "--out", str(output), "--limit", "2")
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "")
     assert "prices" in out and f"2 tasks in {output}" in out
-    assert f"agentgym validate swe --set source={output}" in out
+    assert f"agentgym validate swe --set data={output}" in out
     assert StoredInstances(output).len("train") == 2
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
     assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out
-    code, out, err = run(capsys, "validate", "swe", "--set", f"source={output}")
+    code, out, err = run(capsys, "validate", "swe", "--set", f"data={output}")
     assert (code, err) == (0, "") and "2 tasks checked, 0 fail." in out
 
 
@@ -48,12 +48,12 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
     outputs = []
     for seed in ("0", "1"):
         output = tmp_path / seed
-        argv = ("swe", "build", str(library), "--output", str(output), "--limit", "1")
+        argv = ("swe", "build", str(library), "--out", str(output), "--limit", "1")
         assert run(capsys, *argv, "--seed", seed)[0] == 0
         outputs.append((output / "instances.jsonl").read_text())
     assert outputs[0] != outputs[1]
     newer = make_library(tmp_path / "prices-2")
-    argv = ("swe", "build", str(library), str(newer), "--kind", "versions", "--output")
+    argv = ("swe", "build", str(library), str(newer), "--kind", "versions", "--out")
     code, out, err = run(capsys, *argv, str(tmp_path / "pairs"))
     assert code == 2 and "1 same source" in out and "trials.jsonl" in err
 
@@ -61,7 +61,7 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
 @needs_box
 def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     output = tmp_path / "out"
-    argv = ["swe", "build", str(library), "--output", str(output), "--limit", "4"]
+    argv = ["swe", "build", str(library), "--out", str(output), "--limit", "4"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
     trials = output / "trials.jsonl"
@@ -84,7 +84,7 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
     monkeypatch.setattr(bundled, "REPOSITORIES", libraries)
     for name in ("ales", "beers"):
         make_library(libraries / name)
-    argv = ("swe", "build", "bundled", "--output", str(output), "--limit", "1")
+    argv = ("swe", "build", "bundled", "--out", str(output), "--limit", "1")
     assert run(capsys, *argv)[0] == 0
     first = (output / "mutations.jsonl").read_text().splitlines()
     assert [line[:16] for line in first] == [
@@ -101,7 +101,7 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
 @needs_box
 def test_a_library_without_tests_is_refused(capsys, tmp_path):
     library = make_library(tmp_path / "prices", "")
-    code, _, err = run(capsys, "swe", "build", str(library), "--output", str(tmp_path / "out"))
+    code, _, err = run(capsys, "swe", "build", str(library), "--out", str(tmp_path / "out"))
     assert code == 2 and "none is found" in err
 
 
@@ -116,7 +116,7 @@ def test_a_library_without_tests_is_refused(capsys, tmp_path):
     ],
 )
 def test_bad_input_is_said_in_a_sentence(capsys, tmp_path, arguments, problem):
-    code, _, err = run(capsys, "swe", "build", *arguments, "--output", str(tmp_path / "out"))
+    code, _, err = run(capsys, "swe", "build", *arguments, "--out", str(tmp_path / "out"))
     assert code == 2 and problem in err and err.count("\n") == 1
 
 

@@ -26,7 +26,7 @@ def rows(folder: Path, *entries: dict[str, object]) -> str:
 
 def test_the_image_of_a_row(capsys, tmp_path):
     source = rows(tmp_path, swe_gym(), swe_gym(instance_id="a__b-2"))
-    code, out, err = run(capsys, "swe", "image", "a__b-2", "--source", source)
+    code, out, err = run(capsys, "swe", "image", "a__b-2", "--data", source)
     assert (code, out) == (0, "xingyaoww/sweb.eval.x86_64.a_s_b-2:latest\n")
     assert err == "rows of swe-gym, by their fields (--data-set says otherwise)\n"
 
@@ -34,7 +34,7 @@ def test_the_image_of_a_row(capsys, tmp_path):
 def test_the_caller_says_which_set_it_is_and_where_images_come_from(capsys, tmp_path):
     source = rows(tmp_path, swe_gym())
     told = ("--data-set", "swe-bench", "--image-mirror", "registry.example:5000/mine")
-    code, out, err = run(capsys, "swe", "image", "Quiet__ledger-7", "--source", source, *told)
+    code, out, err = run(capsys, "swe", "image", "Quiet__ledger-7", "--data", source, *told)
     name = "registry.example:5000/mine/sweb.eval.x86_64.quiet_1776_ledger-7:latest"
     assert (code, out, err) == (0, f"{name}\n", "")
 
@@ -61,14 +61,14 @@ def test_the_image_of_an_id_by_the_rule_of_its_set(capsys, name, instance, image
 
 def test_what_cannot_be_answered(capsys, tmp_path):
     source = rows(tmp_path, swe_gym())
-    code, _, err = run(capsys, "swe", "image", "x", "--source", source)
+    code, _, err = run(capsys, "swe", "image", "x", "--data", source)
     assert code == 2 and "such as Quiet__ledger-7; got 'x'" in err
     code, _, err = run(capsys, "swe", "image", "x")
-    assert code == 2 and "--source FILE with the row, or --data-set NAME" in err
+    assert code == 2 and "--data FILE with the row, or --data-set NAME" in err
     broken = rows(tmp_path, swe_gym(), swe_gym(instance_id="b", patch=None))
-    code, _, err = run(capsys, "swe", "image", "x", "--source", broken)
+    code, _, err = run(capsys, "swe", "image", "x", "--data", broken)
     assert code == 2 and "expected text in patch, got None; in " in err and "line 2" in err
-    argv = ("swe", "image", "Quiet__ledger-7", "--source", broken, "--skip-broken")
+    argv = ("swe", "image", "Quiet__ledger-7", "--data", broken, "--skip-broken")
     code, _, err = run(capsys, *argv)
     assert code == 0 and "1 row(s) left out; the first: expected text in patch" in err
 
@@ -103,9 +103,9 @@ def held(hub: Registry, *names: str) -> list[dict[str, object]]:
 
 def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "second", "third"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--source", source, "--n", "2")
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--limit", "2")
     assert (code, out) == (0, "2 image(s) pulled, 0 there already, of 2 wanted\n")
-    code, out, _ = run(capsys, "swe", "prefetch", "--source", source)
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert (code, out) == (0, "1 image(s) pulled, 2 there already, of 3 wanted\n")
     code, out, _ = run(capsys, "swe", "cache")
     assert code == 0 and "/own/first:" in out and "/own/third:" in out
@@ -116,7 +116,7 @@ def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, t
 
 def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "no-second", "third"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--source", source)
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1
     assert out.startswith("2 image(s) pulled, 0 there already, of 3 wanted\nfailed: expected to ")
     assert "no-second" in out and "see that the name is right" in out
@@ -125,15 +125,15 @@ def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub)
 def test_prefetch_says_that_the_registry_limits_pulls(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "a", "b", "c", "d", "e"))
     hub.limited = True
-    code, out, _ = run(capsys, "swe", "prefetch", "--source", source)
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1 and out.count("the registry limits pulls: log in with `docker login`") == 3
     assert "2 not tried: 3 images one after the other could not be had; run the command" in out
 
 
 def test_prefetch_keeps_to_a_budget(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "second"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--source", source, "--budget", "1MB")
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--budget", "1MB")
     assert code == 0 and "1 image(s) pulled" in out
     assert "1 not tried: the budget for images is used up" in out
-    code, _, err = run(capsys, "swe", "prefetch", "--source", source, "--budget", "much")
+    code, _, err = run(capsys, "swe", "prefetch", "--data", source, "--budget", "much")
     assert code == 2 and "such as 50GB" in err

@@ -387,13 +387,29 @@ def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
         gymnasium.make(TOY_ID, expose_orcale=True)
 
 
+@pytest.mark.parametrize(
+    ("family", "name", "meant"),
+    [
+        ("ALFWorld", "data_dir", "data"),
+        ("Search", "universe_seed", "generator_seed"),
+        ("Search", "max_obs_chars", "max_observation_chars"),
+        ("SWE", "sandboxes", "sandbox"),
+        ("TextWorld", "dificulty", "difficulty"),
+        ("WebShop", "observation", "observation_mode"),
+    ],
+)
+def test_the_nearest_argument_is_named(family: str, name: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"'{name}' \(did you mean '{meant}'\?\)"):
+        gymnasium.make(f"agentgym/{family}-v0", **{name: 1})
+
+
 @pytest.mark.parametrize("env_id", [TOY_ID, "agentgym/TextWorld-v0"])
 def test_the_turn_budget_has_one_name(env_id: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"'max_turns' \(did you mean 'horizon'\?\)"):
+    with pytest.raises(ConfigurationError, match=r"horizon.* got 'max_turns'"):
         gymnasium.make(env_id, max_turns=3)
     env = gymnasium.make(env_id, horizon=3)
     assert env.reset(seed=0)[1]["horizon"] == 3
-    with pytest.raises(ConfigurationError, match=r"'max_turns' \(did you mean 'horizon'\?\)"):
+    with pytest.raises(ConfigurationError, match=r"horizon.* got 'max_turns'"):
         env.reset(options={"max_turns": 2})
     assert env.reset(options={"horizon": 2})[1]["horizon"] == 2
     assert env.reset()[1]["horizon"] == 3

@@ -24,7 +24,7 @@ from agentgym.episodes import (
     read_episodes,
     to_row,
 )
-from agentgym.episodes.export import new_path
+from agentgym.episodes.exporter import new_path
 from agentgym.episodes.rows import EPISODE, JSON_COLUMNS, STATE, TURN, schema
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.registration import FAMILIES
@@ -110,11 +110,11 @@ def test_rows_are_written_in_batches(
     tmp_path: Path, path: Path, episodes: list[Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("agentgym.episodes.export.ROWS", 2)
+    monkeypatch.setattr("agentgym.episodes.exporter.ROWS", 2)
     export(path, tmp_path / "rows.parquet", "parquet")
     groups = parquet.ParquetFile(tmp_path / "rows.parquet").metadata.num_row_groups
     assert groups == (len(episodes) + 1) // 2
-    monkeypatch.setattr("agentgym.episodes.export.CHARACTERS", 1)
+    monkeypatch.setattr("agentgym.episodes.exporter.CHARACTERS", 1)
     export(path, tmp_path / "characters.parquet", "parquet")
     groups = parquet.ParquetFile(tmp_path / "characters.parquet").metadata.num_row_groups
     assert groups == len(episodes)

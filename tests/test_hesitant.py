@@ -13,7 +13,7 @@ from agentgym.envs.hesitation import CHECK, HESITATES, hesitates, with_checks
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "alfworld": ("searching", {"difficulty": "easy"}),
-    "textworld": ("direct", {}),
+    "textworld": ("oracle", {}),
 }
 """Family -> the expert that does not hesitate, and what makes the environment."""
 TASKS = 30

@@ -64,8 +64,8 @@ HOSTILE = [
     (["play", "webshop", "--set", "size=[1]"], "size"),
     (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
     (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),
-    (["eval", "webshop", *ONE, "--set", "data_dir=5"], "data_dir"),
-    (["eval", "webshop", *ONE, "--set", "data_dir=/etc"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--set", "data=5"], "data"),
+    (["eval", "webshop", *ONE, "--set", "data=/etc"], "items_shuffle"),
     (["eval", "webshop", *ONE, "--set", "world=1"], "expected world and tasks together"),
     (["eval", "webshop", *ONE, "--set", "reward_hooks=[1]"], "expected reward hooks"),
     (["eval", "webshop", *ONE, "--set", "split=[]"], "split"),
@@ -76,10 +76,10 @@ HOSTILE = [
     (["eval", "alfworld", *ONE, "--set", "difficulty=[1]"], "expected generator settings"),
     (["eval", "alfworld", *ONE, "--set", 'difficulty={"receptacles": "x"}'], "receptacles"),
     (["eval", "alfworld", *ONE, "--set", "task_types=5"], "task_types"),
-    (["eval", "alfworld", *ONE, "--set", "data_dir=/etc"], "expected official games"),
+    (["eval", "alfworld", *ONE, "--set", "data=/etc"], "expected official games"),
     (["eval", "textworld", *ONE, "--set", "games=abc"], "abc"),
-    (["eval", "textworld", *ONE, "--set", "setting=5"], "TextWorld setting"),
-    (["eval", "textworld", *ONE, "--set", "game_files=5"], "game_files"),
+    (["eval", "textworld", *ONE, "--set", "difficulty=5"], "TextWorld difficulty"),
+    (["eval", "textworld", *ONE, "--set", "data=5"], "data"),
     (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
     (["eval", TOY_ID, *ONE, "--set", "horizon=1", "--set", "horizon=2"], "got 1 and 2"),
     (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
@@ -121,12 +121,12 @@ def test_agentgym_says_what_is_wrong(argv, words, capsys, monkeypatch):
 
 
 TRAIN = [
-    (["--env", "webshop", "--env-args", "size=[1]"], "size"),
-    (["--env", "webshop", "--env-args", "goals_per_product=abc"], "goals_per_product"),
-    (["--env", "webshop", "--env-args", "backend=process"], "backend"),
-    (["--env", "alfworld", "--env-args", "reward_scale=abc"], "reward_scale"),
-    (["--env", "textworld", "--env-args", "game_files=5"], "game_files"),
-    (["--env", TOY_ID, "--env-args", "horizon=5", "--env-args", "horizon=6"], "got 5 and 6"),
+    (["--env", "webshop", "--env-kwargs", "size=[1]"], "size"),
+    (["--env", "webshop", "--env-kwargs", "goals_per_product=abc"], "goals_per_product"),
+    (["--env", "webshop", "--env-kwargs", "backend=process"], "backend"),
+    (["--env", "alfworld", "--env-kwargs", "reward_scale=abc"], "reward_scale"),
+    (["--env", "textworld", "--env-kwargs", "data=5"], "data"),
+    (["--env", TOY_ID, "--env-kwargs", "horizon=5", "--env-kwargs", "horizon=6"], "got 5 and 6"),
     (["--env", TOY_ID, "--template-args", "a=1", "--template-args", "a=2"], "got 1 and 2"),
     (["--env", TOY_ID, "--template-args", "a"], "--template-args"),
     (["--env", TOY_ID, "--horizon", ""], "expected turn budgets"),
@@ -137,7 +137,7 @@ TRAIN = [
     (["--env", TOY_ID, "--fit", "maybe"], "maybe"),
     (["--env", TOY_ID, "--model", "/"], "expected --model"),
     (["--env", TOY_ID, "--out", "/proc/self/run"], "/proc/self/run cannot"),
-    (["--env", TOY_ID, "--env-args", "horizon=7"], LATER),
+    (["--env", TOY_ID, "--env-kwargs", "horizon=7"], LATER),
     (["--env", "CartPole-v1"], "environment of text"),
     (["--env", "no_such_module:Id-v0"], "No module named"),
     (["--env", "tests.toy:No-v0"], "expected MODULE:ID with an id that tests.toy registers"),
@@ -157,7 +157,7 @@ def test_a_mistyped_argument_is_named_beside_the_valid_ones(name, command, capsy
     if command == "agentgym":
         code, said = ended(main, ["eval", name, *ONE, "--set", "show_admisible=true"], capsys)
     else:
-        argv = ["--env", name, "--env-args", "show_admisible=true", "--out", "/dev/null/run"]
+        argv = ["--env", name, "--env-kwargs", "show_admisible=true", "--out", "/dev/null/run"]
         code, said = ended(train, argv, capsys)
     assert code == 2 and "show_admisible" in said
     valid = "highlights" if name == "webshop" else "world_size" if name == "textworld" else "hidden"
@@ -185,9 +185,9 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 NAMES = st.sampled_from(
     ["size", "difficulty", "split", "grammar", "horizon", "reward", "expert", "render_mode",
-     "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data_dir", "games",
-     "setting", "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
-     "results_per_page", "num_products", "catalogue_seed", "human_goals", "level", "x"]
+     "reward_hooks", "expose_oracle", "observation_mode", "tasks", "world", "data", "games",
+     "challenge", "engine", "task_types", "receptacles", "hidden", "order", "nouns",
+     "results_per_page", "num_products", "generator_seed", "human_goals", "level", "x"]
 )  # fmt: skip
 PAIRS = st.lists(st.builds("{}={}".format, NAMES, WORDS), max_size=3)
 FLAGS = {
@@ -219,7 +219,7 @@ def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsy
 TRAIN_FLAGS = (
     "--seed", "--horizon", "--steps", "--every", "--minutes", "--preset", "--model", "--rl.groups",
     "--rl.lr", "--rl.temperature", "--sft.lr", "--sft.max-steps", "--lora.r", "--eval.tasks",
-    "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", "--fit", "--env-args",
+    "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", "--fit", "--env-kwargs",
     "--template-args",
 )  # fmt: skip
 
@@ -231,7 +231,7 @@ TRAIN_FLAGS = (
     flags=st.dictionaries(st.sampled_from(TRAIN_FLAGS), WORDS, max_size=3),
 )
 def test_no_flag_ends_agentgym_train_with_an_unexpected_error(env, pairs, flags, capsys):
-    argv = [f"--env={env}", *(f"--env-args={pair}" for pair in pairs), "--out=/dev/null/run"]
+    argv = [f"--env={env}", *(f"--env-kwargs={pair}" for pair in pairs), "--out=/dev/null/run"]
     argv += [f"{flag}={value}" for flag, value in flags.items()]
     code, said = ended(train, argv, capsys)
     assert code == 2, said
@@ -273,11 +273,11 @@ def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, ca
 
 def test_repeated_lists_add_up(capsys, monkeypatch):
     for argv in (
-        ["--env=x", "--env-args", "a=1", "b=2", "--seed", "3", "--env-args", "c=3"],
-        ["--env=x", "--env_args=a=1", "--env-args=b=2", "--env-args", "c=3", "--seed=3"],
+        ["--env=x", "--env-kwargs", "a=1", "b=2", "--seed", "3", "--env-kwargs", "c=3"],
+        ["--env=x", "--env_kwargs=a=1", "--env-kwargs=b=2", "--env-kwargs", "c=3", "--seed=3"],
     ):
         config = parse_config([*argv, "--template-args=d=4", "--template-args", "e=5"])
-        assert sorted(config.env_args) == ["a=1", "b=2", "c=3"] and config.seed == 3
+        assert sorted(config.env_kwargs) == ["a=1", "b=2", "c=3"] and config.seed == 3
         assert config.template_args == ("d=4", "e=5")
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     assert main(["play", TOY_ID, "--set", "horizon=3", "--seed", "1", "--set=grammar=xml"]) == 0

@@ -22,7 +22,7 @@ from agentgym.episodes import (
     replay,
     rescore_episode,
 )
-from agentgym.episodes.rescore import CourseChanged
+from agentgym.episodes.rescorer import CourseChanged
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.registration import FAMILIES
 from agentgym.rewards import (

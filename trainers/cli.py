@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 PROGRAM = "agentgym-train"
-LISTS = ("--env-args", "--template-args", "--rl.hooks", "--report-to", "--health.ignore")
+LISTS = ("--env-kwargs", "--template-args", "--rl.hooks", "--report-to", "--health.ignore")
 """Flags that take a list and may be repeated."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,

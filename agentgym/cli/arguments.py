@@ -214,7 +214,7 @@ class Replay:
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     limit: int | None = None
     """Only the first episodes of the file; all of them if left out."""
-    jobs: int = 1
+    workers: int = 1
     """Processes that play at the same time. The output is the same, in the order of the file."""
     json: bool = False
     """Print JSON instead of sentences."""
@@ -227,7 +227,7 @@ class Replay:
     set: tuple[str, ...] = ()
     """Rescore: arguments of the environment in the place of recorded ones, each as name=value, such
     as reward=sparse. They may change what turns pay, never what happens in them."""
-    output: Path | None = None
+    out: Path | None = None
     """Rescore: write the new records to this JSONL file, which must not exist yet."""
 
 
@@ -238,7 +238,7 @@ class Export:
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
     folder of an evaluation."""
-    output: Positional[Path]
+    out: Positional[Path]
     """File, or for datasets folder, to write; it must not exist yet."""
     to: Literal["parquet", "jsonl", "csv", "datasets", "sft"]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
@@ -271,7 +271,7 @@ class View:
     """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
     episodes.jsonl, as agentgym eval --out makes, also of several evaluations; a second one is shown
     beside it, task by task."""
-    output: Path | None = None
+    out: Path | None = None
     """The page; if left out, view.html in the folder that is shown, or beside the file with its
     name and .html."""
     open: bool = False
@@ -287,9 +287,9 @@ class Index:
     corpus: Positional[Path]
     """A file or folder of text, Markdown or JSON lines (id with contents, or with title and text),
     also gzipped."""
-    output: Path
+    out: Path
     """Folder of the index; it appears when the index is complete."""
-    engine: Literal["bm25", "tantivy"] = "bm25"
+    index: Literal["bm25", "tantivy"] = "bm25"
     """What searches: bm25 holds up to two million passages; tantivy any number."""
     skip_broken: bool = False
     """Leave out and count lines that cannot be used, instead of stopping at the first."""
@@ -306,7 +306,7 @@ class Serve:
     what: Positional[str]
     """search (in the protocols of Search-R1 and RAGEN), sandbox, or webshop, a page in which a
     person shops."""
-    index: Path | None = None
+    corpus: Path | None = None
     """Search: folder that agentgym index made."""
     host: str = "127.0.0.1"
     """Address to listen at; others than this machine's own are open to other machines, and refused
@@ -316,7 +316,7 @@ class Serve:
     takes a free one."""
     topk: int = 3
     """Search: documents per query where a request does not say how many."""
-    backend: Literal["auto", "namespace", "docker"] = "auto"
+    sandbox: Literal["auto", "namespace", "docker"] = "auto"
     """Sandbox: what sandboxes are made with; auto takes the first that can run here."""
     most: int = 32
     """Sandbox: how many there may be at a time."""
@@ -364,7 +364,7 @@ class Validate:
     95 % interval of its share lies above this."""
     seed: int = 0
     """Seed of the choice."""
-    jobs: int = 1
+    concurrency: int = 1
     """Episodes played at the same time."""
     failing: Path | None = None
     """Write the ids of the tasks that fail to this file, one a line."""
@@ -380,7 +380,7 @@ class SweBuild:
     """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
     downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
     releases of one library from old to new. The word bundled makes the bundled tasks anew."""
-    output: Path
+    out: Path
     """Folder of the tasks; a run that was cut off goes on where it stopped."""
     kind: Literal["mutation", "versions"] = "mutation"
     """mutation: faults that tests of the library find; versions: the tests of a release on the
@@ -389,8 +389,8 @@ class SweBuild:
     """Most tasks of each library (mutation)."""
     seed: int = 0
     """Seed of the choice of faults and of the wording."""
-    backend: str = "auto"
-    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
+    sandbox: str = "auto"
+    """Where the tests run: namespace, docker or remote; auto takes the first that can
     run here."""
     timeout: float = 120.0
     """Most seconds of one run of the tests."""
@@ -400,7 +400,7 @@ class SweBuild:
 class SweList:
     """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
 
-    source: Positional[str] = "bundled"
+    data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
     split: str | None = None
     """Only this split."""
@@ -414,11 +414,11 @@ class SweImage:
 
     id: Positional[str]
     """Id of the instance, such as django__django-11099."""
-    source: Path | None = None
+    data: Path | None = None
     """File or folder of rows, name of a set, or its id on the hub."""
     data_set: str | None = None
     """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
-    Without --source the image is named by the rule of the set."""
+    Without --data the image is named by the rule of the set."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False
@@ -429,11 +429,11 @@ class SweImage:
 class SwePrefetch:
     """Pull the container images of a published set before they are needed."""
 
-    source: Path
+    data: Path
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
     """Split of the instances; all of them if left out."""
-    n: int | None = None
+    limit: int | None = None
     """Most images, in the order of the instances; all of them if left out."""
     budget: str | None = None
     """Size, such as 50GB; no image is pulled any more once ours take it."""

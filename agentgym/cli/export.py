@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def export(command: Export, console: Console) -> int:
     """Carry out the command."""
-    from agentgym.episodes.export import export as write
+    from agentgym.episodes.exporter import export as write
 
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(
@@ -32,7 +32,7 @@ def export(command: Export, console: Console) -> int:
     with progress(file, console, "exporting", silent=command.json) as advance:
         report = write(
             file,
-            command.output,
+            command.out,
             command.to,
             chats=options,
             only_success=command.only_success,
@@ -42,7 +42,7 @@ def export(command: Export, console: Console) -> int:
     if command.json:
         sys.stdout.write(json.dumps(vars(report), indent=2) + "\n")
         return 0
-    text = f"{report.exported:,} episodes written to {command.output} in {report.rows:,} rows"
+    text = f"{report.exported:,} episodes written to {command.out} in {report.rows:,} rows"
     if report.left_out:
         reasons = "; ".join(f"{why}: {n:,}" for why, n in report.left_out.items())
         text += f", {report.left_out.total():,} left out ({reasons})"

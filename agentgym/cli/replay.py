@@ -97,14 +97,14 @@ def replay(command: Replay, console: Console) -> int:
     """Carry out the command; return 1 if an episode has changed."""
     if command.limit is not None and command.limit < 1:
         raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
-    if command.jobs < 1:
-        raise ConfigurationError(f"expected --jobs to be at least 1, got {command.jobs}")
+    if command.workers < 1:
+        raise ConfigurationError(f"expected --workers to be at least 1, got {command.workers}")
     if command.env is not None:
         resolve(command.env)  # its module registers the id that the records name
     command = replace(command, file=episodes_file(command.file))
     if command.rescore:
         return _rescore(command, console)
-    given = {"--hooks": command.hooks, "--set": command.set, "--output": command.output}
+    given = {"--hooks": command.hooks, "--set": command.set, "--out": command.out}
     if unused := [flag for flag, value in given.items() if value]:
         raise ConfigurationError(
             f"expected --rescore with {', '.join(unused)}, got a replay, which computes no new "
@@ -137,7 +137,7 @@ def _outcomes(
     found = islice(read_episodes(command.file, on_torn=tally.torn.append), command.limit)
     what = "rescoring" if command.rescore else "playing again"
     with progress(command.file, console, what, silent=command.json, limit=command.limit) as advance:
-        for number, (episode, outcome) in enumerate(in_order(make, found, command.jobs), 1):
+        for number, (episode, outcome) in enumerate(in_order(make, found, command.workers), 1):
             tally.add(number, episode, outcome)
             yield episode, outcome
             advance()
@@ -156,14 +156,14 @@ def _tell(tally: _Tally, console: Console, done: str) -> None:
 def _rescore(command: Replay, console: Console) -> int:
     """Write records with new rewards, and compare the means."""
     from agentgym.episodes import RewardMeans
-    from agentgym.episodes.export import new_path
+    from agentgym.episodes.exporter import new_path
 
     Rescoring(command)  # says what is wrong with it before a file is made
     tally, before, after = _Tally(), RewardMeans(), RewardMeans()
     with ExitStack() as stack:
         file = None
-        if command.output is not None:
-            scratch = stack.enter_context(new_path(command.output))
+        if command.out is not None:
+            scratch = stack.enter_context(new_path(command.out))
             file = stack.enter_context(scratch.open("x", encoding="ascii"))
         outcomes = _outcomes(command, console, tally, partial(Rescoring, command))
         for episode, outcome in stack.enter_context(closing(outcomes)):

@@ -113,7 +113,7 @@ class Rescoring:
 
     def __call__(self, episode: Episode) -> ReplayOutcome:
         """Rescore an episode."""
-        from agentgym.episodes.rescore import CourseChanged
+        from agentgym.episodes.rescorer import CourseChanged
 
         try:
             return ReplayOutcome(new=self._rescorer(episode))

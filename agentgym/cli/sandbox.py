@@ -42,7 +42,7 @@ def serve(command: Serve, console: Console) -> int:
         )
 
     serve(
-        backend=command.backend,
+        sandbox=command.sandbox,
         host=command.host,
         port=PORT if command.port is None else command.port,
         token=given,

@@ -42,8 +42,8 @@ def index(command: Index, console: Console) -> int:
 
         passages = build_index(
             corpus,
-            command.output,
-            engine=command.engine,
+            command.out,
+            index=command.index,
             overwrite=command.overwrite,
             progress=progress,
         )
@@ -54,16 +54,16 @@ def index(command: Index, console: Console) -> int:
 
 def _summary(command: Index, corpus: Corpus, passages: int) -> str:
     """Say what was made and what to do with it."""
-    size = sum(file.stat().st_size for file in command.output.iterdir()) / 1e6
+    size = sum(file.stat().st_size for file in command.out.iterdir()) / 1e6
     lines = [
-        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.output} "
-        f"(engine {command.engine}, {size:,.1f} MB)"
+        f"{passages:,} passages of {len(corpus.files):,} file(s) indexed in {command.out} "
+        f"(index {command.index}, {size:,.1f} MB)"
     ]
     if corpus.broken:
         lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
     lines.append(
-        f"ask about it: agentgym play search --set corpus={command.output} --set "
-        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --index {command.output}"
+        f"ask about it: agentgym play search --set corpus={command.out} --set "
+        f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --corpus {command.out}"
     )
     return "\n".join(lines)
 
@@ -75,10 +75,10 @@ def serve(command: Serve, console: Console) -> int:
     from agentgym.retrieval.remote.server import serve
     from agentgym.support.http_server import is_loopback
 
-    if command.index is None:
+    if command.corpus is None:
         raise ConfigurationError(
-            "expected the folder of an index, got none; name it with --index (agentgym index makes "
-            "one)"
+            "expected the folder of an index, got none; name it with --corpus (agentgym index "
+            "makes one)"
         )
 
     def say(text: str) -> None:
@@ -89,7 +89,7 @@ def serve(command: Serve, console: Console) -> int:
             f"warning: host {command.host} lets every machine that reaches this one search the "
             "index; there is no password"
         )
-    retriever = open_index(command.index)
+    retriever = open_index(command.corpus)
     try:
         serve(
             retriever,
@@ -97,7 +97,7 @@ def serve(command: Serve, console: Console) -> int:
             port=8000 if command.port is None else command.port,
             topk=command.topk,
             started=lambda url: say(
-                f"{command.index} is searched at {url}/retrieve; press Ctrl-C to stop"
+                f"{command.corpus} is searched at {url}/retrieve; press Ctrl-C to stop"
             ),
         )
     finally:

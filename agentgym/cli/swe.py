@@ -54,11 +54,11 @@ def build(command: SweBuild, console: Console) -> int:
     if not made:
         raise DataError(
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
-            f"stands in {command.output / 'trials.jsonl'}"
+            f"stands in {command.out / 'trials.jsonl'}"
         )
     console.print(
-        f"{made} tasks in {command.output}; play one: agentgym play swe --set "
-        f"source={command.output}; check them: agentgym validate swe --set source={command.output}",
+        f"{made} tasks in {command.out}; play one: agentgym play swe --set "
+        f"data={command.out}; check them: agentgym validate swe --set data={command.out}",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -80,19 +80,19 @@ def _build(command: SweBuild, watch: Watch) -> list[Progress]:
 
     if command.limit < 1:
         raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
-    boxes = Boxes(backend=command.backend)
+    boxes = Boxes(sandbox=command.sandbox)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
     if command.library == ("bundled",):
         limit = min(command.limit, TASKS_PER_REPOSITORY)
-        rows = build_bundled(command.output, limit=limit, **common)
-        (command.output / "mutations.jsonl").write_text(frozen_text(command.output), "utf-8")
+        rows = build_bundled(command.out, limit=limit, **common)
+        (command.out / "mutations.jsonl").write_text(frozen_text(command.out), "utf-8")
         return rows
     common |= {"seed": command.seed, "timeout": command.timeout}
-    folders = [obtain(library, command.output / "sources") for library in command.library]
+    folders = [obtain(library, command.out / "sources") for library in command.library]
     if command.kind == "versions":
-        return [build_versions(folders, command.output, **common)]
+        return [build_versions(folders, command.out, **common)]
     return [
-        build_mutations(folder, command.output, limit=command.limit, **common) for folder in folders
+        build_mutations(folder, command.out, limit=command.limit, **common) for folder in folders
     ]
 
 
@@ -117,7 +117,7 @@ def list_tasks(command: SweList, console: Console) -> int:
     from agentgym.envs.swe.tasks import Source, open_instances
 
     limit = integer(command.limit, "--limit", 1)
-    instances = open_instances(Source(command.source))
+    instances = open_instances(Source(command.data))
     table = Table("split", "id", "repository", "failing", "passing", "issue")
     for split in (command.split,) if command.split else instances.splits:
         for index in range(min(limit, instances.len(split))):

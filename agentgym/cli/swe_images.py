@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def image(command: SweImage, console: Console) -> int:
     """Print the image of an instance, and nothing else, to standard output."""
-    if command.source is None:
+    if command.data is None:
         _say(console, _by_rule(command))
         return 0
     instances = _open(command)
@@ -31,7 +31,7 @@ def image(command: SweImage, console: Console) -> int:
     if place is None:
         example = next(_instances(instances)).id
         raise TaskNotFound(
-            f"expected the id of an instance of {command.source}, such as {example}; "
+            f"expected the id of an instance of {command.data}, such as {example}; "
             f"got {command.id!r:.200}"
         )
     _say(console, _image_of(instances.instance(*place)))
@@ -47,8 +47,8 @@ def prefetch(command: SwePrefetch, console: Console) -> int:
 
     instances = _open(command)
     names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
-    if command.n is not None:
-        names = names[: integer(command.n, "--n", 1)]
+    if command.limit is not None:
+        names = names[: integer(command.limit, "--limit", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
     images = _images()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -102,8 +102,7 @@ def _by_rule(command: SweImage) -> str:
 
     if command.data_set is None:
         raise ConfigurationError(
-            "expected --source FILE with the row, or --data-set NAME for the set's rule; got "
-            "neither"
+            "expected --data FILE with the row, or --data-set NAME for the set's rule; got neither"
         )
     found = data_set(command.data_set)
     repo = command.id.rpartition(".")[0]  # of SWE-smith: owner__repo.commit.kind__hash
@@ -116,9 +115,9 @@ def _open(command: SweImage | SwePrefetch) -> OfficialInstances:
     from agentgym.envs.swe.official import OfficialInstances
 
     instances = OfficialInstances(
-        str(command.source),
+        str(command.data),
         data_set=command.data_set,
-        namespace=command.image_mirror,
+        image_mirror=command.image_mirror,
         skip_broken=command.skip_broken,
     )
     if instances.recognised and instances.data_set is not None:

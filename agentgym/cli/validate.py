@@ -123,7 +123,7 @@ def _check(command: Validate) -> None:
     Raises:
         ConfigurationError: One is.
     """
-    for name, value in (("--n", command.n), ("--jobs", command.jobs)):
+    for name, value in (("--n", command.n), ("--concurrency", command.concurrency)):
         if value is not None and value < 1:
             raise ConfigurationError(f"expected {name} to be at least 1, got {value}")
     if command.blind_n < 0:
@@ -221,8 +221,9 @@ class _Panels:
     ) -> Sequence[EpisodeResult]:
         from agentgym.evaluation import evaluate
 
-        jobs = self._command.jobs
-        where: dict[str, Any] = {"backend": "thread", "concurrency": jobs} if jobs > 1 else {}
+        where: dict[str, Any] = {}
+        if self._command.concurrency > 1:
+            where = {"backend": "thread", "concurrency": self._command.concurrency}
         seed = self._command.seed
         report = evaluate(
             policy, self._env, split, n, seed, horizon=horizon, on_episode=self._advance, **where

@@ -63,19 +63,19 @@ def _output(command: View, runs: Sequence[Run]) -> Path:
     from agentgym.web.viewer import is_page
 
     inputs = [source.path for run in runs for source in run.sources]
-    if command.output is not None:
-        if command.output.exists() and any(
-            path.exists() and command.output.samefile(path) for path in inputs
+    if command.out is not None:
+        if command.out.exists() and any(
+            path.exists() and command.out.samefile(path) for path in inputs
         ):
             raise ConfigurationError(
-                f"expected --output to be another file than the episodes, got {command.output}"
+                f"expected --out to be another file than the episodes, got {command.out}"
             )
-        return command.output
+        return command.out
     output = _place(command.paths)
     if output.exists() and not (output.is_file() and is_page(output)):
         raise ConfigurationError(
             f"expected no file, or an older page, at {output}, but it holds something else; name "
-            "the page with --output"
+            "the page with --out"
         )
     return output
 
@@ -120,5 +120,5 @@ def _write(path: Path, data: bytes) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(
-            f"expected a file that can be written, got {path}: {reason}; --output names another"
+            f"expected a file that can be written, got {path}: {reason}; --out names another"
         ) from error

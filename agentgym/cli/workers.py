@@ -25,7 +25,7 @@ _work: Callable[[Any], Any] | None = None
 def in_order(
     make: Callable[[], AbstractContextManager[Callable[[Item], Result]]],
     items: Iterable[Item],
-    jobs: int,
+    workers: int,
 ) -> Iterator[tuple[Item, Result]]:
     """Yield each item with its result.
 
@@ -33,12 +33,12 @@ def in_order(
         make: Makes what is called with an item, once in every process; it, the items and the
             results must be picklable if there are several.
         items: The items, of which only some are read ahead.
-        jobs: Processes. With one the work is done in this one.
+        workers: Processes. With one the work is done in this one.
 
     Raises:
         EnvFailure: A process died.
     """
-    if jobs == 1:
+    if workers == 1:
         with make() as work:
             for item in items:
                 yield item, work(item)
@@ -46,17 +46,17 @@ def in_order(
     others = {*multiprocessing.active_children()}
     # Fresh processes: copies of this one could hold locks of threads that they do not have.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(make,))
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(make,))
     try:
-        yield from _ahead(pool, items, AHEAD * jobs)
+        yield from _ahead(pool, items, AHEAD * workers)
     except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in {*multiprocessing.active_children()} - others:
             child.terminate()  # what it works on may take minutes
         if isinstance(error, BrokenProcessPool):
             raise EnvFailure(
-                f"expected {jobs} processes to live, but one died, perhaps for lack of memory: "
-                "use fewer --jobs; with one the error is shown"
+                f"expected {workers} processes to live, but one died, perhaps for lack of memory: "
+                "use fewer --workers; with one the error is shown"
             ) from error
         raise
     pool.shutdown()

@@ -16,10 +16,6 @@ from agentgym.errors import ConfigurationError
 Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
 """Largest horizon and training step: what arrays of integers hold on every platform."""
-ELSEWHERE: Mapping[str, str] = dict.fromkeys(
-    ("max_turns", "max_steps", "max_episode_steps"), "horizon"
-)
-"""What other suites call an argument or option, and its name here."""
 
 
 def integer(value: Any, name: str, low: int | None = None, high: int | None = LARGEST) -> int:
@@ -222,10 +218,9 @@ def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
     """
     found = []
     for name in unknown:
-        begun = str(name).rstrip("s")
+        begun, last = str(name).rstrip("s"), str(name).rpartition("_")[2]
         longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
-        near = difflib.get_close_matches(str(name), known, 1) or longer
-        if ELSEWHERE.get(str(name)) in known:
-            near = [ELSEWHERE[str(name)]]
+        kindred = [each for each in known if last and each.endswith(f"_{last}")]
+        near = difflib.get_close_matches(str(name), known, 1) or longer or kindred
         found.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
     return ", ".join(found)

@@ -20,6 +20,19 @@ under these names, as many of the following as the family has:
 - ``original/``: the original engine behind the same session, to compare with and never by default.
 - ``README.md``: the family's page: example, arguments with defaults, results, what each file holds.
 
+What is the same thing has the same argument in every family that has it:
+
+- ``data``: where tasks come from in place of what the package brings: a path, or the name of a
+  published set. Search keeps two words, since any ``questions`` can be asked of any ``corpus``;
+  ``world`` with ``tasks`` of WebShop are objects that a program has made.
+- ``difficulty``: how large and how hard generated tasks are, by a name or a ``GeneratorConfig``;
+  ``generator_seed``: another set of such tasks, where seeds are not part of their ids.
+- ``expert``: whose plans :meth:`~agentgym.core.TextEnv.oracle` follows; ``oracle`` knows hidden
+  state, the names of others say how they act.
+- ``reward``: what turns pay; ``sparse`` is 1 for a task that is solved, else 0.
+- ``engine``: what plays the game; ``index``: what searches; ``sandbox``: where commands run.
+- ``max_observation_chars`` and ``show_admissible``: what an observation holds.
+
 Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
 checked by :mod:`agentgym.core.options`. Stored plans and indices go through
 :mod:`agentgym.support.caching`. A demonstrator that wastes turns has its habit from

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.environments import EnvCache
-from agentgym.episodes.export import ExportReport, export
+from agentgym.episodes.exporter import ExportReport, export
 from agentgym.episodes.recorder import Recorder, RecordFacts
 from agentgym.episodes.records import (
     FORMAT,
@@ -19,7 +19,7 @@ from agentgym.episodes.records import (
     read_episodes,
 )
 from agentgym.episodes.replay import ReplayReport, make_env, replay, rescore
-from agentgym.episodes.rescore import Rescorer, RewardMeans, rescore_episode
+from agentgym.episodes.rescorer import Rescorer, RewardMeans, rescore_episode
 from agentgym.episodes.rows import to_row
 
 __all__ = [

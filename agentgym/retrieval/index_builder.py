@@ -28,8 +28,8 @@ from agentgym.support.caching import checked_entries, difference, file_entry, wr
 
 FORMAT = "agentgym.index/1"
 INDEX_FACTS = "index.json"
-ENGINES = ("bm25", "tantivy")
-"""Engines that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
+INDEXES = ("bm25", "tantivy")
+"""Indexes that are chosen by name; the third is a :class:`~agentgym.retrieval.dense.DenseEncoder`.
 """
 LARGEST_HASHED = 4 << 30
 """Most bytes of an index whose files are read whole before it is opened, which takes seconds; those
@@ -62,7 +62,7 @@ def build_index(
     corpus: str | Path | Iterable[Passage],
     folder: str | Path,
     *,
-    engine: str | DenseEncoder = "bm25",
+    index: str | DenseEncoder = "bm25",
     overwrite: bool = False,
     progress: Report = lambda state: None,
 ) -> int:
@@ -75,7 +75,7 @@ def build_index(
         corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpora.corpus.Corpus`
             reads, such a corpus, or any passages.
         folder: Where to; its name must be free, or an empty folder.
-        engine: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
+        index: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
         overwrite: Whether to replace an index that is there, unless its folder holds other files.
         progress: Called now and then.
 
@@ -84,21 +84,21 @@ def build_index(
 
     Raises:
         DataError: The corpus cannot be used; says which line.
-        ConfigurationError: The folder is in use, cannot be written, or the engine is none.
-        DependencyNotInstalled: The engine's package is missing.
+        ConfigurationError: The folder is in use, cannot be written, or the index is none.
+        DependencyNotInstalled: The index's package is missing.
         EnvFailure: The encoder failed.
     """
-    _check_engine(engine)
+    _check_index(index)
     passages = Corpus(corpus) if isinstance(corpus, str | Path) else corpus
     with published(folder, _is_index, overwrite=overwrite) as scratch:
-        return write_index(passages, scratch, engine=engine, progress=progress)
+        return write_index(passages, scratch, index=index, progress=progress)
 
 
 def write_index(
     passages: Iterable[Passage],
     folder: Path,
     *,
-    engine: str | DenseEncoder = "bm25",
+    index: str | DenseEncoder = "bm25",
     progress: Report = lambda state: None,
 ) -> int:
     """Write passages and an index of them into a folder that is there.
@@ -111,17 +111,17 @@ def write_index(
 
     Raises:
         DataError: There are no passages, two have one id, or they cannot be read.
-        ConfigurationError: There are too many for the engine.
-        DependencyNotInstalled: The engine's package is missing.
+        ConfigurationError: There are too many for the index.
+        DependencyNotInstalled: The index's package is missing.
     """
-    _check_engine(engine)
-    _write_passages(passages, folder, MOST_DOCUMENTS if engine == "bm25" else None, progress)
+    _check_index(index)
+    _write_passages(passages, folder, MOST_DOCUMENTS if index == "bm25" else None, progress)
     store = PassageStore(folder)
     try:
-        parameters = _write_engine(store, folder, engine, progress)
+        parameters = _write_index(store, folder, index, progress)
     finally:
         store.close()
-    name = engine if isinstance(engine, str) else "dense"
+    name = index if isinstance(index, str) else "dense"
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     facts = {
         "format": FORMAT, "engine": name, "passages": len(store), "parameters": parameters,
@@ -145,13 +145,13 @@ def open_index(
     Raises:
         DataError: The folder holds no index, a damaged one, or one of another version.
         ConfigurationError: The index needs an encoder.
-        DependencyNotInstalled: The engine's package is missing.
+        DependencyNotInstalled: The index's package is missing.
     """
     path = Path(folder)
     facts = _facts(path)
     _check_files(path, facts, hashed)
     try:
-        retriever = _open_engine(path, facts["engine"], encode)
+        retriever = _open_index(path, facts["engine"], encode)
     except DataError as error:
         raise DataError(f"{error} ({_rebuilding(path, facts['engine'])})") from error
     if len(retriever.store) != facts["passages"]:
@@ -163,11 +163,11 @@ def open_index(
     return retriever
 
 
-def _check_engine(engine: str | DenseEncoder) -> None:
-    """Find out before the corpus is read whether its engine is there."""
-    if not isinstance(engine, DenseEncoder):
-        options.choice(engine, "engine", ENGINES)
-    if engine == "tantivy":
+def _check_index(index: str | DenseEncoder) -> None:
+    """Find out before the corpus is read whether the package of its index is there."""
+    if not isinstance(index, DenseEncoder):
+        options.choice(index, "index", INDEXES)
+    if index == "tantivy":
         require("tantivy", "search")
 
 
@@ -184,8 +184,8 @@ def _write_passages(
                 continue
             if len(writer) == most:
                 raise ConfigurationError(
-                    f"expected at most {most:,} passages for the engine bm25, got more; choose the "
-                    "engine tantivy (agentgym index --engine tantivy)"
+                    f"expected at most {most:,} passages for the index bm25, got more; choose the "
+                    "index tantivy (agentgym index --index tantivy)"
                 )
             if writer.add(passage) % EVERY == 0:
                 share = corpus.bytes_read / max(corpus.size, 1) if corpus else None
@@ -220,26 +220,26 @@ def _refuse_twice(passage: Passage, corpus: Corpus | None) -> None:
     )
 
 
-def _write_engine(
-    store: PassageStore, folder: Path, engine: str | DenseEncoder, progress: Report
+def _write_index(
+    store: PassageStore, folder: Path, index: str | DenseEncoder, progress: Report
 ) -> dict[str, Any]:
-    """Write an engine's files; return its parameters."""
+    """Write the files of an index; return its parameters."""
 
     def report(done: int) -> None:
         progress(Progress("indexing", done, done / len(store)))
 
-    if isinstance(engine, DenseEncoder):
-        return write_vectors(store, folder, engine, report)
-    if engine == "tantivy":
+    if isinstance(index, DenseEncoder):
+        return write_vectors(store, folder, index, report)
+    if index == "tantivy":
         write_tantivy(store, folder, report)
     else:
-        index = BM25Index.build(
+        built = BM25Index.build(
             _counted(map(indexed_text, store), report),
             (passage.id for passage in store),
             k1=BM25Retriever.K1,
             b=BM25Retriever.B,
         )
-        index.save(folder)
+        built.save(folder)
         report(len(store))
     return {"k1": BM25Retriever.K1, "b": BM25Retriever.B}
 
@@ -252,13 +252,13 @@ def _counted(texts: Iterable[str], report: Callable[[int], None]) -> Iterator[st
         yield text
 
 
-def _open_engine(
-    folder: Path, engine: str, encode: Encode | None
+def _open_index(
+    folder: Path, index: str, encode: Encode | None
 ) -> BM25Retriever | TantivyRetriever | DenseRetriever:
-    """Open what :func:`_write_engine` wrote."""
-    if engine == "bm25":
+    """Open what :func:`_write_index` wrote."""
+    if index == "bm25":
         return BM25Retriever.open(folder)
-    if engine == "tantivy":
+    if index == "tantivy":
         return TantivyRetriever(folder)
     if encode is None:
         raise ConfigurationError(
@@ -269,17 +269,17 @@ def _open_engine(
 
 
 def _remedy(folder: Path) -> str:
-    return f"make one with: agentgym index CORPUS --output {folder}"
+    return f"make one with: agentgym index CORPUS --out {folder}"
 
 
-def _rebuilding(folder: Path, engine: str) -> str:
+def _rebuilding(folder: Path, index: str) -> str:
     """Say how a damaged index is made again: one with vectors needs its encoder."""
-    if engine == "dense":
+    if index == "dense":
         return (
-            "make it again in Python: build_index(corpus, folder, engine=DenseEncoder(encode), "
+            "make it again in Python: build_index(corpus, folder, index=DenseEncoder(encode), "
             "overwrite=True)"
         )
-    return f"{_remedy(folder)} --engine {engine} --overwrite"
+    return f"{_remedy(folder)} --index {index} --overwrite"
 
 
 def _check_files(folder: Path, facts: Mapping[str, Any], hashed: bool | None) -> None:
@@ -307,7 +307,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
     try:
         facts = read_facts(path, FORMAT)
-        if facts["engine"] not in (*ENGINES, "dense"):
+        if facts["engine"] not in (*INDEXES, "dense"):
             raise ValueError(f"its engine is {facts['engine']!r}")
         if not isinstance(facts["passages"], int) or not isinstance(facts["parameters"], dict):
             raise ValueError("passages or parameters are missing")

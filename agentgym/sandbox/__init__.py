@@ -9,10 +9,10 @@ from agentgym.sandbox.base import (
     SandboxLost,
     SandboxUnavailable,
 )
-from agentgym.sandbox.registry import BACKENDS, open_sandbox, probe
+from agentgym.sandbox.registry import SANDBOXES, open_sandbox, probe
 
 __all__ = [
-    "BACKENDS",
+    "SANDBOXES",
     "ExecResult",
     "Sandbox",
     "SandboxConfig",

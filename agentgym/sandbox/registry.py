@@ -9,7 +9,7 @@ from typing import Any
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
 
-BACKENDS: Mapping[str, str] = {
+SANDBOXES: Mapping[str, str] = {
     "namespace": "agentgym.sandbox.namespace.box:NamespaceSandbox",
     "docker": "agentgym.sandbox.docker.container:DockerSandbox",
     "remote": "agentgym.sandbox.remote.client:RemoteSandbox",
@@ -20,12 +20,12 @@ AUTOMATIC = ("namespace", "docker")
 """What ``"auto"`` tries in turn; ``"subprocess"`` comes last, for trusted commands only."""
 
 
-def open_sandbox(config: SandboxConfig, backend: str = "auto", **options: Any) -> Sandbox:
+def open_sandbox(config: SandboxConfig, sandbox: str = "auto", **options: Any) -> Sandbox:
     """Return a sandbox, which is not started yet.
 
     Args:
         config: What it holds and may do.
-        backend: One of :data:`BACKENDS`, or ``"auto"``: the first that isolates and can run here;
+        sandbox: One of :data:`SANDBOXES`, or ``"auto"``: the first that isolates and can run here;
             where there is none, ``"subprocess"`` if the configuration says that commands are
             trusted.
         **options: Further arguments of the back end.
@@ -34,27 +34,27 @@ def open_sandbox(config: SandboxConfig, backend: str = "auto", **options: Any) -
         SandboxUnavailable: None can run here; the message says for each why, and what to do.
         ConfigurationError: There is no such back end, or it has no such option.
     """
-    kind = load_backend(_choose(config) if backend == "auto" else backend)
+    kind = load_backend(_choose(config) if sandbox == "auto" else sandbox)
     try:
         return kind(config, **options)
     except TypeError as error:
         raise ConfigurationError(
-            f"expected options of the back end {backend!r}, got {sorted(options)}: {error}"
+            f"expected options of the back end {sandbox!r}, got {sorted(options)}: {error}"
         ) from error
 
 
-def check_backend(config: SandboxConfig, backend: str = "auto") -> None:
+def check_backend(config: SandboxConfig, sandbox: str = "auto") -> None:
     """Raise what :func:`open_sandbox`, or the start of its sandbox, would if none can run here.
 
     Args:
         config: What it would hold; only ``image`` and ``trusted`` count.
-        backend: One of :data:`BACKENDS`, or ``"auto"``.
+        sandbox: One of :data:`SANDBOXES`, or ``"auto"``.
 
     Raises:
         SandboxUnavailable: None can run here; the message says why, and what to do.
         ConfigurationError: There is no such back end.
     """
-    reason = probe(_choose(config) if backend == "auto" else backend)
+    reason = probe(_choose(config) if sandbox == "auto" else sandbox)
     if reason:
         raise SandboxUnavailable(reason)
 
@@ -74,11 +74,11 @@ def load_backend(name: str) -> type[Sandbox]:
     Raises:
         ConfigurationError: There is no such back end.
     """
-    if name not in BACKENDS:
+    if name not in SANDBOXES:
         raise ConfigurationError(
-            f"expected one of the back ends {', '.join(BACKENDS)} or 'auto', got {name!r}"
+            f"expected one of the back ends {', '.join(SANDBOXES)} or 'auto', got {name!r}"
         )
-    module, _, kind = BACKENDS[name].partition(":")
+    module, _, kind = SANDBOXES[name].partition(":")
     found: type[Sandbox] = getattr(importlib.import_module(module), kind)
     return found
 

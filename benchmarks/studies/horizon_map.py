@@ -42,7 +42,7 @@ class Tasks:
     """Whether a run takes minutes: it is played if ``--only`` names the tasks."""
 
 
-MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-args levels="
+MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels="
 SMALL = (
     "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128 "
     "--tiny.context 1536 --sft.copy-steps 50 --sft.gate-tasks 36 --sft.demonstrations 600 "
@@ -66,7 +66,7 @@ TASKS: Mapping[str, Tasks] = {
         starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
     ),
     "textworld": Tasks(
-        env="--env textworld --env-args setting=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
+        env="--env textworld --env-kwargs difficulty=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
         every=12, gate=0.3, turns=24_000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
         classes=(7, 8), dear=True,
         more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "
@@ -76,7 +76,7 @@ TASKS: Mapping[str, Tasks] = {
         "--eval.valid-tasks 36 --eval.imitation 0",
     ),
     "alfworld": Tasks(
-        env="--env alfworld --env-args difficulty=easy expert=searching", stages=(6, 10, 13, 16),
+        env="--env alfworld --env-kwargs difficulty=easy expert=searching", stages=(6, 10, 13, 16),
         every=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
         classes=(6, 9, 12, 16), dear=True,
         more="--eval.imitation 0 --eval.tasks 100 --eval.valid-tasks 36 --sft.gate-tasks 64 "

@@ -11,7 +11,7 @@ def keys(more: str = "", seed: int = 0) -> Keys:
 def test_a_default_that_is_spelled_out_changes_nothing() -> None:
     defaults = "--rl.temperature 1 --preset turn-loo --sft.batch-size 16 --rl.success-bonus 1"
     assert keys("--horizon 5") == keys(f"--horizon 5 {defaults}")
-    assert keys("--horizon 5") == keys("--horizon 5 --env-args horizon=5")
+    assert keys("--horizon 5") == keys("--horizon 5 --env-kwargs horizon=5")
 
 
 def test_what_changes_no_number_changes_no_key() -> None:
@@ -23,7 +23,7 @@ def test_what_changes_no_number_changes_no_key() -> None:
 def test_another_setting_is_another_run() -> None:
     changed = (
         "--horizon 4", "--horizon 5 --fit-horizon", "--horizon 5 --rl.lr 0.1",
-        "--horizon 5 --env-args horizon=6", "--horizon 5 --preset grpo",
+        "--horizon 5 --env-kwargs horizon=6", "--horizon 5 --preset grpo",
         "--horizon 5 --sft.lr 0.1",
     )  # fmt: skip
     found = [keys("--horizon 5"), keys("--horizon 5", seed=1), *map(keys, changed)]

@@ -279,12 +279,12 @@ def test_one_seed_is_named_twice_in_the_command(folder: Path, tmp_path: Path) ->
 
 
 def test_a_result_keeps_no_secret(folder: Path) -> None:
-    run, words = runs()[0], ("--env-args", "api_key=hunter2", "host=https://me:pw@web.org/")
-    arm = replace(STUDY.arms[0], settings=(*words, "--env-args=auth_token=hunter2"))
+    run, words = runs()[0], ("--env-kwargs", "api_key=hunter2", "host=https://me:pw@web.org/")
+    arm = replace(STUDY.arms[0], settings=(*words, "--env-kwargs=auth_token=hunter2"))
     found = collect(of_arms([arm]), RunCache(folder / "runs"), [run], command="")
     assert found["runs"]["short"]["settings"] == [
-        "--env-args", "api_key=[hidden]", "host=https://web.org/",
-        "--env-args=auth_token=[hidden]",
+        "--env-kwargs", "api_key=[hidden]", "host=https://web.org/",
+        "--env-kwargs=auth_token=[hidden]",
     ]  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def test_a_dry_run_shows_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    flags = ("--env", toy_runs.KEYED_ID, "--env-args", f"api_key={toy_runs.API_KEY}")
+    flags = ("--env", toy_runs.KEYED_ID, "--env-kwargs", f"api_key={toy_runs.API_KEY}")
     locked = Arm("locked", (*STUDY.arms[0].settings, *flags))
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([locked, *STUDY.arms]))
     assert main([*command(tmp_path), "--dry-run"]) == 0

@@ -43,8 +43,8 @@ from tests.envs.swe.boxed import NO_BOX
 
 FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
-ENGINE_PACKAGES = {"tantivy": ("tantivy",)}
-"""Engines that need packages and are fast."""
+INDEX_PACKAGES = {"tantivy": ("tantivy",)}
+"""Indexes that need packages."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
 """Engines of other people, which are slow, and the packages that they need."""
 SWITCH = (False, True)
@@ -86,10 +86,10 @@ class Configuration:
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
-        engine = str(self.kwargs.get("engine"))
-        needed = {**ORIGINALS, **ENGINE_PACKAGES}.get(engine, ())
+        needed = ORIGINALS.get(self.kwargs.get("engine", ""), ())
+        needed += INDEX_PACKAGES.get(self.kwargs.get("index", ""), ())
         if "games" in self.kwargs:
-            needed = (*needed, "textworld")
+            needed += ("textworld",)
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
@@ -109,7 +109,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "show_admissible": SWITCH,
     },
     "search": {
-        "engine": building.ENGINES,
+        "index": building.INDEXES,
         "expert": tuple(ANSWERERS),
         "reward": search.REWARDS,
         "difficulty": tuple(ENCYCLOPAEDIAS),
@@ -126,7 +126,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "engine": textworld_session.ENGINES,
         "expert": PLAYERS,
         "reward": REWARDS,
-        "setting": tuple(NAMED),
+        "difficulty": tuple(NAMED),
         "challenge": tuple(CHALLENGES),
         "description": SWITCH,
         "inventory": SWITCH,
@@ -155,7 +155,7 @@ NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
     ("engine", "alfworld"): {
         "difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0}
     },
-    **{("setting", name): {"games": FEW} for name in NAMED if name != DEFAULT},
+    **{("difficulty", name): {"games": FEW} for name in NAMED if name != DEFAULT},
     **{("challenge", name): {"games": FEW} for name in CHALLENGES},
 }
 """What else a value asks for: another choice without which it is refused, or a small size."""
@@ -177,7 +177,7 @@ def defaults(name: str) -> Mapping[str, Any]:
     module, _, kind = family(name).entry_point.partition(":")
     maker = getattr(importlib.import_module(module), kind).__init__
     plain = {key: item.default for key, item in inspect.signature(maker).parameters.items()}
-    return {**plain, "setting": DEFAULT} if name == "textworld" else plain
+    return {**plain, "difficulty": DEFAULT} if name == "textworld" else plain
 
 
 def _configurations() -> Iterator[Configuration]:

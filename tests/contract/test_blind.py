@@ -73,7 +73,7 @@ def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) 
 
 def test_the_limit_can_be_exceeded() -> None:
     """The games that were the default once are won by a ranking of verbs."""
-    env = gymnasium.make("agentgym/TextWorld-v0", setting="w2-o3-q4").unwrapped
+    env = gymnasium.make("agentgym/TextWorld-v0", difficulty="w2-o3-q4").unwrapped
     assert isinstance(env, TextEnv)
     verbs = blind.choosers(env, demonstrate(env, TASKS))["blind-verbs"]
     assert blind.solved(env, verbs, TASKS) > 3 * MOST * TASKS

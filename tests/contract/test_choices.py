@@ -46,7 +46,7 @@ def test_every_family_and_argument_is_here():
 @EVERY
 def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
     """It wins, unless its family declares that it makes mistakes."""
-    if configuration.kwargs.get("setting") == "cooking-hard":
+    if configuration.kwargs.get("difficulty") == "cooking-hard":
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     env = configuration.make(horizon=LONG)

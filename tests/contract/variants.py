@@ -27,7 +27,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "agentgym-test/SearchTantivy-v0": (
         "search",
-        {"difficulty": "easy", "engine": "tantivy", "hops": (2, 3), "topk": 5, "size": 3000,
+        {"difficulty": "easy", "index": "tantivy", "hops": (2, 3), "topk": 5, "size": 3000,
          "answer_attempts": 5,
          "expert": "oracle"},
     ),
@@ -43,7 +43,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "agentgym-test/TextWorldSimple-v0": ("textworld", {"challenge": "simple", "games": FEW}),
     "agentgym-test/TextWorldCooking-v0": (
-        "textworld", {"setting": "cooking-easy", "games": FEW, "reward": "score"},
+        "textworld", {"difficulty": "cooking-easy", "games": FEW, "reward": "score"},
     ),
 }  # fmt: skip
 """Id -> short name of the family, keyword arguments."""
@@ -54,7 +54,7 @@ def packages(env_id: str) -> tuple[str, ...]:
     name, kwargs = VARIANTS.get(env_id, ("", {}))
     if kwargs.get("engine") == "alfworld":
         return ("alfworld", "fast_downward")
-    if kwargs.get("engine") == "tantivy":
+    if kwargs.get("index") == "tantivy":
         return ("tantivy",)
     return ("textworld",) if name == "textworld" and "games" in kwargs else ()
 

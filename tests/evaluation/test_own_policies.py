@@ -277,7 +277,7 @@ def test_a_named_policy_departs_from_a_protocol_as_an_object_does(
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "own_told", raising=False)
     monkeypatch.setenv("OWN_MODEL", "m")
-    env = gymnasium.make("agentgym/WebShop-v0", data_dir=None)
+    env = gymnasium.make("agentgym/WebShop-v0", data=None)
     chat = importlib.import_module("own_told").chat
     terms = settle(find_setup("verl-agent", "webshop"), env.unwrapped, None, 2, None, None)
     found = [policy_source(each, env, 0, terms.dressed) for each in (chat, "own_told:chat")]

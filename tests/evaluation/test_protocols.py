@@ -239,7 +239,7 @@ def test_a_file_that_says_what_it_cannot_is_refused(
         ('prompt]\nkind = "step"\nfirst = "{goal}"\nlater = ""', "got {goal}"),
         ('prompt]\nkind = "step"\nfirst = ""', "expected later in"),
         ('prompt]\nkind = "step"\nfirst = ""\nlater = ""\nwindow = "2"', "window to be a whole"),
-        ('data]\nargument = "data_dir"', "expected variable in"),
+        ('data]\nargument = "data"', "expected variable in"),
         ("figures]\n", "figures"),
     ],
 )
@@ -268,7 +268,7 @@ def test_what_is_no_protocol_is_told(tmp_path: Path) -> None:
     [("alfworld", "ALFWORLD_DATA", "alfworld-download"), ("webshop", "WEBSHOP_DATA", "setup.sh")],
 )
 def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, remedy: str) -> None:
-    words = f"official data of {env}.*set {variable} to its folder.*{remedy}.*data_dir=null"
+    words = f"official data of {env}.*set {variable} to its folder.*{remedy}.*data=null"
     with pytest.raises(DataError, match=words):
         evaluate("random", env, protocol="verl-agent")
     with agentgym.make(env) as made, pytest.raises(DataError, match=words):
@@ -277,13 +277,13 @@ def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, rem
 
 def test_generated_tasks_are_a_departure() -> None:
     report = evaluate("oracle", "alfworld", protocol="verl-agent", n=12,
-                      env_kwargs={"data_dir": None})  # fmt: skip
+                      env_kwargs={"data": None})  # fmt: skip
     wanted = {"data": ("official data", "generated tasks"), "n": (140, 12)}
     assert report.departures == wanted and report.split == "valid_seen"
     names = [figure.name for figure in report.figures()]
     assert names == ["Pick", "Look", "Clean", "Heat", "Cool", "Pick2", "All"]
     assert sum(figure.n for figure in report.figures()[:-1]) == report.figures()[-1].n == 12
-    shop = evaluate("oracle", "webshop", protocol="verl-agent", n=4, env_kwargs={"data_dir": None})
+    shop = evaluate("oracle", "webshop", protocol="verl-agent", n=4, env_kwargs={"data": None})
     score, success = shop.figures()
     assert (score.name, success.name) == ("Score", "Succ.") and score.estimate and success.estimate
     assert score.estimate.value == pytest.approx(100 * shop.score_mean)
@@ -327,15 +327,15 @@ def test_a_folder_of_games_is_played_as_balrog_does(
 def test_the_official_games_by_type() -> None:
     pack = shared_pack("valid_seen.json.gz").parent
     report = evaluate("oracle", "alfworld", "valid_seen", protocol="official",
-                      env_kwargs={"data_dir": str(pack)})  # fmt: skip
+                      env_kwargs={"data": str(pack)})  # fmt: skip
     assert report.departures == {} and report.horizon == 50
     assert [figure.n for figure in report.figures()] == [35, 13, 27, 16, 25, 24, 140]
     with pytest.raises(DataError, match=r"split 'valid_unseen'.*only; alfworld-download"):
-        evaluate("oracle", "alfworld", protocol="official", env_kwargs={"data_dir": str(pack)})
+        evaluate("oracle", "alfworld", protocol="official", env_kwargs={"data": str(pack)})
 
 
 def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
-    pack = {"data_dir": str(shared_pack("valid_train.json.gz").parent)}
+    pack = {"data": str(shared_pack("valid_train.json.gz").parent)}
     report = evaluate("oracle", "alfworld", protocol="agentgym", env_kwargs=pack)
     assert report.n == 200 and report.departures == {} and report.split == "valid_train"
     with gymnasium.make("agentgym/ALFWorld-v0", **pack, grammar="react") as env:
@@ -347,7 +347,7 @@ def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
         assert one.rows[0].task_id == report.rows[11].task_id and one.departures == {"n": (200, 1)}
         with pytest.raises(DataError, match="from alfworld_2420 to alfworld_2619, got alfworld_7"):
             evaluate("oracle", env, protocol="agentgym", tasks=["alfworld_7"])
-    only_seen = {"data_dir": str(Path(pack["data_dir"]) / "valid_seen.json.gz")}
+    only_seen = {"data": str(Path(pack["data"]) / "valid_seen.json.gz")}
     with pytest.raises(DataError, match=r"valid_train.*agentenv-alfworld/setup\.sh"):
         evaluate("oracle", "alfworld", protocol="agentgym", env_kwargs=only_seen)
     with pytest.raises(DataError, match="of item alfworld_2420, but the data does not hold it"):
@@ -356,7 +356,7 @@ def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
 
 
 def test_the_items_of_webshop_count_its_goals(tmp_path: Path) -> None:
-    shop = {"data_dir": str(shared_data("webshop") / "catalogue")}
+    shop = {"data": str(shared_data("webshop") / "catalogue")}
     with pytest.raises(DataError, match=r"webshop_test.json of the data set AgentGym/AgentEval"):
         evaluate("oracle", "webshop", protocol="agentgym", env_kwargs=shop)
     with pytest.raises(DataError, match="from webshop_0 to webshop_6909"):

@@ -23,11 +23,11 @@ pytest.importorskip("openai")
 
 Run = Callable[[ChatServer, str, str], Report]
 GENERATED: dict[str, dict[str, Any]] = {
-    "alfworld": {"data_dir": None, "difficulty": "easy"},
-    "webshop": {"data_dir": None, "size": 600, "difficulty": "easy"},
+    "alfworld": {"data": None, "difficulty": "easy"},
+    "webshop": {"data": None, "size": 600, "difficulty": "easy"},
     "search": {"questions": None, "size": 2000, "difficulty": "easy"},
-    "swe": {"source": "bundled"},
-    "textworld": {"game_files": None},
+    "swe": {"data": "bundled"},
+    "textworld": {"data": None},
 }
 ACTIONS = {
     "alfworld": ["look", "inventory", "go to Sofa 9", "dance {task}", "look", "look"],
@@ -235,7 +235,7 @@ def test_conversations(serve: Any, run: Run, protocol: str) -> None:
         expected += [("assistant", said), ("user", layout.later.replace("{observation}", after))]
     assert sampling.items() <= server.requests[0].items()
     assert ("temperature" in server.requests[0]) == ("temperature" in sampling)
-    assert set(report.departures) <= {"data", "env.source", "horizon", "split", "n"}
+    assert set(report.departures) <= {"data", "env.data", "horizon", "split", "n"}
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: 
     assert policy.config is config and "window" in policy.facts()
     command = ["eval", "alfworld", "--policy", "chat", "--model", "m", "--base-url", server.url,
                "--protocol", "verl-agent", "--temperature", "0.9", "--n", "1", "--horizon", "2",
-               "--scale", "False", "--set", "data_dir=null", "--out", str(tmp_path)]  # fmt: skip
+               "--scale", "False", "--set", "data=null", "--out", str(tmp_path)]  # fmt: skip
     assert main(command) == 0
     assert server.requests[-1]["temperature"] == 0.9
     assert "departs: policy.temperature" in capsys.readouterr().out

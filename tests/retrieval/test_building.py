@@ -48,7 +48,7 @@ def names(folder: Path) -> list[str]:
 def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
     states: list[Progress] = []
     folder = tmp_path / "deep" / "index"
-    count = build_index(iter(passages()), folder, engine=ENGINES[engine], progress=states.append)
+    count = build_index(iter(passages()), folder, index=ENGINES[engine], progress=states.append)
     assert count == 20 and names(folder.parent) == ["index"]
     facts = json.loads((folder / "index.json").read_text())
     assert (facts["format"], facts["engine"], facts["passages"]) == (building.FORMAT, engine, 20)
@@ -119,10 +119,10 @@ def test_passages_are_not_held(tmp_path: Path) -> None:
 
 def test_too_many_passages_for_bm25(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "MOST_DOCUMENTS", 19)
-    with pytest.raises(ConfigurationError, match=r"at most 19 passages .*--engine tantivy"):
+    with pytest.raises(ConfigurationError, match=r"at most 19 passages .*--index tantivy"):
         build_index(passages(), tmp_path / "i")
     assert build_index(passages(count=19), tmp_path / "i") == 19
-    assert build_index(passages(), tmp_path / "t", engine="tantivy") == 20
+    assert build_index(passages(), tmp_path / "t", index="tantivy") == 20
 
 
 def test_a_missing_package_is_found_before_the_corpus_is_read(
@@ -134,9 +134,9 @@ def test_a_missing_package_is_found_before_the_corpus_is_read(
 
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with pytest.raises(DependencyNotInstalled, match=r"\[search\]"):
-        build_index(never(), tmp_path / "i", engine="tantivy")
-    with pytest.raises(ConfigurationError, match="engine to be one of bm25, tantivy"):
-        build_index(never(), tmp_path / "i", engine="faiss")
+        build_index(never(), tmp_path / "i", index="tantivy")
+    with pytest.raises(ConfigurationError, match="index to be one of bm25, tantivy"):
+        build_index(never(), tmp_path / "i", index="faiss")
 
 
 # -- names that are taken -------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_an_index_is_replaced_only_when_asked(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"holds one; use it.*--overwrite"):
         build_index(passages("new"), folder)
     reader = opened(folder)
-    build_index(passages("new"), folder, engine="tantivy", overwrite=True)
+    build_index(passages("new"), folder, index="tantivy", overwrite=True)
     assert names(tmp_path) == ["i"]
     assert opened(folder).search(["new"], 1)[0] and not opened(folder).search(["old"], 1)[0]
     assert reader.search(["old"], 1)[0]  # who has opened the old one keeps it
@@ -175,9 +175,9 @@ def test_nothing_but_an_index_is_replaced(tmp_path: Path, overwrite: bool) -> No
 
 @EVERY
 def test_files_that_lie_with_an_index_are_not_lost(engine: str, tmp_path: Path) -> None:
-    build_index(passages(), tmp_path / "i", engine=ENGINES[engine])
+    build_index(passages(), tmp_path / "i", index=ENGINES[engine])
     (tmp_path / "i" / ".DS_Store").write_text("")  # of the system
-    build_index(passages(), tmp_path / "i", engine=ENGINES[engine], overwrite=True)
+    build_index(passages(), tmp_path / "i", index=ENGINES[engine], overwrite=True)
     path = tmp_path / "i" / "corpus.jsonl"
     path.write_text('{"id": "a", "text": "x"}\n')
     with pytest.raises(ConfigurationError, match="holds other things than an index"):
@@ -297,7 +297,7 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     folder = tmp_path / "i"
 
     def build() -> int:
-        return build_index(passages(), folder, engine=ENGINES[engine])
+        return build_index(passages(), folder, index=ENGINES[engine])
 
     build()
     expected = opened(folder).search(["number7 text"], 5)
@@ -372,7 +372,7 @@ def test_passages_that_cannot_be_read_are_no_failure_to_write(tmp_path: Path) ->
 @EVERY
 def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
     folder = tmp_path / "i"
-    build_index(passages(), folder, engine=ENGINES[engine])
+    build_index(passages(), folder, index=ENGINES[engine])
     for path in sorted(folder.iterdir()):
         if path.name.endswith((".lock", ".store", ".pos")) or path.name == ".managed.json":
             continue  # tantivy's files that hold nothing we ask for
@@ -383,7 +383,7 @@ def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
                 path.write_bytes(data)
             remedy = "agentgym index "
             if engine == "dense" and path.name != "index.json":
-                remedy = r"\(make it again in Python: build_index\(corpus, folder, engine=Dense"
+                remedy = r"\(make it again in Python: build_index\(corpus, folder, index=Dense"
             with pytest.raises(DataError, match=f"expected .*{remedy}"):
                 opened(folder)
             path.unlink(missing_ok=True)
@@ -406,7 +406,7 @@ def test_parts_of_two_indexes_do_not_fit(tmp_path: Path) -> None:
 @EVERY
 def test_a_flipped_bit_is_found_wherever_it_is(engine: str, tmp_path: Path) -> None:
     folder = tmp_path / "i"
-    build_index(passages(), folder, engine=ENGINES[engine])
+    build_index(passages(), folder, index=ENGINES[engine])
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
         if path.name[0] == "." or not whole or path.name == "index.json":

@@ -31,7 +31,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if not request.param:
         pytest.importorskip("usearch")
     encoder = DenseEncoder(hashed, "query: ", "passage: ", batch=32, exact=request.param)
-    assert build_index(passages(), tmp_path / "index", engine=encoder) == 300
+    assert build_index(passages(), tmp_path / "index", index=encoder) == 300
     return tmp_path / "index"
 
 
@@ -94,8 +94,8 @@ def test_many_passages_are_not_all_compared(
 ) -> None:
     pytest.importorskip("usearch")
     monkeypatch.setattr(dense, "EXACT", 299)
-    build_index(passages(299), tmp_path / "few", engine=DenseEncoder(hashed))
-    build_index(passages(300), tmp_path / "many", engine=DenseEncoder(hashed))
+    build_index(passages(299), tmp_path / "few", index=DenseEncoder(hashed))
+    build_index(passages(300), tmp_path / "many", index=DenseEncoder(hashed))
     assert not (tmp_path / "few" / dense.GRAPH).exists()
     assert (tmp_path / "many" / dense.GRAPH).exists()
 
@@ -103,7 +103,7 @@ def test_many_passages_are_not_all_compared(
 def test_two_builds_are_equal(folder: Path, tmp_path: Path) -> None:
     exact = not (folder / dense.GRAPH).exists()
     encoder = DenseEncoder(hashed, "query: ", "passage: ", batch=7, exact=exact)
-    build_index(passages(), tmp_path / "again", engine=encoder)
+    build_index(passages(), tmp_path / "again", index=encoder)
     for path in folder.iterdir():
         assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes(), path.name
 
@@ -125,7 +125,7 @@ BAD: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("encode", "words"), BAD)
 def test_an_encoder_that_fails(folder: Path, tmp_path: Path, encode: Any, words: str) -> None:
     with pytest.raises(EnvFailure, match=words):
-        build_index(passages(2), tmp_path / "bad", engine=DenseEncoder(encode))
+        build_index(passages(2), tmp_path / "bad", index=DenseEncoder(encode))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index"]
     with pytest.raises(EnvFailure, match=words):
         DenseRetriever(folder, encode).search(["a"], 1)
@@ -137,7 +137,7 @@ def test_vectors_of_other_sizes(folder: Path, tmp_path: Path) -> None:
     sizes = iter(range(3, 9))
     growing = DenseEncoder(lambda texts: np.zeros((len(texts), next(sizes))), batch=1)
     with pytest.raises(EnvFailure, match="vectors of 3 dimensions, got 4 for passages 1 to 1"):
-        build_index(passages(4), tmp_path / "bad", engine=growing)
+        build_index(passages(4), tmp_path / "bad", index=growing)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_how_vectors_are_compared_is_what_was_built(folder: Path, tmp_path: Path
 
 def test_parts_of_other_sizes(folder: Path, tmp_path: Path) -> None:
     exact = not (folder / dense.GRAPH).exists()
-    build_index(passages(20), tmp_path / "other", engine=DenseEncoder(hashed, exact=exact))
+    build_index(passages(20), tmp_path / "other", index=DenseEncoder(hashed, exact=exact))
     part = dense.VECTORS if exact else dense.GRAPH
     (folder / part).write_bytes((tmp_path / "other" / part).read_bytes())
     with pytest.raises(DataError, match="expected 300 vectors in"):

@@ -33,7 +33,7 @@ def passages(count: int, words: int = 30) -> list[Passage]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tantivy") / "index"
-    build_index(passages(400), folder, engine="tantivy")
+    build_index(passages(400), folder, index="tantivy")
     return folder
 
 
@@ -44,7 +44,7 @@ def retriever(folder: Path) -> Retriever:
 
 def test_equal_scores_are_in_the_order_of_the_passages(tmp_path: Path) -> None:
     same = [Passage(f"{i:03}", "", "red shoe") for i in range(300)]
-    build_index(same, tmp_path / "a", engine="tantivy")
+    build_index(same, tmp_path / "a", index="tantivy")
     for k in (1, 3, 70, 299, 300, 500):
         [hits] = open_index(tmp_path / "a").search(["shoe"], k)
         assert [hit.passage for hit in hits] == same[:k]
@@ -61,7 +61,7 @@ def test_segments_and_rebuilding_change_nothing(
 ) -> None:
     monkeypatch.setattr(tantivy, "CHUNK", 37)
     for name in ("a", "b"):
-        build_index(passages(400), tmp_path / name, engine="tantivy")
+        build_index(passages(400), tmp_path / name, index="tantivy")
     queries = [f"{a} {b}" for a in WORDS for b in ("word1", "word7 word7", "title")]
     expected = open_index(folder).search(queries, 10)
     for name in ("a", "b"):
@@ -69,7 +69,7 @@ def test_segments_and_rebuilding_change_nothing(
 
 
 def test_ranks_nearly_as_our_own_index(folder: Path, tmp_path: Path, retriever: Retriever) -> None:
-    build_index(passages(400), tmp_path / "own", engine="bm25")
+    build_index(passages(400), tmp_path / "own", index="bm25")
     own = open_index(tmp_path / "own")
     queries = [f"{a} {b}" for a in WORDS for b in WORDS]
     shared = total = 0
@@ -84,7 +84,7 @@ def test_words_are_reduced_as_in_our_own_index(tmp_path: Path) -> None:
     texts = ["The running dogs' shoes", "caf\u00e9 \u7425\u7403", "a\u202fb under_score O'Neil's",
              "x" * 600]  # fmt: skip
     build_index([Passage(str(i), "", text) for i, text in enumerate(texts)], tmp_path / "i",
-                engine="tantivy")  # fmt: skip
+                index="tantivy")  # fmt: skip
     retriever = open_index(tmp_path / "i")
     for query, row in [("dog", 0), ("RUN", 0), ("\u7425", 1), ("caf\u00e9", 1), ("a\u202fb", 2),
                        ("o'neil", 2), ("under_score", 2), ("x" * 255, 3)]:  # fmt: skip
@@ -172,8 +172,8 @@ def test_an_engine_that_fails(
 def test_bad_input(retriever: Retriever, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="expected k"):
         retriever.search(["a"], 0)
-    build_index(passages(3), tmp_path / "a", engine="tantivy")
-    build_index(passages(4), tmp_path / "b", engine="tantivy")
+    build_index(passages(3), tmp_path / "a", index="tantivy")
+    build_index(passages(4), tmp_path / "b", index="tantivy")
     (tmp_path / "a" / "meta.json").write_bytes((tmp_path / "b" / "meta.json").read_bytes())
     with pytest.raises(DataError, match="expected an index of tantivy's"):
         TantivyRetriever(tmp_path / "a")

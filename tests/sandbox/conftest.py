@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from agentgym.sandbox.base import Sandbox, SandboxConfig
-from agentgym.sandbox.registry import BACKENDS, load_backend, open_sandbox, probe
+from agentgym.sandbox.registry import SANDBOXES, load_backend, open_sandbox, probe
 from tests.sandbox.prepared import OPTIONS
 
 REQUIRED = os.environ.get("AGENTGYM_REQUIRE_SANDBOXES", "").split(",")
-ISOLATING = [name for name in BACKENDS if load_backend(name).isolation != "none"]
+ISOLATING = [name for name in SANDBOXES if load_backend(name).isolation != "none"]
 
 OpenBox = Callable[..., Sandbox]
 
@@ -34,7 +34,7 @@ def usable(name: str) -> str:
     return name
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=list(SANDBOXES))
 def backend(request: pytest.FixtureRequest) -> str:
     """Every back end."""
     return usable(request.param)

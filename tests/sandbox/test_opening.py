@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.errors import ConfigurationError
-from agentgym.sandbox import BACKENDS, SandboxConfig, SandboxUnavailable, open_sandbox, probe
+from agentgym.sandbox import SANDBOXES, SandboxConfig, SandboxUnavailable, open_sandbox, probe
 from agentgym.sandbox.namespace.box import NamespaceSandbox
 from agentgym.sandbox.registry import AUTOMATIC, load_backend
 
@@ -17,7 +17,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(load_backend(name), "probe", classmethod(lambda _, said=reason: said))
 
 
-@pytest.mark.parametrize("name", list(BACKENDS))
+@pytest.mark.parametrize("name", list(SANDBOXES))
 def test_every_back_end_can_be_loaded_and_says_what_it_is(name: str) -> None:
     kind = load_backend(name)
     assert kind.isolation in ("none", "namespace", "container", "remote")

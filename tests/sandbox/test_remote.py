@@ -530,7 +530,7 @@ def test_a_server_does_not_hand_out_this_machine(backend: str) -> None:
     with pytest.raises(SandboxUnavailable, match="namespace or docker"):
         check_backend(backend)
     with pytest.raises(SandboxUnavailable):
-        serve(backend=backend)
+        serve(sandbox=backend)
 
 
 def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, Boxes]) -> None:

@@ -55,8 +55,8 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
             {"env": "nope"},
             "expected the name of an environment (alfworld, search, swe, textworld, webshop",
         ),
-        ({"env_args": "split=exam"}, "expected a split of toy: one of train, valid, test"),
-        ({"env_args": "colour=red"}, "expected arguments of ToyEnv among"),
+        ({"env_kwargs": "split=exam"}, "expected a split of toy: one of train, valid, test"),
+        ({"env_kwargs": "colour=red"}, "expected arguments of ToyEnv among"),
         ({"preset": "nope"}, "expected a preset of"),
         ({"preset": "mt-ppo"}, "needs critic"),
         ({"horizon": "5,x"}, "expected turn budgets such as '8', '5,8,10' or '5-15', got '5,x'"),
@@ -405,7 +405,7 @@ def test_secrets_of_an_environment_are_in_no_file(
 ) -> None:
     out, secret = tmp_path / "run", toy_runs.API_KEY
     locked = {**QUICK, "env": toy_runs.KEYED_ID}
-    given = ["--env-args", f"api_key={secret}", "--export", "merged"]
+    given = ["--env-kwargs", f"api_key={secret}", "--export", "merged"]
     assert main([*toy_runs.arguments(out, **locked), *given, "--dry-run"]) == 0
     shown = capsys.readouterr()
     assert "api_key='[hidden]'" in shown.out and secret not in shown.out + shown.err
@@ -419,6 +419,6 @@ def test_secrets_of_an_environment_are_in_no_file(
 
     longer = ["--resume", "--out", str(out), "--steps", "3"]
     assert main(longer) == 2
-    assert sentence(capsys).startswith("expected --env-args to be given again")
-    assert main([*longer, "--env-args", f"api_key={secret}"]) == 0
+    assert sentence(capsys).startswith("expected --env-kwargs to be given again")
+    assert main([*longer, "--env-kwargs", f"api_key={secret}"]) == 0
     assert len(toy_runs.by_phase(out)["rl"]) == 3

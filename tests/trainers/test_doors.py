@@ -283,7 +283,7 @@ def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
     )
     read = parse_config(["--config", str(file), "--rl.lr=1e-3", "--seed=4"])
     asked = [
-        "--env=webshop", "--env-args", "difficulty=medium", "--horizon=5,8", "--every=3",
+        "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--every=3",
         "--rl.lr=1e-3", "--rl.hooks", "repeat", "--eval.greedy", "--seed=4",
     ]  # fmt: skip
     assert read == parse_config(asked)
@@ -502,7 +502,7 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert " Most sequences decoded together; None: the episodes that play at a time. " in shown
     words = " ".join(line.strip(" │") for line in shown.splitlines())
     assert " have this probability. Below 1 every token is weighed by how much likelier " in words
-    assert " the family's; at most the `horizon` of `--env-args`. " in words
+    assert " the family's; at most the `horizon` of `--env-kwargs`. " in words
     assert "\n1. a flag\n2. " in shown
 
 

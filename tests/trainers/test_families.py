@@ -36,7 +36,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}
     flags = [f"--{name}={value}" for name, value in small.items()]
-    flags += ["--env-args", "size=400", "--rl.hooks", *HOOKS]
+    flags += ["--env-kwargs", "size=400", "--rl.hooks", *HOOKS]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/Search-v0"
@@ -51,7 +51,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
 
 @pytest.mark.parametrize("expert", sorted(EXPERTS))
 def test_stages_of_search_draw_questions_by_their_hops(expert):
-    run = resolve(parse_config(["--env=search", "--env-args", "size=400", f"expert={expert}"]))
+    run = resolve(parse_config(["--env=search", "--env-kwargs", "size=400", f"expert={expert}"]))
     tasks, env = run.envs[0].make_training_tasks(0), run.envs[0].make_env()
     hops = {
         horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}

@@ -26,7 +26,7 @@ from trainers.phases.rollout_setup import panel_tasks
 CHOICES: dict[str, tuple[Any, ...]] = {
     "preset": tuple(PRESETS),
     "env": (TOY_ID, TOY_ID, toy_runs.NO_EXPERT_ID, toy_runs.TAUGHT_ID, f"{TOY_ID},textworld"),
-    "env_args": ("horizon=4", "expert=red", "colour=red"),
+    "env_kwargs": ("horizon=4", "expert=red", "colour=red"),
     "horizon": ("3", "2,4", "2-5", "1", "5,3"),
     "horizon_gate": (0.5, 2),
     "fit_horizon": (True, False),

@@ -143,7 +143,7 @@ class ResolvedEnv:
         Raises:
             ConfigurationError: The environment does not take these arguments.
         """
-        return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-args")
+        return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-kwargs")
 
     @property
     def backend(self) -> str:
@@ -160,7 +160,7 @@ def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
     """
     entries = _entries(asked)
     names = _names(entries)
-    arguments = _addressed(asked.env_args, names)
+    arguments = _addressed(asked.env_kwargs, names)
     envs = tuple(
         _Decision(asked, preset, entry, name, arguments[name]).decide(len(entries) > 1)
         for entry, name in zip(entries, names, strict=True)
@@ -219,7 +219,7 @@ def _names(entries: Sequence[EnvConfig]) -> list[str]:
 
 
 def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Read ``--env-args``: for all environments, or for one as ``webshop.size=1000``."""
+    """Read ``--env-kwargs``: for all environments, or for one as ``webshop.size=1000``."""
     for_all: list[str] = []
     of: dict[str, list[str]] = {name: [] for name in names}
     for pair in pairs:
@@ -231,11 +231,11 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
             of[owner].append(f"{argument}={value}")
         else:
             raise ConfigurationError(
-                f"expected --env-args as name=value, or as ENV.name=value for one of "
+                f"expected --env-kwargs as name=value, or as ENV.name=value for one of "
                 f"{', '.join(names)}; got {pair!r}"
             )
-    common = making.parse_pairs(for_all, "--env-args")
-    return {name: {**common, **making.parse_pairs(own, "--env-args")} for name, own in of.items()}
+    common = making.parse_pairs(for_all, "--env-kwargs")
+    return {name: {**common, **making.parse_pairs(own, "--env-kwargs")} for name, own in of.items()}
 
 
 def _names_hook(hooks: Sequence[str], name: str) -> bool:
@@ -256,7 +256,7 @@ class _Decision:
     ) -> None:
         self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
         self._family, self._env_id = making.resolve(entry.env)
-        self._arguments = {**arguments, **making.parse_pairs(entry.env_args, "env_args")}
+        self._arguments = {**arguments, **making.parse_pairs(entry.env_kwargs, "env_kwargs")}
         self._defaults: FamilyDefaults = defaults_for(self._family).for_args(self._arguments)
         self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
 
@@ -270,7 +270,7 @@ class _Decision:
         bonus, penalty = self._prices()
         # With the hooks that are asked for, since an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
-        env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-args")
+        env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-kwargs")
         try:
             fit = self._fit(env)
             self._check_first_stage(env, fit, rounds[0])

@@ -67,7 +67,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "receptacles",
             "distractors",
             "hidden",
-            "data_dir",
+            "data",
             "show_admissible",
         ),
         other_tasks=FamilyDefaults(
@@ -95,7 +95,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         steps=20,
         gate_success=0.05,
         episode_tokens=4000,
-        task_args=("source", "expert", "max_observation_chars", "grammar"),
+        task_args=("data", "expert", "max_observation_chars", "grammar"),
         other_tasks=FamilyDefaults(
             env={"expert": "developer"},
             horizon=(10, 20, 50),
@@ -116,7 +116,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         horizon_every=10,
         steps=100,
         episode_tokens=900,
-        task_args=("setting", "challenge", "game_files", "description", "inventory"),
+        task_args=("difficulty", "challenge", "data", "description", "inventory"),
         other_tasks=FamilyDefaults(
             horizon=(8, 16, 24), horizon_every=40, steps=150, episode_tokens=1600
         ),
@@ -139,7 +139,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         steps=100,
         task_args=(
             "difficulty",
-            "data_dir",
+            "data",
             "observation_mode",
             "grammar",
             "results_per_page",

@@ -63,7 +63,7 @@ class TrainConfig:
 
     In a file also a list, whose entries may have a weight, turns and rewards of their own (see
     ``trainers.config.sections.EnvConfig``)."""
-    env_args: Pairs = ()
+    env_kwargs: Pairs = ()
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON); of one
     among several as ``webshop.name=value``."""
     model: str = TINY
@@ -87,7 +87,7 @@ class TrainConfig:
     """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
     from 5 to 15, ``5-15``.
 
-    None: the preset's, else the family's; at most the ``horizon`` of ``--env-args``."""
+    None: the preset's, else the family's; at most the ``horizon`` of ``--env-kwargs``."""
     horizon_every: Annotated[Count | None, tyro.conf.arg(aliases=["--every"])] = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None

@@ -46,8 +46,8 @@ class EnvConfig:
     """What it is called in the results; empty: the short name of its family."""
     weight: Positive = 1.0
     """Share of the tasks of training, relative to the weights of the others."""
-    env_args: Pairs = ()
-    """Its keyword arguments, besides those of ``--env-args``."""
+    env_kwargs: Pairs = ()
+    """Its keyword arguments, besides those of ``--env-kwargs``."""
     horizon: HorizonText | None = None
     """Turns that an agent may take in it."""
     horizon_every: Count | None = None

@@ -139,7 +139,7 @@ def require_room(
             f"expected the opening of an episode to leave room for a turn of {budget.floor} "
             f"tokens among the {budget.context} that the model reads, but that of {task_id} takes "
             f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
-            "shorter observations with --env-args"
+            "shorter observations with --env-kwargs"
         )
 
 

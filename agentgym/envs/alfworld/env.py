@@ -41,10 +41,10 @@ class ALFWorldEnv(TextEnv[GameSession]):
         distractors: How many other objects there are: a number or a range.
         hidden: Whether what is to be taken starts inside closed receptacles; None leaves it to
             the difficulty, as for every setting above.
-        households_seed: Seed of the generated households.
-        order: ``random``, or ``oracle``: within a split, tasks stand by the length of the expert's
-            plan.
-        data_dir: Official games in place of generated ones: the folder that ``alfworld-download``
+        generator_seed: Seed of the generated households.
+        order: ``random``, or ``oracle_turns``: within a split, tasks stand by the length of the
+            expert's plan.
+        data: Official games in place of generated ones: the folder that ``alfworld-download``
             fills, one of its splits, or a ``.json.gz`` pack. ``"ALFWORLD_DATA"`` takes the folder
             that the environment variable of this name holds.
         human_goals: Use the sentences that people wrote, where the official games have them.
@@ -54,7 +54,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             the same in instalments, the change of the share of the shortest plan that is done; a
             detour costs what the way back earns.
         reward_scale: Sum of the rewards of a solved task.
-        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``shortest`` knows
+        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` knows
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
             imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
             never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
@@ -114,14 +114,14 @@ class ALFWorldEnv(TextEnv[GameSession]):
         receptacles: int | tuple[int, int] | None = None,
         distractors: int | tuple[int, int] | None = None,
         hidden: bool | None = None,
-        households_seed: int = 0,
+        generator_seed: int = 0,
         order: str = "random",
-        data_dir: str | Path | None = None,
+        data: str | Path | None = None,
         human_goals: bool = False,
         engine: str = "native",
         reward: str = "sparse",
         reward_scale: float = 1.0,
-        expert: str = "shortest",
+        expert: str = "oracle",
         show_admissible: bool = False,
         horizon: int = 30,
         **kwargs: Any,
@@ -141,10 +141,10 @@ class ALFWorldEnv(TextEnv[GameSession]):
         self._tasks = open_tasks(
             difficulty,
             {name: value for name, value in changes.items() if value is not None},
-            seed=households_seed,
+            seed=generator_seed,
             order=order,
             expert=expert,
-            data_dir=data_dir,
+            data=data,
             human_goals=flag(human_goals, "human_goals"),
         )
         self.expert = self._tasks.expert

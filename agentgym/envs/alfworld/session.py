@@ -41,7 +41,7 @@ class GameSession:
     ``alfworld`` the original runs beside it, and its answers are the ones that are given.
     """
 
-    def __init__(self, engine: str = "native", expert: str = "shortest") -> None:
+    def __init__(self, engine: str = "native", expert: str = "oracle") -> None:
         self.engine, self.expert = engine, expert
         self._native: Session | None = None
         self._original: OriginalSession | None = None
@@ -164,7 +164,7 @@ class GameSession:
         self._shortest = OracleExpert()
         self._chosen: Expert = self._shortest
         self._experts: tuple[Expert, ...] = (self._shortest,)
-        if self.expert != "shortest":
+        if self.expert != "oracle":
             self._chosen = EXPERTS[self.expert]()
             self._experts = (self._shortest, self._chosen)
 

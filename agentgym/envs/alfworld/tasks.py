@@ -29,7 +29,7 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.support import caching
 
 ALIASES: dict[str, str] = {"valid": "valid_seen", "test": "valid_unseen"}
-ORDERS = ("random", "oracle")
+ORDERS = ("random", "oracle_turns")
 SIZES: dict[str, int] = {"train": 4000, "valid_seen": 500, "valid_unseen": 500}
 """Numbers of generated tasks."""
 
@@ -39,9 +39,9 @@ class GameTasks(NumberedTasks[Game]):
 
     Args:
         name: Name of the set, which begins every id.
-        order: ``random``: the index is the number; ``oracle``: games are ordered by the length of
-            the expert's plan, so that a curriculum may take the first ones. Lengths are measured
-            once, one or two milliseconds a game, and kept in the cache folder.
+        order: ``random``: the index is the number; ``oracle_turns``: games are ordered by the
+            length of the expert's plan, so that a curriculum may take the first ones. Lengths are
+            measured once, one or two milliseconds a game, and kept in the cache folder.
         expert: Whose plans are measured, here and by :meth:`oracle_turns`: one of
             :data:`~agentgym.envs.alfworld.experts.EXPERTS`.
 
@@ -52,7 +52,7 @@ class GameTasks(NumberedTasks[Game]):
     aliases: Mapping[str, str] = ALIASES
     remedy = "make the environment with the settings, seed or data that the id names"
 
-    def __init__(self, name: str, order: str = "random", expert: str = "shortest") -> None:
+    def __init__(self, name: str, order: str = "random", expert: str = "oracle") -> None:
         self.order = choice(order, "order", ORDERS)
         self.expert = choice(expert, "expert", EXPERTS)
         super().__init__(name, plan_length=partial(_turns, expert=self.expert))
@@ -113,8 +113,8 @@ class HouseholdTasks(GameTasks):
         config: A difficulty's name, a mapping of generator settings, or a
             :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
         seed: Names a set of games.
-        order: ``random`` or ``oracle``.
-        expert: Whose plans are measured: ``shortest``, ``searching``, ``fixed-order`` or
+        order: ``random`` or ``oracle_turns``.
+        expert: Whose plans are measured: ``oracle``, ``searching``, ``fixed-order`` or
             ``hesitant``.
 
     Raises:
@@ -129,10 +129,10 @@ class HouseholdTasks(GameTasks):
         *,
         seed: int = 0,
         order: str = "random",
-        expert: str = "shortest",
+        expert: str = "oracle",
     ) -> None:
         self.config = GeneratorConfig.of(config)
-        self.seed = integer(seed, "households_seed", 0, None)
+        self.seed = integer(seed, "generator_seed", 0, None)
         super().__init__(set_name(self.config, seed), order, expert)
 
     def len(self, split: str) -> int:
@@ -155,13 +155,13 @@ class OfficialTasks(GameTasks):
     of the hash. Splits are those that the data holds; each is read when it is first used.
 
     Args:
-        data_dir: Where the data is; None for what ``ALFWORLD_DATA`` names. See
+        data: Where the data is; None for what ``ALFWORLD_DATA`` names. See
             :class:`~agentgym.envs.alfworld.official.games.OfficialGames`.
         task_types: Types of tasks to keep, by their full or short names; None for all.
         human_goals: Whether to use the first sentence that a person wrote for a task, where the
             data has one (``traj_data.json``), instead of the game's own.
-        order: ``random`` (that is, as given) or ``oracle``.
-        expert: Whose plans are measured: ``shortest``, ``searching``, ``fixed-order`` or
+        order: ``random`` (that is, as given) or ``oracle_turns``.
+        expert: Whose plans are measured: ``oracle``, ``searching``, ``fixed-order`` or
             ``hesitant``.
 
     Raises:
@@ -171,16 +171,16 @@ class OfficialTasks(GameTasks):
 
     def __init__(
         self,
-        data_dir: str | Path | None = None,
+        data: str | Path | None = None,
         *,
         task_types: Sequence[str] | None = None,
         human_goals: bool = False,
         order: str = "random",
-        expert: str = "shortest",
+        expert: str = "oracle",
     ) -> None:
         name = "alfworld/official-human" if human_goals else "alfworld/official"
         super().__init__(name, order, expert)
-        self.official = OfficialGames(data_dir)
+        self.official = OfficialGames(data)
         self.splits = self.official.splits
         self.aliases = {
             alias: split
@@ -260,11 +260,11 @@ def open_tasks(
     *,
     seed: int = 0,
     order: str = "random",
-    expert: str = "shortest",
-    data_dir: str | Path | None = None,
+    expert: str = "oracle",
+    data: str | Path | None = None,
     human_goals: bool = False,
 ) -> GameTasks:
-    """Return generated tasks, or the official ones where ``data_dir`` is given.
+    """Return generated tasks, or the official ones where ``data`` is given.
 
     Generated sets with equal settings are one object within a process, so that environments share
     what is parsed. Arguments are those of the environment; ``changes`` are the settings that differ
@@ -275,26 +275,26 @@ def open_tasks(
         DataError: There are no official games there, or a file is damaged.
     """
     changes = dict(changes or {})
-    if data_dir is None:
+    if data is None:
         if human_goals:
             raise ConfigurationError(
                 "expected human_goals=False for generated households, which nobody wrote sentences "
-                "for; give data_dir for the official games"
+                "for; play the official games with data="
             )
         config = GeneratorConfig.of(difficulty)
         if changes:
             config = GeneratorConfig.of({**vars(config), **changes})
         # Checked here, because what cannot be hashed would fail in the cache.
         order, expert = choice(order, "order", ORDERS), choice(expert, "expert", EXPERTS)
-        return _generated(config, integer(seed, "households_seed", 0, None), order, expert)
+        return _generated(config, integer(seed, "generator_seed", 0, None), order, expert)
     types = changes.pop("task_types", None)
     if changes:
         raise ConfigurationError(
-            f"expected no {', '.join(sorted(changes))} with data_dir, since official games are as "
-            "they are; leave data_dir out for generated households"
+            f"expected no {', '.join(sorted(changes))} with data=, since official games are as "
+            "they are; leave data= out for generated households"
         )
     return OfficialTasks(
-        None if str(data_dir) == DATA_VARIABLE else data_dir,
+        None if str(data) == DATA_VARIABLE else data,
         task_types=types,
         human_goals=human_goals,
         order=order,

@@ -30,7 +30,7 @@ from agentgym.envs.search.generator.universe import MAX_SIZE, MIN_SIZE, Universe
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.retrieval import Passage, Retriever
 from agentgym.retrieval.corpora.corpus import Corpus
-from agentgym.retrieval.index_builder import ENGINES, INDEX_FACTS, open_index, write_index
+from agentgym.retrieval.index_builder import INDEX_FACTS, INDEXES, open_index, write_index
 from agentgym.retrieval.index_facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import FORMAT as STORE_FORMAT
 from agentgym.retrieval.passages import STORE_FACTS
@@ -61,7 +61,7 @@ class CorpusConfig:
     """Seed of its universe."""
     shared_corpus: bool = False
     """Whether all splits have one universe."""
-    engine: str = "bm25"
+    index: str = "bm25"
     """What indexes it."""
     retriever_url: str | None = None
     """A search server, to be asked instead of an index."""
@@ -78,24 +78,24 @@ class CorpusConfig:
         checked = {
             "size": integer(self.size, "size (in passages)", MIN_SIZE, MAX_SIZE),
             "difficulty": GeneratorConfig.of(self.difficulty),
-            "seed": integer(self.seed, "universe_seed", 0, None),
+            "seed": integer(self.seed, "generator_seed", 0, None),
         }
         if isinstance(self.corpus, str | os.PathLike) and self.corpus != GENERATED:
             checked["corpus"] = os.path.expanduser(os.fspath(self.corpus))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         flag(self.shared_corpus, "shared_corpus")
-        choice(self.engine, "engine", ENGINES)
+        choice(self.index, "index", INDEXES)
         choice(self.dialect, "dialect", DIALECTS)
         if not (isinstance(self.corpus, str) and self.corpus) and not self.given:
             raise ConfigurationError(
                 f"expected corpus to be {GENERATED!r}, the path of a corpus or an index folder, or "
                 f"an agentgym.retrieval.Retriever; got {self.corpus!r:.80}"
             )
-        if self.engine != ENGINES[0] and (self.given or self.retriever_url is not None):
+        if self.index != INDEXES[0] and (self.given or self.retriever_url is not None):
             raise ConfigurationError(
-                f"expected engine to be left out with a retriever or a server, which is an engine "
-                f"itself; got engine={self.engine!r}"
+                f"expected index to be left out with a retriever or a server, which has its own; "
+                f"got index={self.index!r}"
             )
         if self.retriever_url is not None:
             self._check_remote()
@@ -184,8 +184,8 @@ class GeneratedLibrary(Library):
         """What the encyclopaedia is called in task ids."""
         if self.shared:
             self.name += "-shared"
-        if config.engine != ENGINES[0]:
-            self.name += f"-{config.engine}"
+        if config.index != INDEXES[0]:
+            self.name += f"-{config.index}"
 
     def retriever(self, split: str) -> Retriever:
         """Return what searches a split's universe: the server, or the index of its passages."""
@@ -220,7 +220,7 @@ class GeneratedLibrary(Library):
                 universe, config = self.universe(home), self._config
                 key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
                        universe.seed]  # fmt: skip
-                found = cached_index(key, universe.passages, config.engine)
+                found = cached_index(key, universe.passages, config.index)
                 self._indices[home] = found
             return found
 
@@ -273,15 +273,15 @@ def open_library(config: CorpusConfig) -> Library:
         return library
 
 
-def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], engine: str) -> Retriever:
+def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], index: str) -> Retriever:
     """Open the index of some passages, which is built and kept on first use.
 
     Args:
         key: JSON value that decides what the passages are.
         passages: Gives the passages; only called to build the index.
-        engine: What indexes them.
+        index: What indexes them.
     """
-    name = json.dumps([INDEX_VERSION, engine, key])
+    name = json.dumps([INDEX_VERSION, index, key])
     folder = entry_path("search", "index", name)
     for attempt in range(2):
         if folder.is_dir():
@@ -293,17 +293,17 @@ def cached_index(key: Any, passages: Callable[[], Iterable[Passage]], engine: st
                     raise
                 _log.warning("making an index again: %s", error)
                 shutil.rmtree(folder, ignore_errors=True)
-        if not save_folder(folder, partial(_write, passages, engine)):
+        if not save_folder(folder, partial(_write, passages, index)):
             break
     # The cache cannot be written: the index lives as long as the process.
     scratch = tempfile.mkdtemp(prefix="agentgym-search-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    _write(passages, engine, Path(scratch))
+    _write(passages, index, Path(scratch))
     return open_index(scratch)
 
 
-def _write(passages: Callable[[], Iterable[Passage]], engine: str, folder: Path) -> None:
-    write_index(passages(), folder, engine=engine)
+def _write(passages: Callable[[], Iterable[Passage]], index: str, folder: Path) -> None:
+    write_index(passages(), folder, index=index)
 
 
 def _make(config: CorpusConfig) -> Library:
@@ -314,10 +314,10 @@ def _make(config: CorpusConfig) -> Library:
         return GeneratedLibrary(config)
     path = Path(config.corpus)
     if (path / INDEX_FACTS).is_file():
-        if config.engine != ENGINES[0]:
+        if config.index != INDEXES[0]:
             raise ConfigurationError(
-                f"expected engine to be left out with an index folder, which names its own; got "
-                f"engine={config.engine!r} for {path}"
+                f"expected index to be left out with an index folder, which names its own; got "
+                f"index={config.index!r} for {path}"
             )
         return SingleLibrary(open_index(path), _identity(path))
     corpus = Corpus(path)
@@ -329,7 +329,7 @@ def _make(config: CorpusConfig) -> Library:
         )
     key = ["files", *([str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns]
                       for file in corpus.files)]  # fmt: skip
-    retriever = cached_index(key, lambda: corpus, config.engine)
+    retriever = cached_index(key, lambda: corpus, config.index)
     return SingleLibrary(retriever, f"{path.name}, {corpus.size} bytes")
 
 

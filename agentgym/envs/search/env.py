@@ -32,8 +32,8 @@ from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
 from agentgym.retrieval import Retriever
 
-REWARDS = (*MEASURES, "sparse")
-"""What a final answer earns: a measure, or 1 for an exact match, which is what ``em`` pays."""
+REWARDS = ("sparse", *MEASURES[1:])
+"""What a final answer earns: 1 for an exact match (``em`` of the details), or another measure."""
 MOST_SHOWN = 50
 LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
 """Most characters of an information block; the rest is for question and notices."""
@@ -49,17 +49,17 @@ class SearchEnv(TextEnv[Session]):
         size: Passages of the generated encyclopaedia.
         difficulty: How it is written: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.search.generator.config.GeneratorConfig`.
-        universe_seed: Seed of the encyclopaedia.
+        generator_seed: Seed of the encyclopaedia.
         shared_corpus: Whether all splits are about one universe, instead of one each.
         hops: Number of hops that questions have, or several of which any will do; None: all.
         topk: Passages that a search shows.
         horizon: Turn budget. In the last turn only an answer is accepted.
-        max_obs_chars: Most characters of an information block.
-        engine: What indexes a corpus: ``bm25`` or ``tantivy``.
+        max_observation_chars: Most characters of an information block.
+        index: What indexes a corpus: ``bm25`` or ``tantivy``.
         retriever_url: Address of a search server, to be asked instead of an index.
         dialect: What the server speaks: ``search-r1`` or ``ragen``.
-        reward: What the answer earns: ``em``, ``subem``, ``f1`` or ``f1_hotpot``; ``sparse`` is
-            ``em``. The score is the same measure, and success is a measure of 1.
+        reward: What the answer earns: ``sparse`` (1 for an exact match), ``subem``, ``f1`` or
+            ``f1_hotpot``. The score is the same measure, and success is a measure of 1.
         answer_attempts: Answers that may be given until one is right.
         first_search: Whether the first observation holds the results for the question.
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
@@ -90,16 +90,16 @@ class SearchEnv(TextEnv[Session]):
         questions: str | os.PathLike[str] | None = None,
         size: int = 20_000,
         difficulty: str | GeneratorConfig = "medium",
-        universe_seed: int = 0,
+        generator_seed: int = 0,
         shared_corpus: bool = False,
         hops: int | Sequence[int] | None = None,
         topk: int = 3,
         horizon: int = 8,
-        max_obs_chars: int = 2400,
-        engine: str = "bm25",
+        max_observation_chars: int = 2400,
+        index: str = "bm25",
         retriever_url: str | None = None,
         dialect: str = "search-r1",
-        reward: str = "em",
+        reward: str = "sparse",
         answer_attempts: int = 1,
         first_search: bool = False,
         expert: str = "reader",
@@ -109,15 +109,15 @@ class SearchEnv(TextEnv[Session]):
         paid = choice(reward, "reward", REWARDS)
         rules = Rules(
             integer(topk, "topk", 1, MOST_SHOWN),
-            integer(max_obs_chars, "max_obs_chars", 1, LARGEST_BLOCK),
+            integer(max_observation_chars, "max_observation_chars", 1, LARGEST_BLOCK),
             "em" if paid == "sparse" else paid,
             integer(answer_attempts, "answer_attempts", 1),
             flag(first_search, "first_search"),
             choice(on_error, "on_error", ON_ERROR),
         )
-        check_length(rules.topk, rules.max_obs_chars)
+        check_length(rules.topk, rules.max_observation_chars)
         source = CorpusConfig(
-            corpus, size, difficulty, universe_seed, shared_corpus, engine, retriever_url, dialect
+            corpus, size, difficulty, generator_seed, shared_corpus, index, retriever_url, dialect
         )
         some = None if hops is None else hop_counts(hops, "hops")
         self._shared = open_search(SearchConfig(source, questions, some, expert, rules))

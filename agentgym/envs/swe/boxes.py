@@ -47,7 +47,7 @@ have read it there (SWE-bench#465). One commit is left, of the files as they are
 class Boxes:
     """How boxes are opened."""
 
-    backend: str = "auto"
+    sandbox: str = "auto"
     """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
     allow_unsafe: bool = False
     """Whether commands may run without isolation where nothing better can."""
@@ -81,7 +81,7 @@ class Boxes:
         """Start a box with the repository and its fault."""
         source = instance.source
         if isinstance(source, FolderSource):
-            return open_sandbox(self._folder(instance, source), self.backend).start()
+            return open_sandbox(self._folder(instance, source), self.sandbox).start()
         backend = self._backend(source)
         options = {"pull": self.pull} if backend == "docker" else {}
         box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
@@ -95,7 +95,7 @@ class Boxes:
     def _backend(self, source: FolderSource | ImageSource) -> str:
         """Return the back end for a source: of those chosen by themselves one runs images."""
         image = isinstance(source, ImageSource)
-        return "docker" if image and self.backend == "auto" else self.backend
+        return "docker" if image and self.sandbox == "auto" else self.sandbox
 
     def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
         """Describe a box for a repository of a folder."""

@@ -28,11 +28,12 @@ from agentgym.envs.swe.tasks import (
     open_instances,
 )
 from agentgym.errors import ConfigurationError
-from agentgym.sandbox.registry import BACKENDS
+from agentgym.sandbox.registry import SANDBOXES
 
 REWARDS = ("sparse", "dense")
 """What pays: a submission that is FULL, or besides every test that is fixed on the way."""
-CHOSEN_BACKENDS = ("auto", *BACKENDS)
+CHOICES = ("auto", *SANDBOXES)
+"""What ``sandbox`` may be."""
 LARGEST_SHOWN = OBSERVATION_LENGTH - 4096
 """Most characters of an output; the rest is for line numbers and notices."""
 LONGEST = 3600
@@ -43,10 +44,10 @@ class SWEEnv(TextEnv[Session]):
     """Repair a repository so that its failing tests pass.
 
     Args:
-        source: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
+        data: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
             of rows of a published set; the name or hub id of one; or an
             :class:`~agentgym.envs.swe.tasks.InstanceSet`.
-        backend: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
         horizon: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
@@ -63,7 +64,7 @@ class SWEEnv(TextEnv[Session]):
 
     Raises:
         ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
-        DataError: The source cannot be read.
+        DataError: The data cannot be read.
         DependencyNotInstalled: pytest is missing.
 
     Reset options besides those of every environment: ``instance_id`` is a task by the name that it
@@ -80,8 +81,8 @@ class SWEEnv(TextEnv[Session]):
     def __init__(
         self,
         *,
-        source: str | os.PathLike[str] | InstanceSet = "bundled",
-        backend: str = "auto",
+        data: str | os.PathLike[str] | InstanceSet = "bundled",
+        sandbox: str = "auto",
         reward: str = "sparse",
         horizon: int | None = None,
         command_timeout: int = 30,
@@ -93,16 +94,16 @@ class SWEEnv(TextEnv[Session]):
         pull: str = "missing",
         **kwargs: Any,
     ) -> None:
-        if backend == "subprocess" and not flag(allow_unsafe, "allow_unsafe"):
+        if sandbox == "subprocess" and not flag(allow_unsafe, "allow_unsafe"):
             raise ConfigurationError(
-                "expected a back end that keeps commands apart from this machine, got "
+                "expected a sandbox that keeps commands apart from this machine, got "
                 "'subprocess', which does not; use another, or set allow_unsafe=True, and a model "
                 "acts with your rights"
             )
-        self._source = Source(source, text(image_mirror or "", "image_mirror"))
+        self._source = Source(data, text(image_mirror or "", "image_mirror"))
         kind = self._source.kind
         self._boxes = Boxes(
-            choice(backend, "backend", CHOSEN_BACKENDS),
+            choice(sandbox, "sandbox", CHOICES),
             flag(allow_unsafe, "allow_unsafe"),
             choice(pull, "pull", PULLS),
         )

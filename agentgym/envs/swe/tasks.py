@@ -57,7 +57,7 @@ class InstanceTasks(NumberedTasks[Instance]):
         plan_length: Gives the length of the expert's plan.
     """
 
-    remedy = "make the environment with the source that holds it"
+    remedy = "make the environment with the data that holds it"
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Source:
         ConfigurationError: It is neither text nor a path nor a set of instances.
     """
 
-    source: str | os.PathLike[str] | InstanceSet
+    data: str | os.PathLike[str] | InstanceSet
     """``bundled``; a folder that ``agentgym swe build`` has written; a file or folder of rows of a
     published set; the name or hub id of one; or a set of instances itself."""
     image_mirror: str = ""
@@ -142,32 +142,32 @@ class Source:
 
     def __post_init__(self) -> None:
         """Validate."""
-        if isinstance(self.source, os.PathLike):
-            object.__setattr__(self, "source", os.fspath(self.source))
-        if not isinstance(self.source, str) and not isinstance(self.source, InstanceSet):
+        if isinstance(self.data, os.PathLike):
+            object.__setattr__(self, "data", os.fspath(self.data))
+        if not isinstance(self.data, str) and not isinstance(self.data, InstanceSet):
             raise ConfigurationError(
-                "expected source to be 'bundled', a path, the name of a data set, or an object "
-                f"with splits, len, instance and find; got {self.source!r:.80}"
+                "expected data to be 'bundled', a path, the name of a data set, or an object "
+                f"with splits, len, instance and find; got {self.data!r:.80}"
             )
 
     @property
     def path(self) -> Path:
-        """The source as a path."""
-        return Path(str(self.source)).expanduser()
+        """The data as a path."""
+        return Path(str(self.data)).expanduser()
 
     @property
     def name(self) -> str:
         """Short name of the set."""
-        if not isinstance(self.source, str):
+        if not isinstance(self.data, str):
             return "own"
-        return self.source if self.source == BUNDLED else self.path.stem
+        return self.data if self.data == BUNDLED else self.path.stem
 
     @property
     def kind(self) -> str:
         """What kind of set it is: a key of :data:`TURNS`."""
-        if not isinstance(self.source, str):
+        if not isinstance(self.data, str):
             return "stored"
-        if self.source == BUNDLED:
+        if self.data == BUNDLED:
             return BUNDLED
         return "stored" if (self.path / INDEX).is_file() else "official"
 
@@ -180,8 +180,8 @@ def open_instances(source: Source) -> InstanceSet:
         ConfigurationError: There is no such source.
         DataError: It cannot be read.
     """
-    if isinstance(source.source, InstanceSet):
-        return source.source
+    if isinstance(source.data, InstanceSet):
+        return source.data
     if source.kind == BUNDLED:
         from agentgym.envs.swe.generator.bundled import bundled_instances
 
@@ -192,4 +192,4 @@ def open_instances(source: Source) -> InstanceSet:
         return StoredInstances(source.path)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
-    return OfficialInstances(str(source.source), namespace=source.image_mirror)
+    return OfficialInstances(str(source.data), image_mirror=source.image_mirror)

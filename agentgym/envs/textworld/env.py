@@ -53,25 +53,27 @@ class TextWorldEnv(TextEnv[GameSession]):
     """Reach the objective of a TextWorld game with typed commands.
 
     Args:
-        setting: A named setting such as ``w2-o3-q4``, a challenge (``custom``, ``coin_collector``,
-            ``treasure_hunter``, ``simple``, ``cooking``), or a
+        difficulty: How large and how hard generated games are, by a name such as ``w2-o3-q4`` or
+            ``cooking-easy``, or a
             :class:`~agentgym.envs.textworld.generator.config.GeneratorConfig`;
             None is ``w2-o12-q4,quest_end=place``.
-        challenge: The challenge, where ``setting`` is not given.
-        games: Number of games by split, or of the train split; None is what the setting offers.
-        game_files: Game files of one's own, in place of a setting; see
+        challenge: Kind of generated games in place of a difficulty, whose parameters are then
+            further arguments: ``custom``, ``coin_collector``, ``treasure_hunter``, ``simple`` or
+            ``cooking``.
+        games: Number of games by split, or of the train split; None is what the difficulty offers.
+        data: Game files of one's own, in place of generated ones; see
             :class:`~agentgym.envs.textworld.games.files.FileTasks`.
         engine: ``native``, the same games in pure Python, or ``inform7``, TextWorld's own story
             files in their interpreter (needs the ``textworld`` package).
         reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
             ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
-        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``direct`` types
+        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` types
             the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
             inventory before each of them. Neither the score nor the rewards depend on it.
         description: Whether each observation ends with the description of the room.
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
-        horizon: Turn budget; None is what suits the setting, and 50 for game files.
+        horizon: Turn budget; None is what suits the difficulty, and 50 for game files.
         **kwargs: Parameters of the challenge (see
             :mod:`agentgym.envs.textworld.generator.config`), and arguments of
             :class:`~agentgym.core.TextEnv`.
@@ -102,14 +104,14 @@ class TextWorldEnv(TextEnv[GameSession]):
 
     def __init__(
         self,
-        setting: str | GeneratorConfig | None = None,
+        difficulty: str | GeneratorConfig | None = None,
         *,
         challenge: str | None = None,
         games: Mapping[str, int] | int | None = None,
-        game_files: Source | Mapping[str, Source] | None = None,
+        data: Source | Mapping[str, Source] | None = None,
         engine: str = "native",
         reward: str = "sparse",
-        expert: str = "direct",
+        expert: str = "oracle",
         description: bool = False,
         inventory: bool = False,
         show_admissible: bool = False,
@@ -125,7 +127,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
         self._tasks, fitting = open_tasks(
-            setting, challenge, games, game_files, parameters, native=engine == "native"
+            difficulty, challenge, games, data, parameters, native=engine == "native"
         )
         self.expert = self._tasks.expert = choice(expert, "expert", EXPERTS)
         self._process: StoryProcess | None = None

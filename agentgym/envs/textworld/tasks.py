@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from agentgym.core.options import choice
 from agentgym.core.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
 from agentgym.envs.hesitation import hesitates
 from agentgym.envs.textworld.games.bundled import bundled
 from agentgym.envs.textworld.games.store import GameStore
-from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
+from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game, stored_plan
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
 from agentgym.envs.textworld.record import Record
@@ -31,7 +32,7 @@ FILES_HORIZON = 50
 NO_OBJECTIVE = "Find out what there is to do, and do it."
 """Goal of a game that tells none (``simple`` with ``goal="none"``)."""
 
-EXPERTS = ("direct", "hesitant")
+EXPERTS = ("oracle", "hesitant")
 """Who may demonstrate: the game's own winning policy, or who makes sure before each command."""
 
 Source = Game | Record
@@ -163,7 +164,7 @@ class GameTasks(GameSet):
     the price is that a panel generates its games, which whoever plays it needs anyway.
 
     Args:
-        setting: The setting, or its name.
+        config: The configuration of the generator, or its name.
         sizes: Number of games by split, or of the train split alone. The default is the bundled
             games for the bundled setting and :data:`SIZES` for others; neither depends on what is
             installed. Games beyond the bundled ones need ``textworld`` when they are first used.
@@ -174,17 +175,17 @@ class GameTasks(GameSet):
         ConfigurationError: A split is unknown or its size is out of range.
     """
 
-    remedy = "make the environment with the setting that the id names, and large enough"
+    remedy = "make the environment with the difficulty that the id names, and large enough"
 
     def __init__(
         self,
-        setting: GeneratorConfig | str = DEFAULT,
+        config: GeneratorConfig | str = DEFAULT,
         sizes: Mapping[str, int] | int | None = None,
         *,
         folder: Path | None = None,
         plan_length: PlanLength | None = None,
     ) -> None:
-        self.config = GeneratorConfig.of(setting)
+        self.config = GeneratorConfig.of(config)
         self._key = self.config.key()
         super().__init__(f"textworld/{self._key}", plan_length)
         self.store = GameStore(self.config, folder)
@@ -247,34 +248,38 @@ def _read_sizes(sizes: Mapping[str, int] | int | None) -> dict[str, int]:
 
 
 def open_tasks(
-    setting: str | GeneratorConfig | None,
+    difficulty: str | GeneratorConfig | None,
     challenge: str | None,
     games: Mapping[str, int] | int | None,
-    game_files: Files | Mapping[str, Files] | None,
+    data: Files | Mapping[str, Files] | None,
     parameters: Mapping[str, Any],
     *,
     native: bool,
 ) -> tuple[GameSet, int]:
     """Return the games of a setting, or of files, and the turn budget that suits them."""
-    named = {"setting": setting, "challenge": challenge, "game_files": game_files}
+    named = {"difficulty": difficulty, "challenge": challenge, "data": data}
     given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
     if len(given) > 1:
         raise ConfigurationError(
-            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a named setting "
-            "already says its challenge, and files have none"
+            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a "
+            "difficulty already says its challenge, and files have none"
         )
-    if game_files is None:
-        name = DEFAULT if not given else setting if challenge is None else challenge
-        if not isinstance(name, str | GeneratorConfig):
-            raise ConfigurationError(f"expected the name of a TextWorld setting, got {name!r:.80}")
-        config = GeneratorConfig.of(name, **parameters)
+    if data is None:
+        chosen = DEFAULT if difficulty is None else difficulty
+        if challenge is not None:
+            chosen = choice(challenge, "challenge", CHALLENGES)
+        if not isinstance(chosen, str | GeneratorConfig):
+            raise ConfigurationError(
+                f"expected the name of a TextWorld difficulty, got {chosen!r:.80}"
+            )
+        config = GeneratorConfig.of(chosen, **parameters)
         return GameTasks(config, games), config.horizon
     if parameters or games is not None:
         raise ConfigurationError(
-            f"expected no parameters with game_files, got "
+            f"expected no parameters with data=, got "
             f"{', '.join([*parameters, 'games'][:3])}; the files are what they are"
         )
     # Imported here, as it reads the engine as well, which a setting may do without.
     from agentgym.envs.textworld.games.files import FileTasks
 
-    return FileTasks(game_files, native=native), FILES_HORIZON
+    return FileTasks(data, native=native), FILES_HORIZON

@@ -2,7 +2,7 @@
 
 The semantics are those of the original (Yao et al., 2022, arXiv:2207.01206), step by step; the
 engine is a small state machine without HTML, server or Java. ``gym.make("agentgym/WebShop-v0")``
-runs on a generated shop; ``data_dir=`` names a folder with the official files instead.
+runs on a generated shop; ``data=`` names a folder with the official files instead.
 """
 
 from __future__ import annotations

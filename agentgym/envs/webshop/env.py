@@ -43,8 +43,8 @@ class WebShopEnv(TextEnv[Session]):
         size: Products of the generated shop.
         difficulty: Difficulty of the generated shop: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.webshop.generator.GeneratorConfig`.
-        catalogue_seed: Seed of the generated shop.
-        data_dir: Folder with the official files, to be used instead of a generated shop.
+        generator_seed: Seed of the generated shop.
+        data: Folder with the official files, to be used instead of a generated shop.
         num_products: Read only this many products of the official files.
         goal_mode: ``generated`` (a few solvable goals per product) or ``official``.
         human_goals: Use the goals that people wrote; official files and goal mode only.
@@ -57,7 +57,7 @@ class WebShopEnv(TextEnv[Session]):
         results_per_page: Products on a results page; compact mode only, the others show ten.
         reward: ``official`` (bit-exact), ``strict`` (exact options) or ``sparse`` (1 for a purchase
             that the official reward gives 1, else 0; the score stays the official reward).
-        expert: Whose plans :meth:`oracle` follows: ``target`` knows the right product and takes the
+        expert: Whose plans :meth:`oracle` follows: ``oracle`` knows the right product and takes the
             shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
             ``thinking`` also writes what it compares before the action (compact, native grammar),
             ``hasty`` buys the first hit whose line will do and often fails, ``hurried`` does as
@@ -108,8 +108,8 @@ class WebShopEnv(TextEnv[Session]):
         *,
         size: int = 1000,
         difficulty: str | GeneratorConfig = "medium",
-        catalogue_seed: int = 0,
-        data_dir: str | os.PathLike[str] | None = None,
+        generator_seed: int = 0,
+        data: str | os.PathLike[str] | None = None,
         num_products: int | None = None,
         goal_mode: str = "generated",
         human_goals: bool = False,
@@ -119,7 +119,7 @@ class WebShopEnv(TextEnv[Session]):
         observation_mode: str = "text",
         results_per_page: int | None = None,
         reward: str = "official",
-        expert: str = "target",
+        expert: str = "oracle",
         highlights: bool = False,
         show_score: bool = False,
         world: Shop | None = None,
@@ -141,7 +141,7 @@ class WebShopEnv(TextEnv[Session]):
             )
         if world is None and tasks is None:
             config = ShopConfig(
-                size, difficulty, catalogue_seed, data_dir, num_products, goal_mode,
+                size, difficulty, generator_seed, data, num_products, goal_mode,
                 human_goals, goals_per_product, split_mode, nouns,
             )  # fmt: skip
             self._shared = open_shop(config, self.visit)

@@ -50,7 +50,7 @@ class ShopConfig:
     """Difficulty of a generated shop."""
     seed: int = 0
     """Seed of a generated shop, and of goals made for official data."""
-    data_dir: str | os.PathLike[str] | None = None
+    data: str | os.PathLike[str] | None = None
     """Folder with the official files; None generates a shop."""
     num_products: int | None = None
     """Read only this many products of the official files."""
@@ -77,8 +77,8 @@ class ShopConfig:
         checked = {
             "size": integer(self.size, "size", MIN_SIZE, MAX_SIZE),
             "difficulty": GeneratorConfig.of(self.difficulty),
-            "seed": integer(self.seed, "catalogue_seed", 0, None),
-            "data_dir": _folder(self.data_dir),
+            "seed": integer(self.seed, "generator_seed", 0, None),
+            "data": _folder(self.data),
             "nouns": freeze(self.nouns),
             "goals_per_product": integer(self.goals_per_product, "goals_per_product", 1, None),
         }
@@ -89,9 +89,9 @@ class ShopConfig:
         choice(self.goal_mode, "goal_mode", GOAL_MODES)
         choice(self.split_mode, "split_mode", SPLIT_MODES)
         flag(self.human_goals, "human_goals")
-        if self.num_products is not None and self.data_dir is None:
+        if self.num_products is not None and self.data is None:
             raise ConfigurationError(
-                "expected data_dir with num_products, which reads the first of the official "
+                "expected data= with num_products, which reads the first of the official "
                 f"products; got num_products={self.num_products!r}; use size for generated ones"
             )
         if self.split_mode == "official-index" and self.goal_mode != "official":
@@ -99,10 +99,10 @@ class ShopConfig:
                 "expected goal_mode='official' with split_mode='official-index', got "
                 f"goal_mode={self.goal_mode!r}"
             )
-        if self.human_goals and (self.data_dir is None or self.goal_mode != "official"):
+        if self.human_goals and (self.data is None or self.goal_mode != "official"):
             raise ConfigurationError(
-                "expected data_dir and goal_mode='official' with human_goals=True, got "
-                f"data_dir={self.data_dir!r} and goal_mode={self.goal_mode!r}"
+                "expected data= and goal_mode='official' with human_goals=True, got "
+                f"data={self.data!r} and goal_mode={self.goal_mode!r}"
             )
 
     @property
@@ -122,7 +122,7 @@ class ShopConfig:
             return "-".join(words)
         if self.goals_per_product != GOALS_PER_PRODUCT:
             words.append(f"{self.goals_per_product}goals")
-        if self.data_dir is not None:
+        if self.data is not None:
             words += [f"seed{self.seed}"] * (self.seed > 0)
             nouns = self.nouns_key  # they decide which goals are solvable
             words += [] if nouns is None else [hashlib.sha256(nouns.encode()).hexdigest()[:8]]
@@ -135,8 +135,8 @@ class VisitConfig:
 
     page_size: int = OFFICIAL_PAGE
     """Products on a results page."""
-    expert: str = "target"
-    """``target`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
+    expert: str = "oracle"
+    """``oracle`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
     does as ``careful`` and says what it compares; ``hasty`` checks nothing that it must open,
     ``hurried`` is now the one, now the other."""
     highlights: bool = False
@@ -244,7 +244,7 @@ def page_size(mode: str, size: int | None) -> int:
 
 def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     generated = None
-    if config.data_dir is None:
+    if config.data is None:
         generated = generate(config.size, config.difficulty, config.seed)
     shop = _shops.get(config)
     if shop is None:
@@ -284,8 +284,8 @@ def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
 
 def _from_files(config: ShopConfig) -> Shop:
     """Open or build the shop of the official files."""
-    assert config.data_dir is not None
-    files = locate(config.data_dir, config.num_products)
+    assert config.data is not None
+    files = locate(config.data, config.num_products)
     key = ["files", files.key(), config.num_products, config.goal_mode, config.human_goals,
            config.goals_per_product, config.seed, config.nouns_key]  # fmt: skip
 
@@ -322,6 +322,6 @@ def _folder(path: Any) -> str | None:
         return None
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise ConfigurationError(
-            f"expected data_dir to be the path of the official files' folder, got {path!r:.80}"
+            f"expected data= to be the path of the official files' folder, got {path!r:.80}"
         )
     return os.path.expanduser(os.fspath(path))

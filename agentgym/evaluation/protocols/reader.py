@@ -18,7 +18,7 @@ A protocol is a TOML file:
     show_admissible = false
 
     [alfworld.data]                    # official data, if the paper is about such
-    argument = "data_dir"              # argument of the environment that names its folder
+    argument = "data"              # argument of the environment that names its folder
     variable = "ALFWORLD_DATA"         # environment variable that does so, too
     remedy = "alfworld-download fetches it"
     env = { human_goals = false }      # arguments that go with it

@@ -186,8 +186,8 @@ def _chunks(documents: Iterable[str], vocabulary: _Vocabulary) -> Iterator[_Chun
     for number, text in enumerate(documents):
         if number == MOST_DOCUMENTS:
             raise ConfigurationError(
-                f"expected at most {MOST_DOCUMENTS:,} documents for the engine bm25, got more; "
-                "index such a corpus with --engine tantivy"
+                f"expected at most {MOST_DOCUMENTS:,} documents for the index bm25, got more; "
+                "index such a corpus with --index tantivy"
             )
         found = words(text.lower())
         numbers.extend([vocabulary[word] for word in found])

@@ -60,7 +60,7 @@ class NamespaceSandbox(ServedSandbox):
         if config.image:
             raise ConfigurationError(
                 f"expected no image, which namespaces do not run, got {config.image!r}; use "
-                "backend='docker'"
+                "sandbox='docker'"
             )
         super().__init__(config)
         self._with_overlay = overlay

@@ -13,7 +13,7 @@ from pathlib import Path
 OLDEST = (5, 12)
 """Linux from which on mounts can be made read-only all the way down, in a user namespace too."""
 CAP_SYS_ADMIN = 21
-ELSEWHERE = "use backend='docker'"
+ELSEWHERE = "use sandbox='docker'"
 
 
 @cache

@@ -84,7 +84,7 @@ def make_app(boxes: Boxes, token: str) -> Starlette:
 
 def serve(
     *,
-    backend: str = "auto",
+    sandbox: str = "auto",
     host: str = "127.0.0.1",
     port: int = 8001,
     token: str = "",
@@ -97,7 +97,7 @@ def serve(
     """Own sandboxes for clients until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        backend: What they are made with; one that does not isolate is refused.
+        sandbox: What they are made with; one that does not isolate is refused.
         host: Address to listen at.
         port: Port to listen at; 0 takes one that is free.
         token: What clients have to bring; a new one is made if left out.
@@ -113,12 +113,12 @@ def serve(
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; all sandboxes have been closed.
     """
-    check_backend(backend)
+    check_backend(sandbox)
     options.integer(most, "most", 1)
     options.integer(port, "port", 0, 65535)
     token = token or secrets.token_urlsafe(24)
     boxes = Boxes(
-        lambda config: open_sandbox(config, backend),
+        lambda config: open_sandbox(config, sandbox),
         most=most,
         lease=lease,
         visible=(cache_folder(), *visible),

@@ -20,7 +20,7 @@ from trainers.config.stored import FREE
 
 LENGTH = 16
 """Hexadecimal digits of a key."""
-ELSEWHERE = ("out", "resume", "seed", "env", "env_args", "envs", "template_args", *FREE)
+ELSEWHERE = ("out", "resume", "seed", "env", "env_kwargs", "envs", "template_args", *FREE)
 """Settings that change no number, or that stand in the payload in another form."""
 HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
 """Settings that each environment has decided for itself."""

@@ -135,7 +135,7 @@ def test_tools_say_what_each_command_takes() -> None:
         assert env.language.read(written)[2] == "", written
 
 
-@pytest.mark.parametrize("expert", ["shortest", "searching"])
+@pytest.mark.parametrize("expert", ["oracle", "searching"])
 def test_a_fork_continues_like_the_original(expert: str) -> None:
     env = make(expert=expert)
     env.reset(options={"split": "test", "index": 5})
@@ -150,14 +150,14 @@ def test_a_fork_continues_like_the_original(expert: str) -> None:
 
 def test_official_games_are_played_from_a_pack(tmp_path: Any) -> None:
     pack = write_pack(tmp_path / "valid_seen.json.gz", games())
-    env = make(data_dir=str(pack), split="valid_seen")
+    env = make(data=str(pack), split="valid_seen")
     _, info = env.reset(seed=0)
     assert info["split"] == "valid_seen" and info["task_id"].startswith("alfworld/official/")
     assert follow(env)[1]["success"]
 
 
 def test_nothing_in_info_names_the_official_game(tmp_path: Any) -> None:
-    env = make(data_dir=str(write_pack(tmp_path / "valid_seen.json.gz", games(12))))
+    env = make(data=str(write_pack(tmp_path / "valid_seen.json.gz", games(12))))
     for index in range(12):
         _, info = env.reset(options={"split": "valid_seen", "index": index})
         content = env.task.content
@@ -170,20 +170,20 @@ def test_nothing_in_info_names_the_official_game(tmp_path: Any) -> None:
 
 def test_the_first_split_there_is_is_played_where_there_is_no_train(tmp_path: Any) -> None:
     pack = write_pack(tmp_path / "valid_unseen.json.gz", games(3))
-    for data_dir in (pack, tmp_path):
-        env = make(data_dir=str(data_dir))
+    for data in (pack, tmp_path):
+        env = make(data=str(data))
         assert env.split == "valid_unseen" == env.reset(seed=0)[1]["split"]
     write_pack(tmp_path / "train.json.gz", games(4))
-    assert make(data_dir=str(tmp_path)).split == "train" == make().split
-    assert make(data_dir=str(tmp_path), split="test").split == "valid_unseen"
+    assert make(data=str(tmp_path)).split == "train" == make().split
+    assert make(data=str(tmp_path), split="test").split == "valid_unseen"
     with pytest.raises(TaskNotFound, match="valid_unseen"):
-        make(data_dir=str(pack), split="train")
+        make(data=str(pack), split="train")
 
 
 def test_the_command_evaluates_a_pack_by_its_split(tmp_path: Any) -> None:
     pack = write_pack(tmp_path / "valid_seen.json.gz", games(4))
     command = [sys.executable, "-m", "agentgym", "eval", "alfworld", "--policy", "oracle", "--n",
-               "4", "--split", "valid_seen", "--set", f"data_dir={pack}"]  # fmt: skip
+               "4", "--split", "valid_seen", "--set", f"data={pack}"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "1.000" in done.stdout, done.stderr
 
@@ -208,16 +208,16 @@ def test_a_malformed_problem_is_told_when_the_environment_is_made(
     pack.write_text(json.dumps([pack_item(sound), {**pack_item(broken), "pddl_problem": text}]))
     write_trial(folder / trial_folder(sound), sound)
     wrong = write_trial(folder / trial_folder(broken), broken, pddl_problem=text)
-    for data_dir, where in ((pack, f"item 1 of {pack}"), (folder, str(wrong / "game.tw-pddl"))):
+    for data, where in ((pack, f"item 1 of {pack}"), (folder, str(wrong / "game.tw-pddl"))):
         with pytest.raises(DataError, match=message) as caught:
-            make(data_dir=str(data_dir))
+            make(data=str(data))
         assert f"in pddl_problem of {where}: expected" in str(caught.value)
 
 
 def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     pack = write_pack(tmp_path / "train.json.gz", games(3))
-    make(data_dir=str(pack))
+    make(data=str(pack))
 
     def forbidden(problem: str, where: str) -> None:
         raise AssertionError("checked twice")
@@ -248,8 +248,8 @@ def test_a_checked_pack_is_not_checked_again(tmp_path: Any, monkeypatch: Any) ->
         ({"difficulty": None}, "expected generator settings"),
         ({"difficulty": 3}, "expected generator settings"),
         ({"task_types": 3}, "task_types to be a sequence"),
-        ({"households_seed": "a"}, "seed"),
-        ({"data_dir": 5}, "data_dir to be a path"),
+        ({"generator_seed": "a"}, "seed"),
+        ({"data": 5}, "data= to be a path"),
         ({"hidden": "yes"}, "hidden to be True, False or None"),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_fork_of_another_engine_or_expert_is_refused_and_changes_nothing() -> 
     active.start(game)
     active.step("look")
     for other in (GameSession("alfworld"), GameSession(expert="searching")):
-        with pytest.raises(ConfigurationError, match="engine='native' with expert='shortest'"):
+        with pytest.raises(ConfigurationError, match="engine='native' with expert='oracle'"):
             other.restore(game, active.snapshot())
     for wrong in (None, (), active.native.state, active.snapshot()._asdict()):
         with pytest.raises(ConfigurationError, match="expected a snapshot"):

@@ -71,7 +71,7 @@ def test_an_expert_needs_as_many_turns_as_is_said(difficulty: str, expert: str) 
 @pytest.mark.parametrize("expert", EXPERTS)
 @pytest.mark.parametrize("name", ["valid_seen", "valid_train"])
 def test_official_games_too(name: str, expert: str) -> None:
-    env = make(data_dir=str(shared_pack(f"{name}.json.gz")), split=name, expert=expert)
+    env = make(data=str(shared_pack(f"{name}.json.gz")), split=name, expert=expert)
     for index in range(0, env.tasks.len(name), 7):
         env.reset(options={"split": name, "index": index})
         needed = env.tasks.oracle_turns(env.task)
@@ -181,7 +181,7 @@ def test_the_order_by_plans_is_that_of_the_chosen_expert(monkeypatch: pytest.Mon
                         {"train": 40, "valid_seen": 6, "valid_unseen": 6})  # fmt: skip
     orders = {}
     for expert in EXPERTS:
-        env = make(difficulty="medium", order="oracle", expert=expert, households_seed=5)
+        env = make(difficulty="medium", order="oracle_turns", expert=expert, generator_seed=5)
         tasks = list(env.tasks.iterate("train"))
         lengths = [env.tasks.oracle_turns(task) or 0 for task in tasks]
         assert lengths == sorted(lengths)
@@ -190,9 +190,9 @@ def test_the_order_by_plans_is_that_of_the_chosen_expert(monkeypatch: pytest.Mon
         orders[expert] = [task.id for task in tasks]
         assert (
             env.tasks.panel("test", 6).sha256
-            == make(difficulty="medium", order="oracle", households_seed=5, expert=expert)
+            == make(difficulty="medium", order="oracle_turns", generator_seed=5, expert=expert)
             .tasks.panel("test", 6)
             .sha256
         )
-    assert orders["shortest"] != orders["searching"]
-    assert sorted(orders["shortest"]) == sorted(orders["searching"])
+    assert orders["oracle"] != orders["searching"]
+    assert sorted(orders["oracle"]) == sorted(orders["searching"])

@@ -165,7 +165,7 @@ def test_every_admissible_action_can_be_typed_in_every_grammar(difficulty: str) 
 
 
 def test_and_those_of_official_games() -> None:
-    env = ALFWorldEnv(data_dir=str(shared_pack("valid_seen.json.gz")))
+    env = ALFWorldEnv(data=str(shared_pack("valid_seen.json.gz")))
     check_grammars(env, range(0, 140, 5))
 
 

@@ -80,7 +80,7 @@ def test_splits_by_scene() -> None:
 @pytest.mark.parametrize("config", ["easy", TINY])
 def test_order_by_the_experts_plan(config: Any, small: None, monkeypatch: Any) -> None:
     given_order = HouseholdTasks(config)
-    ordered = HouseholdTasks(config, order="oracle")
+    ordered = HouseholdTasks(config, order="oracle_turns")
     for split in ordered.splits:
         lengths = [ordered.oracle_turns(task) for task in ordered.iterate(split)]
         assert all(length is not None for length in lengths)
@@ -94,7 +94,7 @@ def test_order_by_the_experts_plan(config: Any, small: None, monkeypatch: Any) -
         raise AssertionError("measured twice")
 
     monkeypatch.setattr(tasks_module, "plan_length", forbidden)
-    again = HouseholdTasks(config, order="oracle")
+    again = HouseholdTasks(config, order="oracle_turns")
     assert [t.id for t in again.iterate("train")] == [t.id for t in ordered.iterate("train")]
 
 
@@ -103,23 +103,27 @@ def test_damaged_lengths_are_measured_again(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
-    first = [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")]
+    first = [task.id for task in HouseholdTasks(TINY, order="oracle_turns").iterate("valid")]
     (path,) = tmp_path.rglob("plans-*")
     sound = path.read_bytes()
     path.write_bytes(damaged(sound, damage))
-    assert [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")] == first
+    assert [
+        task.id for task in HouseholdTasks(TINY, order="oracle_turns").iterate("valid")
+    ] == first
     assert path.read_bytes() == sound
 
 
 def test_without_a_writable_cache_all_works(
     small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")]
+    first = [task.id for task in HouseholdTasks(TINY, order="oracle_turns").iterate("valid")]
     pack = write_pack(tmp_path / "train.json.gz", games(3))
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file"))
-    assert [task.id for task in HouseholdTasks(TINY, order="oracle").iterate("valid")] == first
-    assert OfficialTasks(pack, order="oracle").len("train") == 3
+    assert [
+        task.id for task in HouseholdTasks(TINY, order="oracle_turns").iterate("valid")
+    ] == first
+    assert OfficialTasks(pack, order="oracle_turns").len("train") == 3
 
 
 def test_unknown_lengths_come_last() -> None:
@@ -150,7 +154,7 @@ def test_tasks_of_another_set_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"seed": -1}, {"seed": True}, {"seed": [1]}, {"order": "length"}, {"order": ["oracle"]}],
+    [{"seed": -1}, {"seed": True}, {"seed": [1]}, {"order": "length"}, {"order": ["oracle_turns"]}],
 )
 def test_bad_settings_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="expected"):
@@ -221,7 +225,7 @@ def test_a_short_collection_is_noted(tmp_path: Path) -> None:
 
 def test_official_games_of_some_types_and_in_order(tmp_path: Path) -> None:
     folder_and_pack(tmp_path)
-    some = OfficialTasks(tmp_path, task_types=["heat", "two"], order="oracle")
+    some = OfficialTasks(tmp_path, task_types=["heat", "two"], order="oracle_turns")
     assert some.len("test") == 2
     listed = list(some.iterate("test"))
     assert [task.content["task_type"] for task in listed] == [
@@ -250,16 +254,16 @@ def test_human_sentences(tmp_path: Path) -> None:
 def test_open_tasks_chooses_and_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder_and_pack(tmp_path)
     assert open_tasks("easy") is open_tasks(GeneratorConfig.of("easy"), {})
-    changed = open_tasks("easy", {"receptacles": 7}, seed=4, order="oracle")
+    changed = open_tasks("easy", {"receptacles": 7}, seed=4, order="oracle_turns")
     assert isinstance(changed, HouseholdTasks)
     assert changed.config == GeneratorConfig(receptacles=7, distractors=(2, 4), hidden=False)
-    assert (changed.seed, changed.order) == (4, "oracle")
-    official = open_tasks(data_dir=tmp_path, changes={"task_types": ["place"]})
+    assert (changed.seed, changed.order) == (4, "oracle_turns")
+    official = open_tasks(data=tmp_path, changes={"task_types": ["place"]})
     assert official.len("test") == 2
     monkeypatch.setenv("ALFWORLD_DATA", str(tmp_path))
-    assert open_tasks(data_dir="ALFWORLD_DATA").len("test") == 8
+    assert open_tasks(data="ALFWORLD_DATA").len("test") == 8
     with pytest.raises(ConfigurationError, match="hidden"):
-        open_tasks(data_dir=tmp_path, changes={"hidden": True})
+        open_tasks(data=tmp_path, changes={"hidden": True})
     with pytest.raises(ConfigurationError, match="human_goals"):
         open_tasks(human_goals=True)
     with pytest.raises(ConfigurationError, match="expected"):

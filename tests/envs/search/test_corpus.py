@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SMALL = {"size": 1000, "difficulty": "easy"}
 PLAY = """
 import hashlib, gymnasium, agentgym
-env = gymnasium.make("agentgym/Search-v0", size=1000, difficulty="easy", universe_seed=41)
+env = gymnasium.make("agentgym/Search-v0", size=1000, difficulty="easy", generator_seed=41)
 texts = []
 for index in range(5):
     observation, info = env.reset(options={"split": "train", "index": index})
@@ -124,7 +124,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache.write_text("a file where a folder should be")
-    env = make(**SMALL, universe_seed=6)
+    env = make(**SMALL, generator_seed=6)
     env.reset(seed=0)
     assert env.tasks.len("train") == 500
 
@@ -142,12 +142,12 @@ def test_a_disk_that_fills_up_is_no_error(cache: Path, monkeypatch: pytest.Monke
 
 
 def test_task_ids_and_sizes(cache: Path) -> None:
-    env = make(**SMALL, universe_seed=3, hops=(2, 3))
+    env = make(**SMALL, generator_seed=3, hops=(2, 3))
     task = env.tasks.task("test", 4)
     assert task.id.startswith("search/easy-1000-3/test/") and task.content["hops"] in (2, 3)
     assert env.tasks.find(task.id) == task
     assert 0 < env.tasks.len("test") < 500
-    assert make(**SMALL, engine="tantivy").tasks.name == "search/easy-1000-0-tantivy"
+    assert make(**SMALL, index="tantivy").tasks.name == "search/easy-1000-0-tantivy"
     with pytest.raises(ConfigurationError, match="expected hops among 1, 2, 3, 4, 5"):
         make(**SMALL, hops=7)
 
@@ -155,15 +155,15 @@ def test_task_ids_and_sizes(cache: Path) -> None:
 # -- corpora of one's own ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", ["bm25", "tantivy"])
-def test_a_file_is_indexed_once(cache: Path, tmp_path: Path, engine: str) -> None:
-    if engine == "tantivy":
+@pytest.mark.parametrize("index", ["bm25", "tantivy"])
+def test_a_file_is_indexed_once(cache: Path, tmp_path: Path, index: str) -> None:
+    if index == "tantivy":
         pytest.importorskip("tantivy")
     questions, corpus = write_questions(tmp_path), write_corpus(tmp_path / "corpus.jsonl")
-    env = make(corpus=str(corpus), questions=str(questions), engine=engine)
+    env = make(corpus=str(corpus), questions=str(questions), index=index)
     assert play(env)["details"]["gold_recall"] == 1.0
     assert len(list((cache / "search").iterdir())) == 1
-    twin = make(corpus=corpus, questions=questions, engine=engine)
+    twin = make(corpus=corpus, questions=questions, index=index)
     assert twin.tasks is env.tasks, "a path is a path, however it is given"
     identity = env.tasks.task("train", 0).content["corpus"]
     assert identity == f"corpus.jsonl, {corpus.stat().st_size} bytes"
@@ -197,8 +197,8 @@ def test_an_index_folder_is_opened_where_it_lies(cache: Path, tmp_path: Path) ->
     env = make(corpus=tmp_path / "index", questions=write_questions(tmp_path))
     assert play(env)["success"] and not cache.exists()
     assert env.tasks.task("train", 0).content["corpus"].startswith("6 passages, ")
-    with pytest.raises(ConfigurationError, match="engine to be left out with an index folder"):
-        make(corpus=tmp_path / "index", questions=tmp_path / "toy.jsonl", engine="tantivy")
+    with pytest.raises(ConfigurationError, match="index to be left out with an index folder"):
+        make(corpus=tmp_path / "index", questions=tmp_path / "toy.jsonl", index="tantivy")
 
 
 def test_a_corpus_that_cannot_be_used(

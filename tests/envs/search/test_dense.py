@@ -16,7 +16,7 @@ from tests.retrieval.encoders import hashed
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_a_corpus_of_vectors(tmp_path: Path, exact: bool) -> None:
-    build_index(PASSAGES, tmp_path / "index", engine=DenseEncoder(hashed, exact=exact))
+    build_index(PASSAGES, tmp_path / "index", index=DenseEncoder(hashed, exact=exact))
     corpus = DenseRetriever(tmp_path / "index", hashed)
     env = SearchEnv(corpus=corpus, questions=write_questions(tmp_path))
     env.reset(options={"split": "train", "index": 1})
@@ -31,7 +31,7 @@ def test_an_encoder_that_fails_costs_the_episode(tmp_path: Path) -> None:
     def broken(texts: list[str]) -> list[list[float]]:
         raise RuntimeError("out of memory")
 
-    build_index(PASSAGES, tmp_path / "index", engine=DenseEncoder(hashed))
+    build_index(PASSAGES, tmp_path / "index", index=DenseEncoder(hashed))
     corpus = DenseRetriever(tmp_path / "index", broken)
     env = SearchEnv(corpus=corpus, questions=write_questions(tmp_path))
     env.reset(options={"split": "train", "index": 1})

@@ -68,7 +68,7 @@ def test_a_wrong_answer_ends_an_episode(questions: Path) -> None:
 
 @pytest.mark.parametrize(
     ("reward", "paid"),
-    [("em", 0.0), ("sparse", 0.0), ("subem", 1.0), ("f1", 2 / 3), ("f1_hotpot", 2 / 3)],
+    [("sparse", 0.0), ("subem", 1.0), ("f1", 2 / 3), ("f1_hotpot", 2 / 3)],
 )
 def test_rewards_are_measures(questions: Path, reward: str, paid: float) -> None:
     env = make(questions, reward=reward)
@@ -169,7 +169,7 @@ def test_an_episode_may_begin_with_results(questions: Path) -> None:
 
 
 def test_a_block_has_the_length_that_was_asked_for(questions: Path) -> None:
-    env = make(questions, max_obs_chars=300, topk=3)
+    env = make(questions, max_observation_chars=300, topk=3)
     env.reset(options=MAYOR)
     observation = env.step("<search>Orland town Belden Harrow</search>")[0]
     assert len(observation) <= 300 and observation.endswith("</information>")
@@ -242,21 +242,21 @@ def test_a_digest_covers_question_answers_and_corpus(questions: Path, tmp_path: 
     [
         ({"topk": 0}, "topk"),
         ({"topk": 60}, "topk"),
-        ({"topk": 30}, "max_obs_chars of at least"),
-        ({"max_obs_chars": 10**6}, "max_obs_chars"),
-        ({"reward": "exact"}, "em, subem, f1, f1_hotpot, sparse"),
+        ({"topk": 30}, "max_observation_chars of at least"),
+        ({"max_observation_chars": 10**6}, "max_observation_chars"),
+        ({"reward": "exact"}, "sparse, subem, f1, f1_hotpot"),
         ({"answer_attempts": 0}, "answer_attempts"),
         ({"first_search": "no"}, "first_search"),
         ({"expert": "guru"}, "expert to be one of"),
         ({"on_error": "ignore"}, "raise, observe"),
         ({"hops": 5}, "whose questions have"),
         ({"hops": []}, "number of hops"),
-        ({"engine": "lucene"}, "bm25, tantivy"),
-        ({"engine": "tantivy"}, "engine to be left out"),
+        ({"index": "lucene"}, "bm25, tantivy"),
+        ({"index": "tantivy"}, "index to be left out"),
         ({"dialect": "x"}, "dialect"),
         ({"size": 3}, "size"),
         ({"difficulty": "mild"}, "easy, medium, hard"),
-        ({"universe_seed": -1}, "universe_seed"),
+        ({"generator_seed": -1}, "generator_seed"),
         ({"shared_corpus": 1}, "shared_corpus"),
         ({"retriever_url": "http://127.0.0.1:1"}, "corpus to be left out"),
         ({"corpus": 7}, "corpus to be"),

@@ -81,7 +81,7 @@ def made(
 
 def small_env(**kwargs: object) -> SWEEnv:
     """Make an environment over the small repositories."""
-    return SWEEnv(source=SmallSet(), **kwargs)  # type: ignore[arg-type]
+    return SWEEnv(data=SmallSet(), **kwargs)  # type: ignore[arg-type]
 
 
 def bash(command: str) -> str:

@@ -230,7 +230,7 @@ def children() -> set[int]:
 
 def test_boxes_end_with_their_episode() -> None:
     before = children()
-    env = small_env(backend="namespace")
+    env = small_env(sandbox="namespace")
     for _ in range(3):
         env.reset(options=FIRST)
         env.step(bash("true"))
@@ -263,7 +263,7 @@ def test_a_command_of_which_the_box_dies_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, reward: str
 ) -> None:
     death(monkeypatch)
-    env = small_env(backend="namespace", reward=reward)
+    env = small_env(sandbox="namespace", reward=reward)
     env.reset(options=FIRST)
     env.step(bash("echo x >> sums/new.py"))
     shown, value, terminated, truncated, info = env.step(bash("echo lethal"))
@@ -277,7 +277,7 @@ def test_a_command_of_which_the_box_dies_is_a_failure(
 
 def test_such_an_episode_counts_in_the_average(monkeypatch: pytest.MonkeyPatch) -> None:
     death(monkeypatch)
-    env = small_env(backend="namespace")
+    env = small_env(sandbox="namespace")
     actions = iter([REPAIR, SUBMIT, bash("echo lethal")])  # the first task is solved
 
     def play(observation: str, info: Any) -> str:
@@ -291,7 +291,7 @@ def test_such_an_episode_counts_in_the_average(monkeypatch: pytest.MonkeyPatch) 
 
 def test_source_of_which_the_graders_box_dies_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     death(monkeypatch, "pytest.main")
-    env = small_env(backend="namespace")
+    env = small_env(sandbox="namespace")
     env.reset(options=FIRST)
     env.step(REPAIR)
     _, value, terminated, _, info = env.step(SUBMIT)
@@ -301,7 +301,7 @@ def test_source_of_which_the_graders_box_dies_is_wrong(monkeypatch: pytest.Monke
 
 
 def test_a_box_that_is_lost_costs_its_episode(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = small_env(backend="namespace")
+    env = small_env(sandbox="namespace")
     env.reset(options=FIRST)
     env.step(bash("true"))
     monkeypatch.setattr(NamespaceSandbox, "_fails", lambda box: True)
@@ -409,8 +409,8 @@ def test_instances_are_found_by_their_name(env: SWEEnv) -> None:
 @pytest.mark.parametrize(
     "kwargs",
     [
-        {"source": 3},
-        {"backend": "cloud"},
+        {"data": 3},
+        {"sandbox": "cloud"},
         {"reward": "some"},
         {"command_timeout": 0},
         {"max_observation_chars": 10},
@@ -425,12 +425,12 @@ def test_instances_are_found_by_their_name(env: SWEEnv) -> None:
 )
 def test_wrong_arguments_are_refused(kwargs: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="expected"):
-        SWEEnv(**{"source": SmallSet(), **kwargs})
+        SWEEnv(**{"data": SmallSet(), **kwargs})
 
 
 def test_without_isolation_only_if_one_says_so() -> None:
     with pytest.raises(ConfigurationError, match="allow_unsafe=True"):
-        small_env(backend="subprocess")
+        small_env(sandbox="subprocess")
 
 
 def test_a_wrapper_with_hooks_sees_the_potential_of_dense() -> None:
@@ -464,4 +464,4 @@ def test_an_episode_does_not_begin_where_no_box_can_run(monkeypatch: pytest.Monk
     with pytest.raises(SandboxUnavailable, match="no such kernel"):
         small_env().reset(options=FIRST)
     with pytest.raises(SandboxUnavailable, match="no such kernel"):
-        small_env(backend="docker").reset(options=FIRST)
+        small_env(sandbox="docker").reset(options=FIRST)

@@ -67,7 +67,7 @@ def test_odd_names_are_played_or_refused_at_once(
     file = tmp_path / "odd.json"
     file.write_text(json.dumps(odd))
     try:
-        env = TextWorldEnv(game_files={"test": [file]}, grammar=grammar)
+        env = TextWorldEnv(data={"test": [file]}, grammar=grammar)
     except DataError as error:
         assert "can be typed" in str(error)
         return

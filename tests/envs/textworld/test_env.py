@@ -27,7 +27,7 @@ pytest.importorskip("textworld", reason="the real engine needs the package textw
 Make = Callable[..., TextWorldEnv]
 GAMES = {"train": 2, "valid": 1, "test": 3}
 """Few, as each is compiled for the real engine."""
-COOKING = {"setting": "cooking", "recipe": 1, "take": 1, "go": 9, "cook": True, "cut": True}
+COOKING = {"challenge": "cooking", "recipe": 1, "take": 1, "go": 9, "cook": True, "cut": True}
 
 
 @pytest.fixture(params=ENGINES)
@@ -41,10 +41,10 @@ def make(engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     made: list[TextWorldEnv] = []
 
-    def make_one(setting: str | None = None, **kwargs: Any) -> TextWorldEnv:
-        if "game_files" not in kwargs:
+    def make_one(difficulty: str | None = None, **kwargs: Any) -> TextWorldEnv:
+        if "data" not in kwargs:
             kwargs.setdefault("games", GAMES)
-        made.append(TextWorldEnv(setting, **{"engine": engine, **kwargs}))
+        made.append(TextWorldEnv(difficulty, **{"engine": engine, **kwargs}))
         return made[-1]
 
     yield make_one
@@ -379,10 +379,11 @@ def test_close_twice_and_play_again(make: Make) -> None:
     [
         ({"engine": "glulx"}, "inform7"),
         ({"reward": "desne"}, "dense"),
-        ({"setting": "w2-o3-q4", "challenge": "custom"}, "one of setting"),
-        ({"setting": "w2-o3-q4", "game_files": "games"}, "one of setting"),
-        ({"game_files": "games", "level": 3}, "no parameters"),
-        ({"setting": "treasure-hunter"}, "treasure_hunter"),
+        ({"difficulty": "w2-o3-q4", "challenge": "custom"}, "one of difficulty"),
+        ({"difficulty": "w2-o3-q4", "data": "games"}, "one of difficulty"),
+        ({"data": "games", "level": 3}, "no parameters"),
+        ({"difficulty": "treasure-hunter"}, "treasure_hunter"),
+        ({"challenge": "w2-o3-q4"}, "challenge to be one of custom"),
         ({"challenge": "coin_collector", "levle": 3}, "level"),
         ({"horizon": 0}, "horizon"),
         ({"grammar": "latin"}, "grammar"),
@@ -402,7 +403,7 @@ def test_parameters_reach_the_setting() -> None:
 
 def test_game_files_of_ones_own(make: Make, story: Any) -> None:
     file = story("w2-o3-q4").with_suffix(".json")
-    env = make(game_files={"test": [file]}, split="test")
+    env = make(data={"test": [file]}, split="test")
     rewards, info = solve(env)
     assert info["task_id"] == f"textworld/files/{file.stem}" and info["horizon"] == 50
     assert info["success"] and total(rewards) == 1.0

@@ -70,4 +70,4 @@ def test_a_walkthrough_with_commands_to_spare_is_not_counted(
     game["metadata"] = {"walkthrough": walk}
     file = tmp_path / "game.json"
     file.write_text(json.dumps(game))
-    needed(TextWorldEnv(game_files={"test": [file]}))
+    needed(TextWorldEnv(data={"test": [file]}))

@@ -39,7 +39,7 @@ SMALL = {"size": 60, "difficulty": "easy"}
 
 
 @pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
+def data(tmp_path: Path) -> Path:
     (tmp_path / "items_shuffle_1000.json").write_text(json.dumps(ITEMS))
     (tmp_path / "items_ins_v2_1000.json").write_text(json.dumps(INSTRUCTIONS))
     return tmp_path
@@ -222,12 +222,12 @@ WRONG: tuple[Any, ...] = ("abc", 1.5, [1], {"a": 1}, {1}, b"x", object(), float(
 NO_NUMBER = (*WRONG, True, -1)
 NO_FLAG = (*WRONG, 0, 1, "true", None)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "size": (*NO_NUMBER, None, 19, 100_001), "catalogue_seed": (*NO_NUMBER, None),
+    "size": (*NO_NUMBER, None, 19, 100_001), "generator_seed": (*NO_NUMBER, None),
     "difficulty": (*WRONG, None, 3, "Easy"), "num_products": (*NO_NUMBER, 0),
     "goals_per_product": (*NO_NUMBER, None, 0), "human_goals": NO_FLAG, "highlights": NO_FLAG,
     "show_score": NO_FLAG, "results_per_page": (*NO_NUMBER, 0, 51), "goal_mode": (*WRONG, None),
     "split_mode": (*WRONG, None), "observation_mode": (*WRONG, None), "reward": (*WRONG, None),
-    "expert": (*WRONG, None), "data_dir": (*WRONG[1:], "", 3), "nouns": (*WRONG, "", 3),
+    "expert": (*WRONG, None), "data": (*WRONG[1:], "", 3), "nouns": (*WRONG, "", 3),
     "horizon": (*NO_NUMBER, None, 0), "world": (*WRONG,), "tasks": (*WRONG,),
 }  # fmt: skip
 
@@ -266,9 +266,9 @@ def test_numbers_of_numpy_are_numbers() -> None:
         ({"reward": "dense"}, "official, strict, sparse"),
         ({"goal_mode": "x"}, "goal_mode"),
         ({"split_mode": "official-index"}, "goal_mode='official'"),
-        ({"human_goals": True}, "data_dir"),
+        ({"human_goals": True}, "data"),
         ({"num_products": 0}, "num_products"),
-        ({"num_products": 30}, "data_dir"),
+        ({"num_products": 30}, "data"),
         ({"world": object()}, "world and tasks together"),
         ({"size": 1}, "size"),
     ],
@@ -278,20 +278,20 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
         WebShopEnv(**arguments)
 
 
-def test_official_files(data_dir: Path) -> None:
-    env = WebShopEnv(data_dir=str(data_dir), observation_mode="compact")
+def test_official_files(data: Path) -> None:
+    env = WebShopEnv(data=str(data), observation_mode="compact")
     assert len(env.shop.products) == 24
     _, info = env.reset(seed=0)
     done = False
     while not done:
         _, reward, done, _, info = env.step(env.oracle().act("", info))
     assert reward == 1.0
-    full = WebShopEnv(data_dir=str(data_dir), goal_mode="official", num_products=20)
+    full = WebShopEnv(data=str(data), goal_mode="official", num_products=20)
     assert len(full.shop.products) == 20 and len(full.shop.goals) == 77
     with pytest.raises(DataError, match="items_human_ins"):
-        WebShopEnv(data_dir=str(data_dir), goal_mode="official", human_goals=True)
+        WebShopEnv(data=str(data), goal_mode="official", human_goals=True)
     with pytest.raises(DataError, match="items_shuffle"):
-        locate(data_dir / "nowhere")
+        locate(data / "nowhere")
 
 
 def test_given_worlds_travel_whole(shop: Shop) -> None:
@@ -312,7 +312,7 @@ def test_nouns_can_be_injected(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(json.dumps({"note": "x", "nouns": table}).encode()))
 
     def make(nouns: Any) -> WebShopEnv:
-        made = gymnasium.make("agentgym/WebShop-v0", data_dir=str(tmp_path), nouns=nouns).unwrapped
+        made = gymnasium.make("agentgym/WebShop-v0", data=str(tmp_path), nouns=nouns).unwrapped
         assert isinstance(made, WebShopEnv)
         return made
 

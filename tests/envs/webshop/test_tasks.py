@@ -274,7 +274,7 @@ def test_written_shops_open_as_official_data(
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     write(generate(60, "medium", 2), tmp_path)
     settings = {"goal_mode": "official", "human_goals": True} if human else {}
-    env = WebShopEnv(data_dir=str(tmp_path), **settings)  # type: ignore[arg-type]
+    env = WebShopEnv(data=str(tmp_path), **settings)  # type: ignore[arg-type]
     for index in range(env.tasks.len("test")):
         _, info = env.reset(options={"split": "test", "index": index})
         while not info["stop_reason"]:

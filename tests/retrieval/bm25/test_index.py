@@ -221,7 +221,7 @@ def test_documents_that_are_not_there_are_found_when_they_are_searched(
 def test_more_documents_than_can_be_built_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inversion, "MOST_DOCUMENTS", 3)
     assert len(BM25Index.build(["a"] * 3)) == 3
-    with pytest.raises(ConfigurationError, match=r"at most 3 .*--engine tantivy"):
+    with pytest.raises(ConfigurationError, match=r"at most 3 .*--index tantivy"):
         BM25Index.build(["a"] * 4)
 
 

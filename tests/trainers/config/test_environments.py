@@ -27,7 +27,7 @@ LONG = {
     "horizon_gate": 0.5,
     "fit_horizon": False,
     "hooks": ["potential", "invalid_action=0.2"],
-    "env_args": {"horizon": 9},
+    "env_kwargs": {"horizon": 9},
     "gate_success": 0.1,
 }
 
@@ -57,7 +57,7 @@ def test_every_entry_decides_about_its_own_environment() -> None:
 
 
 def test_flags_hold_for_every_environment_or_are_addressed_to_one() -> None:
-    flags = ["--env-args", "horizon=30", "textworld.horizon=12", "search.topk=2"]
+    flags = ["--env-kwargs", "horizon=30", "textworld.horizon=12", "search.topk=2"]
     run = resolve(parse_config(["--env=search,textworld", "--horizon=4", *flags]))
     search, textworld = run.envs
     assert (search.kwargs["topk"], search.kwargs["horizon"]) == (2, 30)
@@ -119,7 +119,7 @@ def test_of_backends_the_one_that_isolates_most_serves_all() -> None:
         ({"env": ["webshop", {"env": "search", "weight": 0}]}, "weight of entry 2 of env"),
         ({"env": [{"env": "webshop", "wieght": 1}]}, "one of env, name, weight.*wieght"),
         ({"env": [{"env": "webshop", "horizon": "5,3"}]}, "grow"),
-        ({"env": "webshop", "env_args": ["search.topk=1"]}, "ENV.name=value for one of webshop"),
+        ({"env": "webshop", "env_kwargs": ["search.topk=1"]}, "ENV.name=value for one of webshop"),
         ({"env": [{**SHORT, "horizon": 3, "horizon_gate": 0.5}]}, "several stages"),
     ],
 )

@@ -172,7 +172,7 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 
 def test_the_command_line_goes_before_the_defaults():
-    made = resolved("--no-fit", horizon="4", steps=7, env_args="horizon=20", preset="rloo")
+    made = resolved("--no-fit", horizon="4", steps=7, env_kwargs="horizon=20", preset="rloo")
     assert (made.envs[0].rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
     assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
     assert made.envs[0].make_env().default_horizon == 20
@@ -187,7 +187,7 @@ def test_evaluation_is_at_the_last_round_unless_told_otherwise():
 
 @pytest.mark.parametrize("name", ["webshop", "WebShop-v0", "agentgym/WebShop-v0"])
 def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
-    made = resolve(parse_config([f"--env={name}", "--env-args", "size=200", "--eval.tasks=10"]))
+    made = resolve(parse_config([f"--env={name}", "--env-kwargs", "size=200", "--eval.tasks=10"]))
     defaults = FAMILY_DEFAULTS["webshop"]
     assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
     assert made.envs[0].rounds == defaults.horizon
@@ -204,9 +204,9 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),
         ({"env": "agentgym-test/Foreign-v0"}, "environment of text .*got ForeignEnv"),
-        ({"env_args": "colour=red"}, "arguments of ToyEnv among .*got 'colour'"),
-        ({"env_args": "horizon=no"}, "horizon to be an integer.*got 'no'"),
-        ({"env_args": "colour"}, "name=value.*got 'colour'"),
+        ({"env_kwargs": "colour=red"}, "arguments of ToyEnv among .*got 'colour'"),
+        ({"env_kwargs": "horizon=no"}, "horizon to be an integer.*got 'no'"),
+        ({"env_kwargs": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),
         ({"preset": "mt-ppo"}, "'mt-ppo' needs critic .*choose another preset"),
         ({"preset": "istar"}, "'istar' needs prm .*choose another preset"),
@@ -233,7 +233,7 @@ def test_fit_is_off_where_lengths_are_unknown_and_refused_if_asked_for():
 
 def test_an_unknown_split_is_one_clear_error():
     with pytest.raises(TaskNotFound, match="train, valid, test; got 'exam'"):
-        resolved(env_args="split=exam")
+        resolved(env_kwargs="split=exam")
 
 
 @pytest.mark.parametrize("preset", ["scalinginter", "grpo", "reinforce++"])
@@ -266,7 +266,7 @@ def test_planning_needs_no_torch():
     ],
 )
 def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
-    arguments = ["--env", "webshop", *(["--env-args", *asked] if asked else [])]
+    arguments = ["--env", "webshop", *(["--env-kwargs", *asked] if asked else [])]
     run = resolve(parse_config(arguments))
     assert run.resolved()["rounds"] == rounds
     assert run.envs[0].kwargs.get("expert") == expert
@@ -275,17 +275,17 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 @pytest.mark.parametrize(
     ("name", "asked", "rounds", "expert", "fit"),
     [
-        ("alfworld", ["households_seed=1"], [10, 13], "hesitant", False),
+        ("alfworld", ["generator_seed=1"], [10, 13], "hesitant", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
         ("search", [], [3, 4, 6], None, True),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
         ("textworld", [], [6], "hesitant", False),
         ("textworld", ["reward=dense"], [6], "hesitant", False),
-        ("textworld", ["setting=w2-o3-q4"], [8, 16, 24], None, True),
+        ("textworld", ["difficulty=w2-o3-q4"], [8, 16, 24], None, True),
     ],
 )
 def test_other_families_have_defaults_of_their_own(name, asked, rounds, expert, fit):
-    run = resolve(parse_config(["--env", name, *(["--env-args", *asked] if asked else [])]))
+    run = resolve(parse_config(["--env", name, *(["--env-kwargs", *asked] if asked else [])]))
     assert run.resolved()["rounds"] == rounds and run.config.eval.horizon == rounds[-1]
     assert run.envs[0].kwargs.get("expert") == expert
     assert run.config.fit_horizon is fit
@@ -352,10 +352,10 @@ def test_flags_decide_on_the_updates():
 
 
 def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
-    made = resolved(preset="scalinginter", horizon=None, env_args="horizon=6")
+    made = resolved(preset="scalinginter", horizon=None, env_kwargs="horizon=6")
     assert (made.envs[0].rounds, made.config.eval.horizon) == ((5, 6), 6)
-    assert resolved(horizon=None, env_args="horizon=6").envs[0].rounds == (5, 6)
-    assert resolved(horizon="3,7", env_args="horizon=6").envs[0].rounds == (3, 7)
+    assert resolved(horizon=None, env_kwargs="horizon=6").envs[0].rounds == (5, 6)
+    assert resolved(horizon="3,7", env_kwargs="horizon=6").envs[0].rounds == (3, 7)
 
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():

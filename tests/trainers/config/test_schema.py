@@ -119,13 +119,13 @@ def test_a_file_may_hold_what_yaml_makes_of_a_setting():
     config = from_mapping(
         {
             "env": "webshop",
-            "env_args": {"difficulty": "medium", "size": 200, "expose_oracle": True},
+            "env_kwargs": {"difficulty": "medium", "size": 200, "expose_oracle": True},
             "horizon": 9,
             "out": "x/y",
             "rl": {"lr": "6e-4", "hooks": ["repeat", "turn_cost=0.01"]},
         }
     )
-    assert config.env_args == ("difficulty=medium", "size=200", "expose_oracle=true")
+    assert config.env_kwargs == ("difficulty=medium", "size=200", "expose_oracle=true")
     assert (config.horizon, config.out, config.rl.lr) == ("9", Path("x/y"), 6e-4)
     assert config.rl.hooks == ("repeat", "turn_cost=0.01")
     assert from_mapping({"env": "webshop", "horizon": [5, 8, 10]}).horizon == "5,8,10"
@@ -143,10 +143,10 @@ def test_a_setting_that_does_not_exist_is_named():
 
 
 def test_a_configuration_is_plain_types():
-    config = TrainConfig(env="webshop", env_args=("a=1",), out=Path("x/y"))
+    config = TrainConfig(env="webshop", env_kwargs=("a=1",), out=Path("x/y"))
     plain = to_dict(config)
     assert json.loads(json.dumps(plain)) == plain
-    assert (plain["env_args"], plain["out"]) == (["a=1"], "x/y")
+    assert (plain["env_kwargs"], plain["out"]) == (["a=1"], "x/y")
     assert plain["rl"]["group_size"] == config.rl.group_size
     assert from_mapping(plain) == config
 

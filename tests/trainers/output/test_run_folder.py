@@ -234,9 +234,9 @@ def test_a_run_resumes_beside_the_page_of_its_episodes(tmp_path):
 
 
 def test_the_same_settings_resume_also_elsewhere(tmp_path):
-    opened(tmp_path / "run", env_args="horizon=9")
+    opened(tmp_path / "run", env_kwargs="horizon=9")
     (tmp_path / "run").rename(tmp_path / "moved")
-    opened(tmp_path / "moved", "--resume", env_args="horizon=9")
+    opened(tmp_path / "moved", "--resume", env_kwargs="horizon=9")
 
 
 def test_an_empty_folder_and_one_killed_while_it_was_made_are_taken(tmp_path):

@@ -16,8 +16,8 @@ from trainers.phases.comparison import EnvComparison, PolicyComparison, evaluati
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 
-def arms(path: Path, *env_args: str, **changes: Any) -> PolicyComparison:
-    given = ["--env-args", *env_args] if env_args else []
+def arms(path: Path, *env_kwargs: str, **changes: Any) -> PolicyComparison:
+    given = ["--env-kwargs", *env_kwargs] if env_kwargs else []
     config = toy_runs.config(path, *given, **{"eval__tasks": 8, **changes})
     flags = [*given, "--resume"] if (path / "config.yaml").exists() else given
     folder = RunFolder.open(path, toy_runs.config(path, *flags, **{"eval__tasks": 8, **changes}))

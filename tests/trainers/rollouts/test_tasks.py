@@ -55,7 +55,7 @@ def test_fit_draws_only_what_the_expert_solves_in_time(horizon):
 def test_fit_is_about_the_demonstrator_that_was_chosen():
     """Who has to search needs more turns than who knows where everything is."""
     env = make_env(
-        "agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"}, "--env-args"
+        "agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"}, "--env-kwargs"
     )
     drawn = TrainingTasks(env.tasks, "train", 0, True).draw(1, 12, 10)
     for options in drawn:

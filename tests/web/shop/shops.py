@@ -67,7 +67,7 @@ class Shop:
 @contextmanager
 def serving(kwargs: Mapping[str, Any], visits: Mapping[str, Any]) -> Iterator[Shop]:
     """Run a server in a thread."""
-    made = kwargs if "data_dir" in kwargs else {**SMALL, **kwargs}
+    made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
     owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", made, "--set"), **visits)
     listening = listen("127.0.0.1", 0)
     config = uvicorn.Config(make_app(owned, TOKEN), log_level="critical", lifespan="off")

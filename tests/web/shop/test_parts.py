@@ -20,7 +20,7 @@ MODES = ("text", "text_rich", "compact")
 
 
 def env_of(**kwargs: Any) -> Any:
-    made = kwargs if "data_dir" in kwargs else {**SMALL, **kwargs}
+    made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
     return make_env("agentgym/WebShop-v0", {"horizon": 30, **made}, "--set")
 
 
@@ -77,12 +77,12 @@ def test_compact_pages_with_highlights() -> None:
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_pages_of_the_official_data(mode: str) -> None:
     folder = shared_data("webshop") / "catalogue"
-    wander(env_of(observation_mode=mode, data_dir=str(folder)), 12)
+    wander(env_of(observation_mode=mode, data=str(folder)), 12)
 
 
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_hostile_pages_are_whole_and_long_ones_cut_alike(mode: str, hostile_dir: Path) -> None:
-    env = env_of(observation_mode=mode, data_dir=str(hostile_dir))
+    env = env_of(observation_mode=mode, data=str(hostile_dir))
     wander(env, 12)
     env.reset(seed=0)
     env.step("search[shoes]")
@@ -123,7 +123,7 @@ def test_every_option_is_marked_as_it_is() -> None:
 
 
 def test_what_no_action_can_name_cannot_be_clicked(hostile_dir: Path) -> None:
-    env = env_of(observation_mode="text", data_dir=str(hostile_dir))
+    env = env_of(observation_mode="text", data=str(hostile_dir))
     env.reset(seed=0)
     env.step("search[shoes]")
     env.step("click[b000000001]")

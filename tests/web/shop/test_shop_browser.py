@@ -209,7 +209,7 @@ def test_the_page_says_what_the_agent_is_told(
 ) -> None:
     kwargs: dict[str, Any] = {"observation_mode": mode, "horizon": 60}
     if catalogue == "official":
-        kwargs["data_dir"] = str(shared_data("webshop") / "catalogue")
+        kwargs["data"] = str(shared_data("webshop") / "catalogue")
     person = Person(client, shop(**kwargs), split="test", index=7)
     pages = list(wander(person))
     assert {"no results", "results, last page", "item, with an option", "the end"} <= set(pages)
@@ -229,7 +229,7 @@ def test_other_grammars_are_spoken(shop: Serve, client: Page, mode: str) -> None
 def test_hostile_products_are_inert_and_whole(
     shop: Serve, client: Page, hostile_dir: Path, mode: str
 ) -> None:
-    served = shop(observation_mode=mode, data_dir=str(hostile_dir), horizon=200)
+    served = shop(observation_mode=mode, data=str(hostile_dir), horizon=200)
     person = Person(client, served)
     back = "back" if mode == "compact" else "< prev"
     person.search("<script>window.owned = 1</script> \u202e shoes")

@@ -16,7 +16,7 @@ PLANS_VERSION = 3
 """Raise it when an expert's play changes, so that lengths in the cache folder are found anew."""
 
 EXPERTS: Mapping[str, Callable[[], Expert]] = {
-    "shortest": OracleExpert,
+    "oracle": OracleExpert,
     "searching": SearchingExpert,
     "fixed-order": FixedOrderExpert,
     "hesitant": HesitantExpert,
@@ -24,7 +24,7 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
 """Name of an expert -> what makes it at the start of a game."""
 
 
-def plan_length(household: Household, expert: str = "shortest") -> int | None:
+def plan_length(household: Household, expert: str = "oracle") -> int | None:
     """Return the number of turns that an expert needs from the start; None if it cannot win."""
     commands = EXPERTS[expert]().plan(Session(household))
     return None if commands is None else len(commands)

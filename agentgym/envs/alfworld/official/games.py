@@ -41,15 +41,15 @@ class OfficialGames:
     """The official splits that were found; each is read when it is first used.
 
     Args:
-        data_dir: Where the data is; None for what ``ALFWORLD_DATA`` names.
+        data: Where the data is; None for what ``ALFWORLD_DATA`` names.
 
     Raises:
         ConfigurationError: Neither is given.
         DataError: There are no games; the message says which layouts are known.
     """
 
-    def __init__(self, data_dir: str | Path | None = None) -> None:
-        self.path = _data_path(data_dir)
+    def __init__(self, data: str | Path | None = None) -> None:
+        self.path = _data_path(data)
         try:
             self._sources = dict(_ordered(_sources(self.path)))
         except OSError as error:
@@ -130,14 +130,14 @@ def _reasons(skipped: Mapping[str, int]) -> str:
     return f" (left out: {', '.join(f'{count} {reason}' for reason, count in skipped.items())})"
 
 
-def _data_path(data_dir: str | Path | None) -> Path:
+def _data_path(data: str | Path | None) -> Path:
     """Return the path that the user names, by argument or environment."""
-    if not isinstance(data_dir, str | os.PathLike | None):
-        raise ConfigurationError(f"expected data_dir to be a path, got {data_dir!r:.80}")
-    named = os.environ.get(DATA_VARIABLE) if data_dir is None else data_dir
+    if not isinstance(data, str | os.PathLike | None):
+        raise ConfigurationError(f"expected data= to be a path, got {data!r:.80}")
+    named = os.environ.get(DATA_VARIABLE) if data is None else data
     if not named:
         raise ConfigurationError(
-            f"expected data_dir, or the environment variable {DATA_VARIABLE}, to name the official "
+            f"expected data=, or the environment variable {DATA_VARIABLE}, to name the official "
             f"games: {_LAYOUTS}; got neither; leave both out for generated games"
         )
     path = Path(os.path.expanduser(os.path.expandvars(str(named))))  # never raises, without a home

@@ -73,8 +73,8 @@ def check_length(slots: int, length: int) -> None:
     least = len(OPENING) + len(CLOSING) + 1 + slots * (SMALLEST_SHARE + 1)
     if length < least:
         raise ConfigurationError(
-            f"expected max_obs_chars of at least {least} for {slots} passages, got {length}: raise "
-            "max_obs_chars or lower topk"
+            f"expected max_observation_chars of at least {least} for {slots} passages, got "
+            f"{length}: raise max_observation_chars or lower topk"
         )
 
 

@@ -40,7 +40,7 @@ class Rules:
 
     topk: int = 3
     """Passages that a search shows."""
-    max_obs_chars: int = 2400
+    max_observation_chars: int = 2400
     """Most characters of an information block."""
     measure: str = "em"
     """Measure by which an answer is right; a field of :class:`Scores`."""
@@ -174,7 +174,7 @@ class Session:
         kept = self._block
         if kept is None or kept[0] is not search:  # mostly it is the last one again
             rules = self._rules
-            kept = search, information(search.passages, rules.topk, rules.max_obs_chars)
+            kept = search, information(search.passages, rules.topk, rules.max_observation_chars)
             self._block = kept
         return kept[1]
 

@@ -27,7 +27,7 @@ _IMAGE = re.compile(
 
 
 def image_name(
-    data_set: DataSet, row: Mapping[str, Any], instance_id: str, namespace: str = ""
+    data_set: DataSet, row: Mapping[str, Any], instance_id: str, image_mirror: str = ""
 ) -> str:
     """Return the image of a row.
 
@@ -35,7 +35,7 @@ def image_name(
         data_set: The set of the row.
         row: The row.
         instance_id: The id of its instance.
-        namespace: What stands in place of the image's registry and namespace.
+        image_mirror: What stands in place of the image's registry and namespace.
 
     Raises:
         DataError: The row names no image and the set has no rule, or the name is none of an image.
@@ -50,20 +50,20 @@ def image_name(
             f"expected the name of an image such as swebench/sweb.eval.x86_64.a_1776_b-1:latest, "
             f"got {name!r:.200}"
         )
-    return relocated(name, namespace) if namespace else name
+    return relocated(name, image_mirror) if image_mirror else name
 
 
-def relocated(image: str, namespace: str) -> str:
+def relocated(image: str, image_mirror: str) -> str:
     """Return an image's name with another registry and namespace; the last part stays.
 
     Raises:
-        ConfigurationError: ``namespace`` is no such place.
+        ConfigurationError: ``image_mirror`` is no such place.
     """
-    moved = f"{namespace.strip('/')}/{image.rpartition('/')[2]}"
+    moved = f"{image_mirror.strip('/')}/{image.rpartition('/')[2]}"
     if not _IMAGE.fullmatch(moved):
         raise ConfigurationError(
             "expected a registry and namespace such as registry.example:5000/mine, "
-            f"got {namespace!r:.200}"
+            f"got {image_mirror!r:.200}"
         )
     return moved
 

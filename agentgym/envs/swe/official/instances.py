@@ -35,8 +35,8 @@ class OfficialInstances:
             the name of a set (``swe-gym``), or its id on the hub (``SWE-Gym/SWE-Gym``), which is
             downloaded through the package ``datasets``.
         data_set: The set, by name or id; recognised by the fields of its rows if left out.
-        namespace: Registry and namespace from which its images come instead of their own, such as
-            ``registry.example:5000/mine``.
+        image_mirror: Registry and namespace from which its images come instead of their own, such
+            as ``registry.example:5000/mine``.
         skip_broken: Leave out, and count, rows that cannot be used, instead of raising an error.
 
     Raises:
@@ -51,14 +51,14 @@ class OfficialInstances:
         source: str | os.PathLike[str],
         *,
         data_set: str | None = None,
-        namespace: str = "",
+        image_mirror: str = "",
         skip_broken: bool = False,
     ) -> None:
         self.data_set, self.recognised = _told(source, data_set)
         self.source = str(source)
         self.name = _name(self.source)
         """Short name, which begins the ids of tasks."""
-        self.namespace = namespace
+        self.image_mirror = image_mirror
         self.skip_broken = skip_broken
         self.broken = 0
         """How many rows were left out."""
@@ -115,7 +115,7 @@ class OfficialInstances:
         try:
             if self.data_set is None:
                 self.data_set = _recognised(place, row)
-            return read_row(row, self.data_set, self.namespace)
+            return read_row(row, self.data_set, self.image_mirror)
         except DataError as problem:
             message = f"{problem}; in {place}"
             if not self.skip_broken:
@@ -135,14 +135,14 @@ class OfficialInstances:
 
 
 def open_official(
-    source: str, *, namespace: str = "", skip_broken: bool = False
+    source: str, *, image_mirror: str = "", skip_broken: bool = False
 ) -> OfficialInstances:
     """Return the instances of a source.
 
     Args:
         source: As for :class:`OfficialInstances`; ``NAME:PATH`` says which set's rows a file or
             folder holds, as in ``swe-bench-lite:rows.jsonl``.
-        namespace: Registry and namespace from which the images come.
+        image_mirror: Registry and namespace from which the images come.
         skip_broken: Leave out rows that cannot be used.
 
     Raises:
@@ -155,7 +155,7 @@ def open_official(
     return OfficialInstances(
         path if told else source,
         data_set=name if told else None,
-        namespace=namespace,
+        image_mirror=image_mirror,
         skip_broken=skip_broken,
     )
 

@@ -29,13 +29,13 @@ ISSUE_TAGS = ("[ISSUE]", "[/ISSUE]")
 """What R2E-Gym puts around statements."""
 
 
-def read_row(row: Any, data_set: DataSet, namespace: str = "") -> Instance:
+def read_row(row: Any, data_set: DataSet, image_mirror: str = "") -> Instance:
     """Read a row.
 
     Args:
         row: The row.
         data_set: The set that it belongs to.
-        namespace: What stands in place of its image's registry and namespace.
+        image_mirror: What stands in place of its image's registry and namespace.
 
     Raises:
         DataError: It cannot be used; names the field.
@@ -52,7 +52,7 @@ def read_row(row: Any, data_set: DataSet, namespace: str = "") -> Instance:
     run = plan_run(data_set, row, repo, (*fails, *passes), test_patch)
     faulty = data_set.name == "swe-smith"
     source = ImageSource(
-        image=image_name(data_set, row, instance_id, namespace),
+        image=image_name(data_set, row, instance_id, image_mirror),
         workdir=data_set.workdir.format(repo=repo.rpartition("/")[2]),
         fault=patch if faulty else "",
         hidden=data_set.hidden,

@@ -228,7 +228,7 @@ def _path(entry: Any) -> Path:
 
 def _not_a_path(given: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"expected game_files to be a path, a list of paths, or a dict from splits to either; got "
+        f"expected data= to be a path, a list of paths, or a dict from splits to either; got "
         f"{given!r:.80}"
     )
 
@@ -241,7 +241,7 @@ def _split_by_content(files: list[Path]) -> dict[str, list[Path]]:
     if len(order) < 3:
         raise ConfigurationError(
             f"expected three or more different games to split, got {len(order)}; name the splits: "
-            'game_files={"test": [...]}'
+            'data={"test": [...]}'
         )
     sides = {"test": order[:share], "valid": order[share : 2 * share], "train": order[2 * share :]}
     return {

@@ -397,8 +397,8 @@ def _parse(name: str) -> GeneratorConfig:
         base = CHALLENGES[head]()
     else:
         raise ConfigurationError(
-            f"expected a TextWorld setting: {', '.join((*NAMED, *CHALLENGES))}, or a size such as "
-            f"w3-o5-q6; got {name!r}{_close(head, (*NAMED, *CHALLENGES))}"
+            f"expected a TextWorld difficulty: {', '.join((*NAMED, *CHALLENGES))}, or a size such "
+            f"as w3-o5-q6; got {name!r}{_close(head, (*NAMED, *CHALLENGES))}"
         )
     known = {parameter.name: parameter for parameter in fields(base)}
     values = {}
@@ -406,7 +406,7 @@ def _parse(name: str) -> GeneratorConfig:
         parameter, sign, text = change.partition("=")
         if not sign or parameter not in known:
             raise ConfigurationError(
-                f"in the setting {name!r}: {_unknown(base.challenge, parameter, list(known))}"
+                f"in the difficulty {name!r}: {_unknown(base.challenge, parameter, list(known))}"
             )
         values[parameter] = _value(known[parameter], text)
     return replace(base, **values)

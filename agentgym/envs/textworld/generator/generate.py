@@ -55,7 +55,7 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
                 raise ValueError("its plan does not win")
         except _failures() as error:
             raise NoSuchGame(
-                f"expected a game for the setting {config.key()!r} and seed {seed}, but the "
+                f"expected a game for the difficulty {config.key()!r} and seed {seed}, but the "
                 f"generator found none ({_first_line(error)}); use another seed or "
                 "relax the parameters"
             ) from error
@@ -66,8 +66,8 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     data = upstream.normalise(data, game.kb)
     if not _can_be_typed(data, commands):
         raise NoSuchGame(
-            f"expected a game for the setting {config.key()!r} and seed {seed} whose plan can be "
-            "typed, but two things in it go by the same words; use another seed"
+            f"expected a game for the difficulty {config.key()!r} and seed {seed} whose plan can "
+            "be typed, but two things in it go by the same words; use another seed"
         )
     return data
 

@@ -80,17 +80,17 @@ def make_split_game(
             why = f"; the last try says: {error}"
             if attempt + 1 in WARN_AT:
                 _log.warning(
-                    "%d of %d seeds gave no game for %s %d of the setting %r; trying on, but the "
-                    "setting may ask too much of its rooms and objects: %s",
+                    "%d of %d seeds gave no game for %s %d of the difficulty %r; trying on, but "
+                    "it may ask too much of its rooms and objects: %s",
                     attempt + 1, TRIES, split, index, config.key(), error,
                 )  # fmt: skip
             continue
         if split_of_content(config, game) in ("", split):
             return game
     raise ConfigurationError(
-        f"expected a game for {split} {index} of the setting {config.key()!r}, but none of "
-        f"{TRIES} seeds gave one; the setting has too few games, or asks too much: use more rooms "
-        f"or objects, or a shorter quest{why}"
+        f"expected a game for {split} {index} of the difficulty {config.key()!r}, but none of "
+        f"{TRIES} seeds gave one; it has too few games, or asks too much: use more rooms or "
+        f"objects, or a shorter quest{why}"
     )
 
 

@@ -78,7 +78,7 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
         raise EnvFailure(
             "expected TextWorld's Inform 7 compiler to make a story file, but it failed; its "
             f"programs must be able to run on this machine, there must be room in {path.parent}, "
-            "and a game must fit in a .z8 file: use the native engine, or a smaller setting "
+            "and a game must fit in a .z8 file: use the native engine, or a smaller difficulty "
             f"({error}){said}"
         ) from error
     return path

@@ -13,7 +13,7 @@ from agentgym.envs.webshop.experts.hurried import HurriedExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
-    "target": lambda shop, highlights, reward: OracleExpert(shop),
+    "oracle": lambda shop, highlights, reward: OracleExpert(shop),
     "careful": CarefulExpert,
     "thinking": partial(CarefulExpert, thinks=True),
     "hasty": HastyExpert,

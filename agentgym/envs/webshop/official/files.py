@@ -57,7 +57,7 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
             for names in (ITEMS, INSTRUCTIONS, HUMAN)
         ]
     except OSError as error:
-        raise DataError(f"expected a readable folder as data_dir, got {error}") from error
+        raise DataError(f"expected a readable folder as data=, got {error}") from error
     if found[0] is None or found[1] is None:
         absent = " and ".join(
             " or ".join(names)
@@ -65,7 +65,7 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
             if path is None
         )
         raise DataError(
-            f"expected {absent} (or .gz) in data_dir {root}, {_seen(root)}; the original's "
+            f"expected {absent} (or .gz) in data={root}, {_seen(root)}; the original's "
             "setup.sh downloads the files"
         )
     return OfficialFiles(found[0], found[1], found[2])

@@ -67,7 +67,9 @@ def test_a_long_passage_costs_the_others_nothing() -> None:
 
 
 def test_too_little_room_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"max_obs_chars of at least 271 for 3 passages"):
+    with pytest.raises(
+        ConfigurationError, match=r"max_observation_chars of at least 271 for 3 passages"
+    ):
         check_length(3, 270)
     check_length(3, 271)
 

@@ -271,7 +271,7 @@ def test_what_was_cut_off_is_not_on_offer() -> None:
     long = Passage(
         "p", "Belden", "Belden lies in Orland. " + "It is old. " * 40 + "So said Ann Ray."
     )
-    session = begun(CountingRetriever([long]), topk=1, max_obs_chars=200)
+    session = begun(CountingRetriever([long]), topk=1, max_observation_chars=200)
     assert "Ann Ray" not in session.act(look("Belden"), 7).observation
     offered = [one.argument for one in admissible(session, 7)]
     assert "Orland" in offered and "Ann Ray" not in offered

@@ -30,7 +30,7 @@ R2E = "agentgym-test/ledger_final:latest"
 FAILS = ["tests/test_sums.py::test_two[four"]  # cut at the space, as the set's own lists are
 PASSES = ["tests/test_sums.py::test_one"]
 RUN_TESTS = f"PYTHONPATH=. /{local_image.ENVIRONMENT}/bin/pytest -rA r2e_tests\n"
-BOXES = Boxes(backend="docker", pull="never")
+BOXES = Boxes(sandbox="docker", pull="never")
 GRADER = Grader(BOXES)
 
 
@@ -218,8 +218,8 @@ def test_the_ways_to_apply_a_diff(world: World, tmp_path: Path, way: str) -> Non
 
 def test_the_environment_plays_a_file_of_rows(world: World, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(row(world)) + "\n")
-    settings: dict[str, Any] = {"backend": "docker", "pull": "never", "reward": "dense"}
-    env = SWEEnv(source=tmp_path / "rows.jsonl", **settings)
+    settings: dict[str, Any] = {"sandbox": "docker", "pull": "never", "reward": "dense"}
+    env = SWEEnv(data=tmp_path / "rows.jsonl", **settings)
     try:
         observation, info = env.reset(seed=0, options={"instance_id": "Quiet__ledger-7"})
         assert "I expected 9." in observation

@@ -74,7 +74,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 
 def test_the_namespace_of_images(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", swe_gym())
-    source = OfficialInstances(path, namespace="mirror.example/mine").instance("train", 0).source
+    source = OfficialInstances(path, image_mirror="mirror.example/mine").instance("train", 0).source
     assert getattr(source, "image", "").startswith("mirror.example/mine/sweb.eval.")
 
 

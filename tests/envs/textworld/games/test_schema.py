@@ -59,7 +59,7 @@ def test_no_change_of_one_value_gives_a_raw_error(game: dict[str, Any], tmp_path
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(changed(game, place, value)))
         try:
-            env = TextWorldEnv(game_files={"test": file}, reward="dense", description=True,
+            env = TextWorldEnv(data={"test": file}, reward="dense", description=True,
                                inventory=True, show_admissible=True)  # fmt: skip
         except DataError as error:
             refused += 1
@@ -111,7 +111,7 @@ def test_depth_is_bounded(game: dict[str, Any], tmp_path: Path) -> None:
                  "[" * 200_000, '{"a":' * 200_000):  # fmt: skip
         file.write_text(text)
         with pytest.raises(DataError, match=r"deep\.json"):
-            TextWorldEnv(game_files={"test": file})
+            TextWorldEnv(data={"test": file})
 
 
 def test_half_a_character_never_reaches_an_observation(
@@ -125,7 +125,7 @@ def test_half_a_character_never_reaches_an_observation(
             )
     file = tmp_path / "odd.json"
     file.write_text(json.dumps(odd))
-    env = TextWorldEnv(game_files={"test": file}, show_admissible=True)
+    env = TextWorldEnv(data={"test": file}, show_admissible=True)
     observation, info = env.reset(seed=0)
     for text in (observation, info["goal"], *info["admissible_actions"]):
         text.encode()
@@ -135,17 +135,17 @@ def test_half_a_character_never_reaches_an_observation(
 def test_the_first_split_that_there_is_is_the_default(game: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "one.json"
     file.write_text(json.dumps(game))
-    assert TextWorldEnv(game_files={"test": [file]}).reset(seed=0)[1]["split"] == "test"
+    assert TextWorldEnv(data={"test": [file]}).reset(seed=0)[1]["split"] == "test"
     assert TextWorldEnv().split == "train"
     with pytest.raises(TaskNotFound, match="one of test; got 'train'"):
-        TextWorldEnv(game_files={"test": [file]}, split="train")
+        TextWorldEnv(data={"test": [file]}, split="train")
 
 
 @pytest.mark.parametrize(
     "kwargs",
     [
         {"games": "abc"}, {"games": [1]}, {"games": 5.0}, {"games": {"train": True}},
-        {"game_files": 5}, {"game_files": [5]}, {"game_files": {"test": 5}}, {"setting": 5},
+        {"data": 5}, {"data": [5]}, {"data": {"test": 5}}, {"difficulty": 5},
         {"challenge": ["x"]}, {"engine": [1]}, {"reward": {}}, {"description": "no"},
         {"inventory": 1}, {"show_admissible": None}, {"horizon": "9"}, {"world_size": "3"},
         {"max_turn": 3}, {"challenge": "coin_collector", "level": [1]},
@@ -157,5 +157,5 @@ def test_arguments_of_a_wrong_type_are_refused(kwargs: dict[str, Any]) -> None:
 
 
 def test_a_mistyped_name_lists_arguments_and_parameters() -> None:
-    with pytest.raises(ConfigurationError, match=r"game_files.*world_size.*mean 'horizon'"):
+    with pytest.raises(ConfigurationError, match=r"data.*world_size.*mean 'horizon'"):
         TextWorldEnv(horizn=3)

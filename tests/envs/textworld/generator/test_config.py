@@ -117,7 +117,7 @@ def test_treasure_hunter_levels(level: int, rooms: int, turns: int) -> None:
     [
         ("w2-o3", {}, "a size such as w3-o5-q6.*did you mean 'w2-o3-q4'"),
         ("cookin", {}, "did you mean 'cooking'"),
-        ("", {}, "expected a TextWorld setting"),
+        ("", {}, "expected a TextWorld difficulty"),
         ("w0-o3-q4", {}, "world_size.*from 1 to 100"),
         ("w2-o3-q4,", {}, "expected parameters"),
         ("w2-o3-q4,theme", {}, "expected parameters"),

@@ -102,7 +102,9 @@ def test_a_long_search_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ConfigurationError, match="64 seeds"):
         make_split_game(GeneratorConfig.of("w2-o1-q50"), "train", 0, make)
     told = [record.getMessage() for record in caplog.records]
-    assert told[0].startswith("3 of 64 seeds gave no game for train 0 of the setting 'w2-o1-q50'")
+    assert told[0].startswith(
+        "3 of 64 seeds gave no game for train 0 of the difficulty 'w2-o1-q50'"
+    )
     assert len(told) == 4
 
 

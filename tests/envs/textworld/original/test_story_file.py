@@ -64,7 +64,7 @@ from agentgym.envs.textworld.original import isolated
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.errors import DataError, EnvFailure
 isolated.SECONDS = 3.0
-env = TextWorldEnv(engine="inform7", game_files=sys.argv[1], split="test")
+env = TextWorldEnv(engine="inform7", data=sys.argv[1], split="test")
 log = []
 for index in range(env.tasks.len("test")):
     try:
@@ -170,7 +170,7 @@ def kill(env: TextWorldEnv) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_environment_has_a_process_of_its_own(story: Story) -> None:
-    env = TextWorldEnv(engine="inform7", game_files={"test": [story("w2-o3-q4")]})
+    env = TextWorldEnv(engine="inform7", data={"test": [story("w2-o3-q4")]})
     first = env.reset(seed=0)
     pid = os.fork()
     if not pid:
@@ -187,7 +187,7 @@ def test_a_process_that_is_killed_costs_one_episode(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = TextWorldEnv(
-        engine="inform7", game_files={"test": [story("w2-o3-q4")]}, split="test", reward="dense"
+        engine="inform7", data={"test": [story("w2-o3-q4")]}, split="test", reward="dense"
     )
     first = env.reset(seed=0)
     fork = env.snapshot()

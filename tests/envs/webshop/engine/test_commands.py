@@ -107,7 +107,7 @@ def test_any_values_can_be_clicked_in_every_grammar(
 
 @cache
 def official() -> Shop:
-    return WebShopEnv(data_dir=shared_data("webshop") / "catalogue").shop
+    return WebShopEnv(data=shared_data("webshop") / "catalogue").shop
 
 
 @pytest.mark.parametrize("mode", ["text", "compact"])

@@ -74,7 +74,7 @@ def change(entry: dict[str, Any], field: str, value: Any) -> None:
 def play(folder: Path, **kwargs: Any) -> None:
     """Make the environment and see every kind of page; only making it may fail."""
     try:
-        env = WebShopEnv(data_dir=str(folder), horizon=60, **kwargs)
+        env = WebShopEnv(data=str(folder), horizon=60, **kwargs)
     except ConfigurationError as error:
         assert "expected goals for every split" in str(error)
         return
@@ -207,29 +207,29 @@ def test_a_damaged_file_is_named(file: str, how: str, tmp_path: Path) -> None:
     (tmp_path / file).unlink()
     (tmp_path / f"{file}.gz").write_bytes(damage(how, data))
     with pytest.raises(DataError, match=f"{file}.gz"):
-        WebShopEnv(data_dir=str(tmp_path), goal_mode="official", human_goals=True)
+        WebShopEnv(data=str(tmp_path), goal_mode="official", human_goals=True)
 
 
 def test_what_the_folder_lacks_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="which does not exist"):
-        WebShopEnv(data_dir=tmp_path / "nowhere")
+        WebShopEnv(data=tmp_path / "nowhere")
     with pytest.raises(DataError, match="which holds nothing"):
         locate(tmp_path)
     (tmp_path / ITEMS_FILE).write_text("[]")
     with pytest.raises(DataError, match=f"expected items_ins_v2.json .* holds {ITEMS_FILE}"):
         locate(tmp_path)
     with pytest.raises(DataError, match="which is no folder"):
-        WebShopEnv(data_dir=str(tmp_path / ITEMS_FILE))
+        WebShopEnv(data=str(tmp_path / ITEMS_FILE))
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "x\0y", "/dev/null/x", "/proc/1/mem"])
 def test_paths_that_cannot_be_read_are_named(name: str) -> None:
-    for argument in ({"data_dir": name}, {"nouns": f"{name}.json", "size": 60}):
-        with pytest.raises(DataError, match=r"expected .*(data_dir|JSON file)"):
+    for argument in ({"data": name}, {"nouns": f"{name}.json", "size": 60}):
+        with pytest.raises(DataError, match=r"expected .*(data|JSON file)"):
             WebShopEnv(**argument)  # type: ignore[arg-type]
 
 
 def test_a_folder_in_the_home_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "shop", ITEMS, INSTRUCTIONS, PEOPLE)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert len(WebShopEnv(data_dir="~/shop").shop.products) == 24
+    assert len(WebShopEnv(data="~/shop").shop.products) == 24
