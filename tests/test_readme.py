@@ -21,7 +21,7 @@ PAGES = sorted(
     page.relative_to(ROOT).as_posix()
     for pattern in ("*.md", "agentgym/**/*.md", "trainers/*.md", "benchmarks/*.md")
     for page in ROOT.glob(pattern)
-    if "repositories" not in page.parts  # material of tasks, not pages of ours
+    if not any("." in part for part in page.relative_to(ROOT).parts[:-1])  # data, no pages of ours
 )
 
 
