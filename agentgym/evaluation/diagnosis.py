@@ -13,7 +13,7 @@ from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.language import Language
 from agentgym.outcome import StopReason
 from agentgym.printing import printable
-from agentgym.registration import FAMILIES
+from agentgym.registration import families
 
 if TYPE_CHECKING:
     from agentgym.evaluation.report import Report
@@ -113,7 +113,7 @@ def _form(env_id: str, grammar: str) -> str:
 
 def _specs(env_id: str) -> tuple[ActionSpec, ...]:
     """Return the actions of a family; an id of a report names no module to import."""
-    point = next((family.entry_point for family in FAMILIES if family.id == env_id), "")
+    point = next((family.entry_point for family in families() if family.id == env_id), "")
     if not point:
         return ()
     module, _, name = point.partition(":")

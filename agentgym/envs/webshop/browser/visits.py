@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agentgym.envs.webshop.browser.demonstrations import Demonstrations
+from agentgym.envs.webshop.browser.parts import Part, other_names, page_parts
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.episodes import Episode, Recorder
@@ -17,8 +19,6 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.options import integer
 from agentgym.outcome import total
 from agentgym.web.serving import Refused
-from agentgym.web.shop.demonstrations import Demonstrations
-from agentgym.web.shop.parts import Part, other_names, page_parts
 
 POLICY = "human"
 """Policy in the records."""
