@@ -18,7 +18,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.registration import FAMILIES, family
+from agentgym.registration import families, family
 
 _REPEATED = " was raised from the environment creator"
 """From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
@@ -118,8 +118,8 @@ def make_vec(
 
 
 def list_envs() -> dict[str, str]:
-    """Return the short names of the supplied environments, and what each is about."""
-    return {entry.name: entry.summary for entry in FAMILIES}
+    """Return the short names of the families that are installed, and what each is about."""
+    return {entry.name: entry.summary for entry in families()}
 
 
 def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:

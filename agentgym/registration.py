@@ -1,14 +1,46 @@
-"""The one table of environment families, and their registration with Gymnasium."""
+"""The one table of environment families, and their registration with Gymnasium.
+
+Other distributions add families of their own by an entry point of the group ``agentgym.families``,
+whose value is an `EnvFamily`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import gymnasium
 
 from agentgym.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GROUP = "agentgym.families"
+"""Group of the entry points that add families."""
+Arguments = TypeVar("Arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand(Generic[Arguments]):
+    """A subcommand of ``agentgym`` that a family brings.
+
+    What its module imports is imported by every call of ``agentgym``: packages that are heavy
+    belong into ``run``.
+    """
+
+    words: str
+    """What is typed for it: one word, or two, such as ``swe build``, if it is one of several."""
+    arguments: type[Arguments]
+    """A dataclass of its own, as tyro reads it; its docstring and those of its fields are the
+    help."""
+    run: Callable[[Arguments, Console], int]
+    """Carries it out: takes the arguments and where to print, and returns the exit code."""
+    about: str = ""
+    """What the first of two words stands for; it is enough that one of its subcommands says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +69,34 @@ class EnvFamily:
     heavy: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments that each make the engine heavy, or let it crash: worker processes suit
     environments that are made with one of them better."""
+    subcommands: str = ""
+    """``module:name`` of a tuple of `Subcommand`, which ``agentgym`` imports when it is called."""
 
     def backend_for(self, kwargs: Mapping[str, Any]) -> str:
         """Return the back end that suits environments made with these keyword arguments."""
         heavy = any(kwargs.get(name) == value for name, value in self.heavy.items())
         return "process" if heavy else self.backend
+
+    def load_subcommands(self) -> tuple[Subcommand[Any], ...]:
+        """Import what the family adds to ``agentgym``.
+
+        Raises:
+            ConfigurationError: It cannot be imported, or is no tuple of subcommands.
+        """
+        if not self.subcommands:
+            return ()
+        module, _, name = self.subcommands.partition(":")
+        try:
+            found = getattr(import_module(module), name)
+            if not all(isinstance(one, Subcommand) for one in found):
+                raise TypeError(f"got {found!r:.80}")
+        except Exception as error:
+            raise ConfigurationError(
+                f"expected the family {self.name} to have a tuple of Subcommand at "
+                f"{self.subcommands}, but: {type(error).__name__}: {error}; install its package "
+                "again, or uninstall it"
+            ) from error
+        return tuple(found)
 
 
 FAMILIES: tuple[EnvFamily, ...] = (
@@ -57,6 +112,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",
         summary="Answer a question by several searches in a corpus.",
+        subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
         name="swe",
@@ -66,6 +122,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         packages=("pytest",),
         extra="swe",
         backend="thread",
+        subcommands="agentgym.envs.swe.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
         name="textworld",
@@ -80,8 +137,38 @@ FAMILIES: tuple[EnvFamily, ...] = (
         entry_point="agentgym.envs.webshop.env:WebShopEnv",
         summary="Find and buy the product that an instruction describes.",
         play={"observation_mode": "text_rich"},
+        subcommands="agentgym.envs.webshop.subcommands:SUBCOMMANDS",
     ),
 )
+"""The families of the suite."""
+
+
+@cache
+def families() -> tuple[EnvFamily, ...]:
+    """Return the families of the suite, and those that other distributions add; registers these.
+
+    Raises:
+        ConfigurationError: One that is added cannot be loaded, or has a name that is taken.
+    """
+    found = {entry.name: entry for entry in FAMILIES}
+    for point in metadata.entry_points(group=GROUP):
+        try:
+            entry = point.load()
+            if not isinstance(entry, EnvFamily):
+                raise TypeError(f"got {entry!r:.80}")
+        except Exception as error:
+            raise ConfigurationError(
+                f"expected the entry point {point.name} = {point.value} of {GROUP} to be an "
+                f"EnvFamily, but: {type(error).__name__}: {error}; install its package again, or "
+                "uninstall it"
+            ) from error
+        if found.setdefault(entry.name, entry) != entry:
+            raise ConfigurationError(
+                f"expected one family named {entry.name!r}, but {found[entry.name].id} and "
+                f"{entry.id} of the entry point {point.value} both are: uninstall its package"
+            )
+        _register(entry)
+    return tuple(found.values())
 
 
 def family(name: str) -> EnvFamily:
@@ -93,21 +180,25 @@ def family(name: str) -> EnvFamily:
         ConfigurationError: No family has this name; lists those that exist.
     """
     wanted = name.lower().removeprefix("agentgym/")
-    for entry in FAMILIES:
+    for entry in families():
         short = entry.id.lower().removeprefix("agentgym/")
         if wanted in (entry.name, short, short.rsplit("-v", 1)[0]):
             return entry
-    known = ", ".join(entry.name for entry in FAMILIES)
+    known = ", ".join(entry.name for entry in families())
     raise ConfigurationError(f"expected the name of an environment ({known}), got {name!r}")
 
 
 def register_all() -> None:
-    """Register every family's id with Gymnasium; entry points stay strings, so this is cheap."""
+    """Register the ids of the suite with Gymnasium; entry points stay strings, so this is cheap."""
     for entry in FAMILIES:
-        if entry.id not in gymnasium.registry:
-            gymnasium.register(
-                entry.id,
-                entry_point=entry.entry_point,
-                vector_entry_point=f"agentgym.vector.entry:{entry.name}",
-                kwargs=dict(entry.kwargs),
-            )
+        _register(entry)
+
+
+def _register(entry: EnvFamily) -> None:
+    if entry.id not in gymnasium.registry:
+        gymnasium.register(
+            entry.id,
+            entry_point=entry.entry_point,
+            vector_entry_point=f"agentgym.vector.entry:{entry.name}",
+            kwargs=dict(entry.kwargs),
+        )

@@ -17,7 +17,7 @@ PLACES = {
     name: path
     for package in ("agentgym", "trainers")
     for name, path in modules(package).items()
-    if not name.startswith("agentgym.envs.swe.repositories.") and name not in INVARIANTS
+    if name not in INVARIANTS
 }
 
 

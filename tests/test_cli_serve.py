@@ -109,17 +109,19 @@ def test_nothing_is_recorded_unless_asked_for() -> None:
         assert process.communicate(timeout=120)[0] == ""
 
 
-@pytest.mark.parametrize("what", ["alfworld", "textworld", "agentgym/ALFWorld-v0"])
-def test_other_families_are_played_in_the_terminal(capsys: Any, what: str) -> None:
-    code, _, err = run(capsys, "serve", what)
-    assert code == 2 and "expected search, sandbox or webshop" in err
-    assert "only WebShop has pages" in err and "agentgym play" in err
+@pytest.mark.parametrize("env", ["alfworld", "textworld", "agentgym/ALFWorld-v0"])
+def test_other_families_are_played_in_the_terminal(capsys: Any, env: str) -> None:
+    code, _, err = run(capsys, "serve", "webshop", "--env", env)
+    assert (
+        code == 2 and f"expected --env to name a WebShop, which alone has pages, got '{env}'" in err
+    )
+    assert "agentgym play" in err
 
 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["chess"], "expected search, sandbox or webshop"),
+        (["webshop", "--env", "chess"], "expected the name of an environment"),
         (["webshop", "--host", "0.0.0.0"], "SSH tunnel"),
         (["webshop", "--split", "nowhere"], "split"),
         (["webshop", "--seed", "-1"], "seed"),
@@ -134,6 +136,14 @@ def test_what_cannot_be_served_is_said(capsys: Any, argv: list[str], words: str)
     assert code == 2 and words in err, err
 
 
+@pytest.mark.parametrize("argv", [["serve"], ["serve", "chess"]])
+def test_what_is_served_is_said(capsys: Any, argv: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(argv)
+    err = capsys.readouterr().err
+    assert all(what in err for what in ("sandbox", "search", "webshop"))
+
+
 def test_an_id_of_a_webshop_is_served_too(
     capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +153,9 @@ def test_an_id_of_a_webshop_is_served_too(
         "gymnasium.register('own/Shop-v0', entry_point=WebShopEnv, kwargs={'size': 60})\n"
     )
     monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, "serve", "ownshop:own/Shop-v0", "--host", "192.0.2.1")
+    code, _, err = run(
+        capsys, "serve", "webshop", "--env", "ownshop:own/Shop-v0", "--host", "192.0.2.1"
+    )
     assert code == 2 and "only this machine" in err, "it came as far as the address"
 
 

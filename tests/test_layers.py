@@ -19,9 +19,13 @@ HEAVY = ["torch", "transformers", "trl", "vllm", "openai", "rich", "tyro", "matp
 
 @cache
 def modules(package: str) -> dict[str, Path]:
+    """Return what can be imported: no part of such a path is other than an identifier."""
+    paths = sorted((ROOT / package).rglob("*.py"))
+    places = {path: path.relative_to(ROOT).with_suffix("").parts for path in paths}
     return {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in sorted((ROOT / package).rglob("*.py"))
+        ".".join(parts).removesuffix(".__init__"): path
+        for path, parts in places.items()
+        if all(map(str.isidentifier, parts))
     }
 
 

@@ -13,6 +13,7 @@ import yaml
 import agentgym
 from agentgym.errors import DISTRIBUTION, DependencyNotInstalled, require
 from agentgym.registration import FAMILIES
+from tests.test_layers import modules
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMED = re.compile(r"[\"\s]\.\[([a-z]+)\]")
@@ -40,7 +41,7 @@ def declared() -> set[str]:
 
 def used() -> Iterator[tuple[str, str]]:
     """Yield each extra that the code names, with the place."""
-    for path in [*ROOT.glob("agentgym/**/*.py"), *ROOT.glob("trainers/**/*.py")]:
+    for path in {**modules("agentgym"), **modules("trainers")}.values():
         text = path.read_text()
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or len(node.args) < 2:

@@ -9,19 +9,19 @@ import shlex
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from agentgym.cli import arguments
-from agentgym.cli.parsing import parse
+from agentgym.cli.parsing import parse, subcommands
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
     for pattern in ("*.md", "agentgym/**/*.md", "trainers/*.md", "benchmarks/*.md")
     for page in ROOT.glob(pattern)
-    if "repositories" not in page.parts  # material of tasks, not pages of ours
+    if not any("." in part for part in page.relative_to(ROOT).parts[:-1])  # data, no pages of ours
 )
 
 
@@ -57,9 +57,8 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def flags(name: str) -> set[str]:
     """Return the flags of a subcommand, all of them as they are printed."""
-    union = arguments.SweCommand if name.startswith("swe ") else arguments.Command
-    [known] = (cls for cls, word in map(get_args, get_args(union)) if word.name == name.split()[-1])
-    fields = (field for field in dataclasses.fields(known) if "Positional" not in str(field.type))
+    known = dataclasses.fields(subcommands()[name])
+    fields = (field for field in known if "Positional" not in str(field.type))
     found = {f"--{field.name.replace('_', '-')}" for field in fields} | {"--help"}
     return found | {*arguments.SWITCHED_OFF} if name == "eval" else found
 
@@ -117,6 +116,8 @@ def test_no_command_is_passed_over() -> None:
 @pytest.mark.parametrize(("page", "text"), [*pages()])
 def test_flags_in_a_sentence_exist(page: str, text: str) -> None:
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
-    for name, rest in re.findall(r"`agentgym ((?:swe )?[a-z]+)((?: [^`]*)?)`", prose):
-        if name != "swe":
+    groups = {name.split()[0] for name in subcommands()} - {*subcommands()}
+    for first, second, rest in re.findall(r"`agentgym ([a-z]+)( [a-z]+)?([^`]*)`", prose):
+        name = first + second if first in groups else first
+        if name not in groups:
             assert {*re.findall(r"--[a-z-]+", rest)} <= flags(name), (name, rest)

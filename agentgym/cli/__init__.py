@@ -1,4 +1,4 @@
-"""The command ``agentgym``; its subcommands are in `agentgym.cli.arguments`."""
+"""The command ``agentgym``; what is typed for it is in `agentgym.cli.parsing`."""
 
 from __future__ import annotations
 

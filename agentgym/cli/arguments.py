@@ -1,12 +1,13 @@
-"""The subcommands of ``agentgym`` and their arguments."""
+"""The subcommands of ``agentgym`` that are no family's, and their arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Union
+from typing import Literal
 
-from tyro.conf import OmitArgPrefixes, Positional, Suppress, UseAppendAction, subcommand
+from tyro.conf import Positional, Suppress, UseAppendAction
 
 LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
 """Flags that take a list and may be repeated."""
@@ -281,69 +282,31 @@ class View:
 
 
 @dataclass(frozen=True)
-class Index:
-    """Index a corpus of your own for the environment search."""
+class ServeSandbox:
+    """Serve sandboxes to environments on other machines."""
 
-    corpus: Positional[Path]
-    """A file or folder of text, Markdown or JSON lines (id with contents, or with title and text),
-    also gzipped."""
-    out: Path
-    """Folder of the index; it appears when the index is complete."""
-    index: Literal["bm25", "tantivy"] = "bm25"
-    """What searches: bm25 holds up to two million passages; tantivy any number."""
-    skip_broken: bool = False
-    """Leave out and count lines that cannot be used, instead of stopping at the first."""
-    passage_chars: int = 600
-    """Most characters of the passages that text and Markdown files are cut into."""
-    overwrite: bool = False
-    """Replace the index that is there."""
-
-
-@dataclass(frozen=True)
-class Serve:
-    """Serve searches or sandboxes to programs, or WebShop to a person in the browser."""
-
-    what: Positional[str]
-    """search (in the protocols of Search-R1 and RAGEN), sandbox, or webshop, a page in which a
-    person shops."""
-    corpus: Path | None = None
-    """Search: folder that agentgym index made."""
     host: str = "127.0.0.1"
-    """Address to listen at; others than this machine's own are open to other machines, and refused
-    for webshop."""
-    port: int | None = None
-    """Port to listen at; if left out, 8000 for search, 8001 for sandbox and 8010 for webshop; 0
-    takes a free one."""
-    topk: int = 3
-    """Search: documents per query where a request does not say how many."""
+    """Address to listen at; others than this machine's own are open to other machines."""
+    port: int = 8001
+    """Port to listen at; 0 takes a free one."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
-    """Sandbox: what sandboxes are made with; auto takes the first that can run here."""
+    """What sandboxes are made with; auto takes the first that can run here."""
     most: int = 32
-    """Sandbox: how many there may be at a time."""
+    """How many there may be at a time."""
     lease: float = 60.0
-    """Sandbox: seconds after which one is closed whose client has fallen silent."""
+    """Seconds after which one is closed whose client has fallen silent."""
     max_memory: float = 8.0
-    """Sandbox: most GiB of memory that a client may ask for, for one sandbox."""
+    """Most GiB of memory that a client may ask for, for one sandbox."""
     max_processes: int = 1024
-    """Sandbox: most processes."""
+    """Most processes."""
     max_disk: float = 4.0
-    """Sandbox: most GiB of files."""
+    """Most GiB of files."""
     max_files: int = 200_000
-    """Sandbox: most files."""
+    """Most files."""
     max_seconds: float = 3600.0
-    """Sandbox: longest time that a command may take."""
+    """Longest time that a command may take."""
     visible: tuple[Path, ...] = ()
-    """Sandbox: folders that clients may show inside, besides the cache; may be repeated."""
-    split: str = "train"
-    """Webshop: split of the first task."""
-    seed: int = 0
-    """Webshop: seed of the episodes, which draws the first task."""
-    record: Path | None = None
-    """Webshop: append every finished episode to this JSONL file."""
-    open: bool = False
-    """Webshop: open the page in the browser."""
-    set: tuple[str, ...] = ()
-    """Webshop: arguments of the environment, each as name=value (JSON values); may be repeated."""
+    """Folders that clients may show inside, besides the cache; may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -372,130 +335,22 @@ class Validate:
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
-@dataclass(frozen=True)
-class SweBuild:
-    """Make SWE tasks from Python libraries: faults put into their source, or pairs of releases."""
-
-    library: Positional[tuple[str, ...]]
-    """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
-    downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
-    releases of one library from old to new. The word bundled makes the bundled tasks anew."""
-    out: Path
-    """Folder of the tasks; a run that was cut off goes on where it stopped."""
-    kind: Literal["mutation", "versions"] = "mutation"
-    """mutation: faults that tests of the library find; versions: the tests of a release on the
-    source of the one before it."""
-    limit: int = 50
-    """Most tasks of each library (mutation)."""
-    seed: int = 0
-    """Seed of the choice of faults and of the wording."""
-    sandbox: str = "auto"
-    """Where the tests run: namespace, docker or remote; auto takes the first that can
-    run here."""
-    timeout: float = 120.0
-    """Most seconds of one run of the tests."""
-
-
-@dataclass(frozen=True)
-class SweList:
-    """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
-
-    data: Positional[str] = "bundled"
-    """bundled, a folder that agentgym swe build made, or rows of a published set."""
-    split: str | None = None
-    """Only this split."""
-    limit: int = 50
-    """Most tasks to list of each split."""
-
-
-@dataclass(frozen=True)
-class SweImage:
-    """Print the container image of an instance of a published set."""
-
-    id: Positional[str]
-    """Id of the instance, such as django__django-11099."""
-    data: Path | None = None
-    """File or folder of rows, name of a set, or its id on the hub."""
-    data_set: str | None = None
-    """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
-    Without --data the image is named by the rule of the set."""
-    image_mirror: str = ""
-    """Registry and namespace from which the images come instead of their own."""
-    skip_broken: bool = False
-    """Leave out and count rows that cannot be used, instead of stopping at the first."""
-
-
-@dataclass(frozen=True)
-class SwePrefetch:
-    """Pull the container images of a published set before they are needed."""
-
-    data: Path
-    """File or folder of rows, name of a set, or its id on the hub."""
-    split: str | None = None
-    """Split of the instances; all of them if left out."""
-    limit: int | None = None
-    """Most images, in the order of the instances; all of them if left out."""
-    budget: str | None = None
-    """Size, such as 50GB; no image is pulled any more once ours take it."""
-    data_set: str | None = None
-    """The set that the rows are of, such as swe-gym; recognised by their fields if left out."""
-    image_mirror: str = ""
-    """Registry and namespace from which the images come instead of their own."""
-    skip_broken: bool = False
-    """Leave out and count rows that cannot be used, instead of stopping at the first."""
-
-
-@dataclass(frozen=True)
-class SweCache:
-    """Show the container images that agentgym has pulled or made, and remove some."""
-
-    budget: str | None = None
-    """Size, such as 50GB; the images of ours that were not used for longest are removed until the
-    rest fits. Others' images are never touched."""
-
-
-SWE_COMMANDS = (SweBuild, SweList, SweImage, SwePrefetch, SweCache)
-SweCommand = Union[  # noqa: UP007 (tyro reads the annotations at run time)
-    Annotated[SweBuild, subcommand("build")],
-    Annotated[SweList, subcommand("list")],
-    Annotated[SweImage, subcommand("image")],
-    Annotated[SwePrefetch, subcommand("prefetch")],
-    Annotated[SweCache, subcommand("cache")],
-]
-
-
-@dataclass(frozen=True)
-class Swe:
-    """Make and hold SWE tasks: agentgym swe build --help."""
-
-    command: OmitArgPrefixes[SweCommand]
-    """What to do."""
-
-
-COMMANDS = (
-    List, Play, Eval, Protocols, Compare, Replay, Export, View, Doctor, Index, Serve, Validate,
-    *SWE_COMMANDS,
-)  # fmt: skip
-Command = Union[  # noqa: UP007 (tyro reads the annotations at run time)
-    Annotated[List, subcommand("list")],
-    Annotated[Play, subcommand("play")],
-    Annotated[Eval, subcommand("eval")],
-    Annotated[Protocols, subcommand("protocols")],
-    Annotated[Compare, subcommand("compare")],
-    Annotated[Replay, subcommand("replay")],
-    Annotated[Export, subcommand("export")],
-    Annotated[View, subcommand("view")],
-    Annotated[Doctor, subcommand("doctor")],
-    Annotated[Index, subcommand("index")],
-    Annotated[Serve, subcommand("serve")],
-    Annotated[Validate, subcommand("validate")],
-    Annotated[Swe, subcommand("swe")],
-]
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """Gymnasium environments of text tasks for language-model agents."""
-
-    command: OmitArgPrefixes[Command]
-    """What to do."""
+COMMANDS: Mapping[str, type] = {
+    "list": List,
+    "play": Play,
+    "eval": Eval,
+    "protocols": Protocols,
+    "compare": Compare,
+    "replay": Replay,
+    "export": Export,
+    "view": View,
+    "doctor": Doctor,
+    "serve sandbox": ServeSandbox,
+    "validate": Validate,
+}
+"""The subcommands that are no family's, by what is typed for them."""
+ABOUT = "Gymnasium environments of text tasks for language-model agents."
+ABOUT_FIRST: Mapping[str, str] = {
+    "serve": "Serve searches or sandboxes to programs, or WebShop to a person in the browser."
+}
+"""What the first word of several of them stands for."""

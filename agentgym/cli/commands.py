@@ -9,22 +9,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
-    Command,
     Compare,
     Doctor,
     Eval,
     Export,
-    Index,
     List,
     Play,
     Protocols,
     Replay,
-    Serve,
-    Swe,
+    ServeSandbox,
     Validate,
     View,
 )
 from agentgym.cli.environments import make
+from agentgym.cli.families import family_subcommands
 from agentgym.errors import AgentGymError
 from agentgym.making import make_env, resolve
 from agentgym.support.terminal import cell
@@ -35,20 +33,21 @@ if TYPE_CHECKING:
     from agentgym.cli.doctor import Check
 
 
-def run(command: Command, console: Console) -> int:
+def run(command: object, console: Console) -> int:
     """Carry out a parsed subcommand and return the exit code.
 
     Raises:
         AgentGymError: The input was bad; the message is for the user.
     """
-    action: Callable[[Any, Console], int] = _COMMANDS[type(command)]
+    added = {one.arguments: one.run for one in family_subcommands()}
+    action: Callable[[Any, Console], int] = {**_COMMANDS, **added}[type(command)]
     return action(command, console)
 
 
 def _list(command: List, console: Console) -> int:
-    from agentgym.registration import FAMILIES
+    from agentgym.registration import families
 
-    rows = [_describe(entry) for entry in FAMILIES]
+    rows = [_describe(entry) for entry in families()]
     if command.json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
         return 0
@@ -106,11 +105,11 @@ def _play(command: Play, console: Console) -> int:
 
 
 def _play_defaults(name: str) -> dict[str, Any]:
-    """Return what suits a person; ids that others registered have nothing of the kind."""
-    from agentgym.registration import FAMILIES
+    """Return what suits a person; ids of no family have nothing of the kind."""
+    from agentgym.registration import families
 
     _, env_id = resolve(name)
-    return next((dict(entry.play) for entry in FAMILIES if entry.id == env_id), {})
+    return next((dict(entry.play) for entry in families() if entry.id == env_id), {})
 
 
 def _eval(command: Eval, console: Console) -> int:
@@ -212,14 +211,8 @@ def _view(command: View, console: Console) -> int:
     return view(command, console)
 
 
-def _index(command: Index, console: Console) -> int:
-    from agentgym.cli.search import index
-
-    return index(command, console)
-
-
-def _serve(command: Serve, console: Console) -> int:
-    from agentgym.cli.serve import serve
+def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
+    from agentgym.cli.sandbox import serve
 
     return serve(command, console)
 
@@ -228,12 +221,6 @@ def _validate(command: Validate, console: Console) -> int:
     from agentgym.cli.validate import validate
 
     return validate(command, console)
-
-
-def _swe(command: Swe, console: Console) -> int:
-    from agentgym.cli.swe import swe
-
-    return swe(command.command, console)
 
 
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
@@ -246,8 +233,6 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Export: _export,
     View: _view,
     Doctor: _doctor,
-    Index: _index,
-    Serve: _serve,
+    ServeSandbox: _serve_sandbox,
     Validate: _validate,
-    Swe: _swe,
 }

@@ -1,34 +1,96 @@
-"""From what was typed to a subcommand."""
+"""From what was typed to the arguments of a subcommand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import lru_cache
+from typing import Annotated, Any, Union
 
-from agentgym.cli.arguments import COMMANDS, LISTS, SWITCHED_OFF, Arguments, Command, Eval, Swe
+from agentgym.cli.arguments import ABOUT, ABOUT_FIRST, COMMANDS, LISTS, SWITCHED_OFF, Eval
+from agentgym.cli.families import family_subcommands
 from agentgym.cli.helptext import explain_fields, name_values
+from agentgym.errors import ConfigurationError
 from agentgym.making import merge_repeated
 
 
-def parse(argv: Sequence[str]) -> Command:
+@dataclass(frozen=True)
+class Choice:
+    """Several subcommands, of which one was typed."""
+
+    command: Any
+    """Its arguments, or another choice."""
+
+
+def parse(argv: Sequence[str]) -> object:
     """Read the arguments of ``agentgym``.
+
+    Returns:
+        An instance of one of the dataclasses of `subcommands`.
 
     Raises:
         SystemExit: They cannot be read, which was said on standard error, or help was asked for.
+        ConfigurationError: What a family adds cannot be used.
     """
     import tyro
 
-    _explain()
     args = merge_repeated(argv, LISTS)
     if args[:1] == ["eval"]:
         args = [SWITCHED_OFF.get(each.replace("_", "-"), each) for each in args]
-    command = tyro.cli(Arguments, args=args, prog="agentgym").command
+    marks = (tyro.conf.OmitArgPrefixes,)
+    command: object = tyro.cli(_parser(), args=args, prog="agentgym", config=marks)
+    while isinstance(command, Choice):
+        command = command.command
     return replace(command, typed=tuple(argv)) if isinstance(command, Eval) else command
 
 
 @lru_cache(maxsize=1)
-def _explain() -> None:
-    for command in {*COMMANDS} - {Swe}:  # whose own are among them
-        explain_fields(command)
-        name_values(command)
+def subcommands() -> Mapping[str, type]:
+    """Return the dataclass of every subcommand by what is typed for it, as in ``swe build``.
+
+    Raises:
+        ConfigurationError: Two of them are typed alike, or share a dataclass.
+    """
+    found = dict(COMMANDS)
+    for one in family_subcommands():
+        if one.words in found or one.arguments in found.values():
+            raise ConfigurationError(
+                f"expected one subcommand agentgym {one.words}, with a dataclass of its own, got "
+                f"another from {one.run.__module__}: change or uninstall its package"
+            )
+        found[one.words] = one.arguments
+    return found
+
+
+@lru_cache(maxsize=1)
+def _parser() -> type[Choice]:
+    """Return the dataclass that the parser fills, with the texts of its help."""
+    about = {one.words.partition(" ")[0]: one.about for one in family_subcommands() if one.about}
+    about |= ABOUT_FIRST
+    words: dict[str, dict[str, type]] = {}
+    for name, arguments in subcommands().items():
+        explain_fields(arguments)
+        name_values(arguments)
+        first, _, second = name.partition(" ")
+        words.setdefault(first, {})[second] = arguments
+    choices: dict[str, type] = {}
+    for first, table in words.items():
+        if ("" in table) != (len(table) == 1):  # the parser would drop the word of a lone one
+            raise ConfigurationError(
+                f"expected agentgym {first} to be one subcommand, or to have two or more, got "
+                f"{', '.join(repr(f'{first} {second}'.strip()) for second in table)}"
+            )
+        choices[first] = table[""] if "" in table else _choice(about.get(first, ""), table)
+    return _choice(ABOUT, choices)
+
+
+def _choice(about: str, table: Mapping[str, type]) -> type[Choice]:
+    """Return a dataclass whose field is one of several, as the parser reads it."""
+    from tyro.conf import subcommand
+
+    kinds = tuple(Annotated[kind, subcommand(name)] for name, kind in table.items())
+    union: Any = Union[kinds]  # noqa: UP007 (their number is not known here)
+    fields = [("command", union, field(metadata={"help": "What to do."}))]
+    made = make_dataclass("Choice", fields, bases=(Choice,), frozen=True)
+    made.__doc__ = about
+    return made

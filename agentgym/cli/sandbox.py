@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentgym.cli.arguments import Serve
+from agentgym.cli.arguments import ServeSandbox
 from agentgym.errors import ConfigurationError
+from agentgym.support.terminal import say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-PORT = 8001
 GIGABYTE = 1 << 30
 
 
-def serve(command: Serve, console: Console) -> int:
+def serve(command: ServeSandbox, console: Console) -> int:
     """Own sandboxes for clients until interrupted."""
     from agentgym.sandbox.remote.boxes import Bounds
     from agentgym.sandbox.remote.client import URL
@@ -23,28 +23,27 @@ def serve(command: Serve, console: Console) -> int:
     from agentgym.sandbox.remote.server import serve
     from agentgym.support.http_server import is_loopback
 
-    def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
     given = os.environ.get(TOKEN, "")
     if not is_loopback(command.host):
         say(
+            console,
             f"warning: host {command.host} lets every machine that reaches this one and knows the "
             "token run commands in sandboxes here; what is sent, the token too, is not encrypted: "
-            "use a private network or an SSH tunnel"
+            "use a private network or an SSH tunnel",
         )
 
     def started(url: str, token: str) -> None:
         shown = f"the one in {TOKEN}" if given else token
         say(
+            console,
             f"sandboxes are at {url}; token: {shown}\n"
-            f"set {URL} and {TOKEN} where the environments run; press Ctrl-C to stop"
+            f"set {URL} and {TOKEN} where the environments run; press Ctrl-C to stop",
         )
 
     serve(
         sandbox=command.sandbox,
         host=command.host,
-        port=PORT if command.port is None else command.port,
+        port=command.port,
         token=given,
         most=command.most,
         lease=command.lease,

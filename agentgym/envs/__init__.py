@@ -1,6 +1,7 @@
 """The environment families, which follow one plan: who knows one finds the way in the others.
 
-A family is a folder of this package and one row of :mod:`agentgym.registration`. The folder holds,
+A family is a folder of this package and one row of :mod:`agentgym.registration` (those of other
+distributions: one entry point). The folder holds,
 under these names, as many of the following as the family has:
 
 - ``env.py``: the :class:`~agentgym.core.TextEnv`: its arguments with their documentation, the
@@ -18,6 +19,8 @@ under these names, as many of the following as the family has:
 - ``official/``: reading and checking the published data, which nobody needs for the above
   (TextWorld: ``games/``, the bundled games and files of one's own).
 - ``original/``: the original engine behind the same session, to compare with and never by default.
+- ``subcommands.py``: what the family adds to ``agentgym``: a dataclass of arguments and a function
+  for each, which imports what is heavy when it runs.
 - ``README.md``: the family's page: example, arguments with defaults, results, what each file holds.
 
 What is the same thing has the same argument in every family that has it:
@@ -36,5 +39,5 @@ What is the same thing has the same argument in every family that has it:
 Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
 checked by :mod:`agentgym.core.options`. Stored plans and indices go through
 :mod:`agentgym.support.caching`. A demonstrator that wastes turns has its habit from
-``hesitation.py``, beside this file. A family imports no other family and nothing that plays one.
+``hesitation.py``, beside this file. A family imports no other family, and nothing that plays one.
 """

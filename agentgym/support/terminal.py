@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 LONGEST = 4000
@@ -44,6 +45,11 @@ def cell(text: str) -> Text:
     from rich.text import Text
 
     return Text(printable(text))
+
+
+def say(console: Console, text: str) -> None:
+    """Print text as it is: nothing in it is markup, and its lines are not cut into shorter ones."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _shape(character: str) -> str:

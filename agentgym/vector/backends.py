@@ -16,7 +16,7 @@ import gymnasium
 
 from agentgym.core.options import choice
 from agentgym.errors import ConfigurationError
-from agentgym.registration import FAMILIES
+from agentgym.registration import families
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.members import words
 from agentgym.vector.process import Processes
@@ -122,9 +122,9 @@ def usual_workers(backend: str) -> int:
 def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
     """Return the back end that suits a registered environment made with these arguments.
 
-    What is no family of the suite runs in the calling thread.
+    What is of no family runs in the calling thread.
     """
-    entry = next((entry for entry in FAMILIES if entry.id == env_id), None)
+    entry = next((entry for entry in families() if entry.id == env_id), None)
     if entry is None:
         return "sync"
     defaults = gymnasium.spec(env_id).kwargs

@@ -34,7 +34,7 @@ def check_arguments(page: str, kind: type) -> None:
 
 def check_rooms(page: str, folder: Path) -> None:
     """Check that the page's last section names what the family's folder holds."""
-    named = set(re.findall(r"`([\w/]+\.py|\w+/)`", page.split("## Rooms")[1]))
+    named = set(re.findall(r"`([\w/]+\.py|[\w.]+/)`", page.split("## Rooms")[1]))
     tops = {name.split("/")[0] for name in named} | {"README.md", "__init__.py", "__pycache__"}
     assert {path.name for path in folder.iterdir()} <= tops
     for name in (path.name for path in folder.glob("engine/*.py")):

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from agentgym.making import list_envs
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
@@ -53,7 +54,7 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
     [
         (
             {"env": "nope"},
-            "expected the name of an environment (alfworld, search, swe, textworld, webshop",
+            f"expected the name of an environment ({', '.join(list_envs())}",
         ),
         ({"env_kwargs": "split=exam"}, "expected a split of toy: one of train, valid, test"),
         ({"env_kwargs": "colour=red"}, "expected arguments of ToyEnv among"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
-from agentgym.registration import FAMILIES
+from agentgym.registration import families
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _form(env_id: str, grammar: str) -> str:
 
 def _specs(env_id: str) -> tuple[ActionSpec, ...]:
     """Return the actions of a family; an id of a report names no module to import."""
-    point = next((family.entry_point for family in FAMILIES if family.id == env_id), "")
+    point = next((family.entry_point for family in families() if family.id == env_id), "")
     if not point:
         return ()
     module, _, name = point.partition(":")

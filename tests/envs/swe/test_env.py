@@ -362,7 +362,7 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
         f"ls {package}/envs/swe",
         "python -c 'import agentgym'",
         "python -c 'import pip'",
-        "find / -name 'mutations.jsonl' -not -path '/proc/*' 2>/dev/null | grep .",
+        "find / -name 'bundled.d' -not -path '/proc/*' 2>/dev/null | grep .",
         # But for the folder of the cache itself, of which a box sees the copy of pytest, twice.
         f"find / -path /proc -prune -o -name 'agentgym*' -print | grep -vxF -e {cache} -e {SHOWN}",
         "grep -rl 'a + b' /testbed/.git",

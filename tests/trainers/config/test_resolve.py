@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.making import list_envs
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
@@ -199,7 +200,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     [
         (
             {"env": "webshopp"},
-            r"an environment \(alfworld, search, swe, textworld, webshop.*got 'webshopp'",
+            rf"an environment \({', '.join(list_envs())}\), got 'webshopp'",
         ),
         ({"env": "agentgym/Nope-v0"}, r"name of an environment .*got 'agentgym/Nope-v0'"),
         ({"env": "CartPole-v1"}, "environment of text .*got CartPoleEnv"),

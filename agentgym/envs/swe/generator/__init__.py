@@ -2,7 +2,7 @@
 
 :func:`build_mutations` and :func:`build_versions` make tasks from any Python library, in boxes;
 :class:`StoredInstances` reads what they write. :func:`bundled_instances` are the tasks that come
-with the package, made in the same way from the libraries in ``repositories``.
+with the package, made in the same way and kept in ``bundled.d``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The bundled tasks: small libraries of our own, and faults in them that were validated once."""
+"""The bundled tasks: small libraries of our own, and faults in them that were validated once.
+
+They lie as ``agentgym swe build`` lays tasks out. The name of their folder is no identifier, so
+that nothing in it can be imported or be taken for a module of the package: it is data.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.swe.boxes import Boxes
+from agentgym.envs.swe.generator import stored
 from agentgym.envs.swe.generator.stored import (
     INSTANCES,
     Record,
@@ -16,12 +21,13 @@ from agentgym.envs.swe.generator.stored import (
     digest,
     read_lines,
 )
-from agentgym.envs.swe.generator.stored import REPOSITORIES as HELD
 from agentgym.envs.swe.generator.task_builder import Progress, Watch, build_mutations
 
-REPOSITORIES = Path(__file__).parents[1] / "repositories"
+BUNDLED = Path(__file__).parents[1] / "bundled.d"
+"""The folder of the tasks."""
+REPOSITORIES = BUNDLED / stored.REPOSITORIES
 """The libraries, one folder each."""
-FROZEN = Path(__file__).with_name("mutations.jsonl")
+FROZEN = BUNDLED / INSTANCES
 """Their faults."""
 TASKS_PER_REPOSITORY = 20
 """Most tasks of a library."""
@@ -40,7 +46,7 @@ def bundled_instances() -> StoredInstances:
     Raises:
         DataError: The installation lacks them.
     """
-    return StoredInstances(REPOSITORIES.parent, FROZEN, REPOSITORIES)
+    return StoredInstances(BUNDLED)
 
 
 def repositories() -> list[str]:
@@ -76,7 +82,7 @@ def build_bundled(
     """
     rows = []
     for name in only or repositories():
-        held = output / name / HELD / name
+        held = output / name / stored.REPOSITORIES / name
         if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
             shutil.rmtree(output / name)
         common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}

@@ -111,23 +111,18 @@ class Record:
 
 
 class StoredInstances:
-    """The tasks of a folder, as ``agentgym swe build`` makes it, or of a file.
+    """The tasks of a folder, as ``agentgym swe build`` makes it.
 
     Args:
         folder: The folder.
-        file: The file of tasks; that of the folder if left out.
-        repositories: Where the repositories lie; those of the folder if left out.
 
     Raises:
         DataError: A file is missing or damaged; the message names the line.
     """
 
-    def __init__(
-        self, folder: Path | str, file: Path | None = None, repositories: Path | None = None
-    ) -> None:
+    def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder).absolute()
-        self._file = file or self.folder / INSTANCES
-        self._folders = repositories or self.folder / REPOSITORIES
+        self._file = self.folder / INSTANCES
         self._repositories: dict[str, Repository] = {}
         self._records: dict[str, Record] = {}
         for entry in read_lines(self._file):
@@ -195,7 +190,7 @@ class StoredInstances:
 
     def folder_of(self, repo: str) -> Path:
         """Return where a repository lies."""
-        return self._folders / repo
+        return self.folder / REPOSITORIES / repo
 
     def check(self) -> None:
         """Check that every repository is the one that its tasks were made from.

@@ -12,6 +12,7 @@ import pytest
 from agentgym.envs.swe.diffs import apply_diff
 from agentgym.envs.swe.edits import apply_edits
 from agentgym.envs.swe.generator.bundled import (
+    BUNDLED,
     FROZEN,
     SEED,
     TEST,
@@ -25,6 +26,7 @@ from agentgym.envs.swe.generator.bundled import (
 )
 from agentgym.envs.swe.generator.statements import hidden_words
 from tests.envs.swe.boxed import needs_box
+from tests.test_layers import modules
 
 SHA256 = "869e980f5e806c618a4ef72f365397bc7e7f13d021dfe59b645a810064d2d08c"
 """Of the frozen file: tasks change only on purpose, and then GENERATOR_VERSION is raised."""
@@ -50,6 +52,11 @@ def test_the_libraries_are_those_that_the_faults_were_made_for():
         repository_digests()
     )
     stored.check()
+
+
+def test_the_libraries_are_data_and_no_modules_of_the_package():
+    paths = modules("agentgym").values()
+    assert len(paths) > 300 and not [path for path in paths if BUNDLED in path.parents]
 
 
 def test_there_are_enough_tasks_in_splits_that_share_no_library(instances):

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.envs.webshop.browser.shops import Shop, serving
 from tests.envs.webshop.conftest import make_item, own_cache
 from tests.web import chromium
+from tests.web.conftest import browser, tab
 from tests.web.records import HOSTILE
-from tests.web.shop.shops import Shop, serving
 
-__all__ = ["own_cache"]
+__all__ = ["browser", "own_cache", "tab"]
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from typing import Any
 
 import uvicorn
 
+from agentgym.envs.webshop.browser import Visits, make_app
 from agentgym.making import make_env
 from agentgym.support.http_server import listen
-from agentgym.web.shop import Visits, make_app
 
 TOKEN = "token-of-the-tests"
 SMALL = {"size": 120, "difficulty": "easy"}

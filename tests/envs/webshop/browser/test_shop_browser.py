@@ -12,10 +12,10 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.episodes import read_episodes
+from tests.envs.webshop.browser.shops import Shop
 from tests.envs.webshop.conftest import shared_data
 from tests.web.chromium import Page
 from tests.web.records import HOSTILE
-from tests.web.shop.shops import Shop
 from tests.web.test_viewer_browser import CONTRAST
 
 Serve = Callable[..., Shop]

@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from agentgym.cli.arguments import Index, Serve
+from tyro.conf import Positional
+
+from agentgym.registration import Subcommand
+from agentgym.support.terminal import say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.retrieval.corpora.corpus import Corpus
     from agentgym.retrieval.index_builder import Progress
+
+
+@dataclass(frozen=True)
+class Index:
+    """Index a corpus of your own for the environment search."""
+
+    corpus: Positional[Path]
+    """A file or folder of text, Markdown or JSON lines (id with contents, or with title and text),
+    also gzipped."""
+    out: Path
+    """Folder of the index; it appears when the index is complete."""
+    index: Literal["bm25", "tantivy"] = "bm25"
+    """What searches: bm25 holds up to two million passages; tantivy any number."""
+    skip_broken: bool = False
+    """Leave out and count lines that cannot be used, instead of stopping at the first."""
+    passage_chars: int = 600
+    """Most characters of the passages that text and Markdown files are cut into."""
+    overwrite: bool = False
+    """Replace the index that is there."""
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Serve searches in the protocols of Search-R1 and RAGEN."""
+
+    corpus: Path
+    """Folder that agentgym index made."""
+    host: str = "127.0.0.1"
+    """Address to listen at; others than this machine's own are open to other machines."""
+    port: int = 8000
+    """Port to listen at; 0 takes a free one."""
+    topk: int = 3
+    """Documents per query where a request does not say how many."""
 
 
 def index(command: Index, console: Console) -> int:
@@ -47,8 +85,7 @@ def index(command: Index, console: Console) -> int:
             overwrite=command.overwrite,
             progress=progress,
         )
-    text = _summary(command, corpus, passages)
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    say(console, _summary(command, corpus, passages))
     return 0
 
 
@@ -70,36 +107,30 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
 
 def serve(command: Serve, console: Console) -> int:
     """Answer searches until interrupted."""
-    from agentgym.errors import ConfigurationError
     from agentgym.retrieval.index_builder import open_index
     from agentgym.retrieval.remote.server import serve
     from agentgym.support.http_server import is_loopback
 
-    if command.corpus is None:
-        raise ConfigurationError(
-            "expected the folder of an index, got none; name it with --corpus (agentgym index "
-            "makes one)"
-        )
-
-    def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
     if not is_loopback(command.host):
         say(
+            console,
             f"warning: host {command.host} lets every machine that reaches this one search the "
-            "index; there is no password"
+            "index; there is no password",
         )
     retriever = open_index(command.corpus)
     try:
         serve(
             retriever,
             host=command.host,
-            port=8000 if command.port is None else command.port,
+            port=command.port,
             topk=command.topk,
             started=lambda url: say(
-                f"{command.corpus} is searched at {url}/retrieve; press Ctrl-C to stop"
+                console, f"{command.corpus} is searched at {url}/retrieve; press Ctrl-C to stop"
             ),
         )
     finally:
         retriever.close()
     return 0
+
+
+SUBCOMMANDS = (Subcommand("index", Index, index), Subcommand("serve search", Serve, serve))

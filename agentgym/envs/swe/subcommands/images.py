@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.arguments import SweCache, SweImage, SwePrefetch
+from tyro.conf import Positional
+
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.support.terminal import cell, printable
+from agentgym.support.terminal import cell, printable, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,10 +24,56 @@ if TYPE_CHECKING:
     from agentgym.sandbox.docker.images import Images
 
 
-def image(command: SweImage, console: Console) -> int:
+@dataclass(frozen=True)
+class Image:
+    """Print the container image of an instance of a published set."""
+
+    id: Positional[str]
+    """Id of the instance, such as django__django-11099."""
+    data: Path | None = None
+    """File or folder of rows, name of a set, or its id on the hub."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
+    Without --data the image is named by the rule of the set."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """Pull the container images of a published set before they are needed."""
+
+    data: Path
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the instances; all of them if left out."""
+    limit: int | None = None
+    """Most images, in the order of the instances; all of them if left out."""
+    budget: str | None = None
+    """Size, such as 50GB; no image is pulled any more once ours take it."""
+    data_set: str | None = None
+    """The set that the rows are of, such as swe-gym; recognised by their fields if left out."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Show the container images that agentgym has pulled or made, and remove some."""
+
+    budget: str | None = None
+    """Size, such as 50GB; the images of ours that were not used for longest are removed until the
+    rest fits. Others' images are never touched."""
+
+
+def image(command: Image, console: Console) -> int:
     """Print the image of an instance, and nothing else, to standard output."""
     if command.data is None:
-        _say(console, _by_rule(command))
+        say(console, _by_rule(command))
         return 0
     instances = _open(command)
     place = instances.find(command.id)
@@ -34,11 +83,11 @@ def image(command: SweImage, console: Console) -> int:
             f"expected the id of an instance of {command.data}, such as {example}; "
             f"got {command.id!r:.200}"
         )
-    _say(console, _image_of(instances.instance(*place)))
+    say(console, _image_of(instances.instance(*place)))
     return 0
 
 
-def prefetch(command: SwePrefetch, console: Console) -> int:
+def prefetch(command: Prefetch, console: Console) -> int:
     """Pull the images of instances; 1 if one could not be had."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -60,11 +109,11 @@ def prefetch(command: SwePrefetch, console: Console) -> int:
             progress.update(bar, description=name, advance=1)
 
         done = prefetch(names, images, budget, watch)
-    _say(console, _told(done, len(names)))
+    say(console, _told(done, len(names)))
     return int(bool(done.failed))
 
 
-def cache(command: SweCache, console: Console) -> int:
+def cache(command: Cache, console: Console) -> int:
     """Show the images that agentgym has pulled or made; remove some if a budget is given."""
     from rich.table import Table
 
@@ -73,7 +122,7 @@ def cache(command: SweCache, console: Console) -> int:
     records = _images().records
     if command.budget is not None:
         for gone in records.prune(parse_size(command.budget)):
-            _say(console, f"removed {gone['name']} ({_size(gone['size'])})")
+            say(console, f"removed {gone['name']} ({_size(gone['size'])})")
     found = records.ours()
     table = Table("image", "size", "last used")
     for one in reversed(found):
@@ -82,7 +131,7 @@ def cache(command: SweCache, console: Console) -> int:
     if found:
         console.print(table)
     total = sum(one["size"] for one in found)
-    _say(
+    say(
         console,
         f"{len(found)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
         "share count for each. Others' images are never touched.",
@@ -90,12 +139,7 @@ def cache(command: SweCache, console: Console) -> int:
     return 0
 
 
-def _say(console: Console, text: str) -> None:
-    """Print text as it is."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def _by_rule(command: SweImage) -> str:
+def _by_rule(command: Image) -> str:
     """Return the image of an id by the rule of a set, where there are no rows."""
     from agentgym.envs.swe.official.images import image_name
     from agentgym.envs.swe.official.sets import data_set
@@ -110,7 +154,7 @@ def _by_rule(command: SweImage) -> str:
     return image_name(found, row, command.id, command.image_mirror)
 
 
-def _open(command: SweImage | SwePrefetch) -> OfficialInstances:
+def _open(command: Image | Prefetch) -> OfficialInstances:
     """Read the rows, and say which set's they are where nobody has told."""
     from agentgym.envs.swe.official import OfficialInstances
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.envs.webshop.browser import page_parts
+from agentgym.envs.webshop.browser.parts import other_names
 from agentgym.making import make_env
-from agentgym.web.shop import page_parts
-from agentgym.web.shop.parts import other_names
+from tests.envs.webshop.browser.shops import SMALL
 from tests.envs.webshop.conftest import shared_data
-from tests.web.shop.shops import SMALL
 
 MODES = ("text", "text_rich", "compact")
 

@@ -7,8 +7,8 @@ recorded as demonstrations, in the format of every other record.
 
 from __future__ import annotations
 
-from agentgym.web.shop.parts import Part, page_parts
-from agentgym.web.shop.server import make_app, serve
-from agentgym.web.shop.visits import Visits
+from agentgym.envs.webshop.browser.parts import Part, page_parts
+from agentgym.envs.webshop.browser.server import make_app, serve
+from agentgym.envs.webshop.browser.visits import Visits
 
 __all__ = ["Part", "Visits", "make_app", "page_parts", "serve"]

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from agentgym.cli import main
+from agentgym.envs.webshop.browser import Visits, serve
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env
-from agentgym.web.shop import Visits, serve
-from tests.web.shop.shops import SMALL, TOKEN, Shop
+from tests.envs.webshop.browser.shops import SMALL, TOKEN, Shop
 
 Serve = Callable[..., Shop]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from agentgym.core.options import integer
 from agentgym.core.outcome import total
+from agentgym.envs.webshop.browser.demonstrations import Demonstrations
+from agentgym.envs.webshop.browser.parts import Part, other_names, page_parts
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.episodes import Episode, Recorder
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.support.http_server import Refused
-from agentgym.web.shop.demonstrations import Demonstrations
-from agentgym.web.shop.parts import Part, other_names, page_parts
 
 POLICY = "human"
 """Policy in the records."""

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from agentgym.core import options
+from agentgym.envs.webshop.browser.visits import Visits
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound, require
 from agentgym.support.http_server import (
     Refused,
@@ -37,7 +38,6 @@ from agentgym.support.http_server import (
     read_body,
     serve_app,
 )
-from agentgym.web.shop.visits import Visits
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -49,11 +49,11 @@ Kind = TypeVar("Kind", str, int)
 LARGEST_BODY = 1 << 16
 """Most bytes of a request."""
 FILES = {
-    "shop.css": ("agentgym.web.shop", "text/css"),
+    "shop.css": (__package__, "text/css"),
     "dom.js": ("agentgym.web.viewer", "text/javascript"),
-    "page.js": ("agentgym.web.shop", "text/javascript"),
-    "agent.js": ("agentgym.web.shop", "text/javascript"),
-    "app.js": ("agentgym.web.shop", "text/javascript"),
+    "page.js": (__package__, "text/javascript"),
+    "agent.js": (__package__, "text/javascript"),
+    "app.js": (__package__, "text/javascript"),
 }
 """What the page loads, and from which room's ``static/``."""
 HEADERS = {
@@ -104,7 +104,7 @@ def make_app(visits: Visits, token: str) -> Starlette:
         return respond
 
     async def page(request: Request) -> Response:
-        return Response(_static("agentgym.web.shop", "shop.html"), media_type="text/html")
+        return Response(_static(__package__, "shop.html"), media_type="text/html")
 
     async def file(request: Request) -> Response:
         name = request.path_params["name"]

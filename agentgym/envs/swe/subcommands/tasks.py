@@ -1,15 +1,17 @@
-"""``agentgym swe ...``: SWE tasks made and held."""
+"""``agentgym swe build`` and ``list``: tasks made of libraries, and what a set holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from agentgym.cli import swe_images
-from agentgym.cli.arguments import SweBuild, SweCache, SweImage, SweList, SwePrefetch
+from tyro.conf import Positional
+
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.support.terminal import cell
+from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,12 +20,43 @@ if TYPE_CHECKING:
     from agentgym.envs.swe.generator.task_builder import Progress, Watch
 
 
-def swe(command: Any, console: Console) -> int:
-    """Carry out a subcommand of ``agentgym swe``."""
-    return _COMMANDS[type(command)](command, console)
+@dataclass(frozen=True)
+class Build:
+    """Make SWE tasks from Python libraries: faults put into their source, or pairs of releases."""
+
+    library: Positional[tuple[str, ...]]
+    """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
+    downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
+    releases of one library from old to new. The word bundled makes the bundled tasks anew."""
+    out: Path
+    """Folder of the tasks; a run that was cut off goes on where it stopped."""
+    kind: Literal["mutation", "versions"] = "mutation"
+    """mutation: faults that tests of the library find; versions: the tests of a release on the
+    source of the one before it."""
+    limit: int = 50
+    """Most tasks of each library (mutation)."""
+    seed: int = 0
+    """Seed of the choice of faults and of the wording."""
+    sandbox: str = "auto"
+    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
+    run here."""
+    timeout: float = 120.0
+    """Most seconds of one run of the tests."""
 
 
-def build(command: SweBuild, console: Console) -> int:
+@dataclass(frozen=True)
+class List:
+    """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
+
+    data: Positional[str] = "bundled"
+    """bundled, a folder that agentgym swe build made, or rows of a published set."""
+    split: str | None = None
+    """Only this split."""
+    limit: int = 50
+    """Most tasks to list of each split."""
+
+
+def build(command: Build, console: Console) -> int:
     """Make tasks from libraries, and say what came of it."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -56,17 +89,15 @@ def build(command: SweBuild, console: Console) -> int:
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
             f"stands in {command.out / 'trials.jsonl'}"
         )
-    console.print(
+    say(
+        console,
         f"{made} tasks in {command.out}; play one: agentgym play swe --set "
         f"data={command.out}; check them: agentgym validate swe --set data={command.out}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
     )
     return 0
 
 
-def _build(command: SweBuild, watch: Watch) -> list[Progress]:
+def _build(command: Build, watch: Watch) -> list[Progress]:
     """Make the tasks of a command."""
     from agentgym.envs.swe.boxes import Boxes
     from agentgym.envs.swe.generator.bundled import (
@@ -110,7 +141,7 @@ def _yield(rows: Sequence[Progress]) -> Table:
     return table
 
 
-def list_tasks(command: SweList, console: Console) -> int:
+def list_tasks(command: List, console: Console) -> int:
     """List the tasks of a set."""
     from rich.table import Table
 
@@ -129,12 +160,3 @@ def list_tasks(command: SweList, console: Console) -> int:
     for split in instances.splits:
         console.print(f"{split}: {instances.len(split):,} tasks")
     return 0
-
-
-_COMMANDS: dict[type, Callable[[Any, Console], int]] = {
-    SweBuild: build,
-    SweList: list_tasks,
-    SweImage: swe_images.image,
-    SwePrefetch: swe_images.prefetch,
-    SweCache: swe_images.cache,
-}

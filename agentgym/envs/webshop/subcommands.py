@@ -1,0 +1,90 @@
+"""``agentgym serve webshop``: a shop for a person in the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.errors import ConfigurationError
+from agentgym.registration import Subcommand
+from agentgym.support.terminal import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.envs.webshop.env import WebShopEnv
+
+
+@dataclass(frozen=True)
+class Serve:
+    """Let a person shop in the browser, on this machine."""
+
+    env: str = "webshop"
+    """Id of a WebShop of your own, or MODULE:ID."""
+    split: str = "train"
+    """Split of the first task."""
+    seed: int = 0
+    """Seed of the episodes, which draws the first task."""
+    record: Path | None = None
+    """Append every finished episode to this JSONL file."""
+    open: bool = False
+    """Open the page in the browser."""
+    host: str = "127.0.0.1"
+    """Address to listen at, which has to be this machine's own."""
+    port: int = 8010
+    """Port to listen at; 0 takes a free one."""
+    set: tuple[str, ...] = ()
+    """Arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+def serve(command: Serve, console: Console) -> int:
+    """Serve the shop until interrupted."""
+    from agentgym.envs.webshop.browser import Visits, serve
+
+    def started(url: str) -> None:
+        kept = "nothing is recorded (--record FILE)"
+        if command.record is not None:
+            kept = f"finished episodes are appended to {command.record}"
+        say(console, f"shop at {url}\n{kept}; press Ctrl-C to stop")
+        if command.open:
+            import webbrowser
+
+            webbrowser.open(url)
+
+    visits = Visits(
+        lambda: _make(command), split=command.split, seed=command.seed, record=command.record
+    )
+    try:
+        serve(visits, host=command.host, port=command.port, started=started)
+    finally:
+        record = visits.demonstrations
+        if record.written:
+            episodes = f"{record.written:,} episode{'s' * (record.written != 1)}"
+            say(console, f"{episodes} in {record.path}")
+        if record.problem:
+            say(console, f"not recorded: {record.problem}")
+    return 0
+
+
+def _make(command: Serve) -> WebShopEnv:
+    """Make the environment that the command names.
+
+    Raises:
+        ConfigurationError: It is none that has pages, or an argument is wrong.
+    """
+    from agentgym.envs.webshop.env import WebShopEnv
+    from agentgym.making import make_env, parse_pairs, resolve
+
+    name, env_id = resolve(command.env)
+    env = make_env(env_id, parse_pairs(command.set, "--set"), "--set")
+    if not isinstance(env, WebShopEnv):
+        env.close()
+        raise ConfigurationError(
+            f"expected --env to name a WebShop, which alone has pages, got {command.env!r}; "
+            f"agentgym play {name} plays it in the terminal"
+        )
+    return env
+
+
+SUBCOMMANDS = (Subcommand("serve webshop", Serve, serve),)
