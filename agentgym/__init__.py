@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         Limits,
         Prices,
         Report,
+        Validation,
         compare,
         evaluate,
         read_report,
+        validate,
     )
     from agentgym.evaluation.agent_session import Session, play_agent
     from agentgym.evaluation.policy_names import load_policy
@@ -32,6 +34,7 @@ __all__ = [
     "Prices",
     "Report",
     "Session",
+    "Validation",
     "__version__",
     "compare",
     "evaluate",
@@ -41,6 +44,7 @@ __all__ = [
     "make_vec",
     "play_agent",
     "read_report",
+    "validate",
 ]
 
 _ELSEWHERE = {

@@ -84,7 +84,7 @@ def own(tmp_path, monkeypatch):
 @pytest.mark.parametrize("jobs", ["1", "3"])
 def test_each_fault_is_named_and_written_down(capsys, own, tmp_path, jobs):
     file = tmp_path / "failing.txt"
-    code, out, err = run(capsys, "validate", own, "--failing", str(file), "--jobs", jobs)
+    code, out, err = run(capsys, "validate", own, "--failing", str(file), "--concurrency", jobs)
     assert (code, err) == (1, "")
     assert "own/hopeless: the expert's episode ended (turn limit)" in out
     assert "own/given: doing nothing solves it" in out
@@ -106,7 +106,7 @@ def test_sound_tasks_pass(capsys, own, tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
     name = own.replace("Own", "NoExpert")
-    argv = ("validate", name, "--set", "kinds=good+hopeless+given", "--jobs", jobs)
+    argv = ("validate", name, "--set", "kinds=good+hopeless+given", "--concurrency", jobs)
     code, out, err = run(capsys, *argv)
     assert (code, err) == (1, "") and "own/given: doing nothing solves it" in out
     assert "own/good: " not in out and "own/hopeless: " not in out
@@ -162,9 +162,12 @@ def test_splits_can_be_chosen(capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("textworld", "--n", "0"), "expected --n to be at least 1"),
-        (("textworld", "--jobs", "0"), "expected --jobs to be at least 1"),
-        (("textworld", "--blind-n", "-1"), "expected --blind-n to be at least 0"),
+        (("textworld", "--n", "0"), "expected --n to be an integer of at least 1"),
+        (
+            ("textworld", "--concurrency", "0"),
+            "expected --concurrency to be an integer of at least 1",
+        ),
+        (("textworld", "--blind-n", "-1"), "expected --blind-n to be an integer of at least 0"),
         (("textworld", "--blind-limit", "2"), "expected --blind-limit to be a share from 0 to 1"),
         (("textworld", "--split", "dev"), "dev"),
         (("nothing",), "nothing"),

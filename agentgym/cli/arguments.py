@@ -364,7 +364,7 @@ class Validate:
     95 % interval of its share lies above this."""
     seed: int = 0
     """Seed of the choice."""
-    jobs: int = 1
+    concurrency: int = 1
     """Episodes played at the same time."""
     failing: Path | None = None
     """Write the ids of the tasks that fail to this file, one a line."""

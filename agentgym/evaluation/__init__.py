@@ -16,6 +16,7 @@ from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.storage import read_report
+from agentgym.evaluation.validation import Validation, validate
 from agentgym.support.statistics import (
     Estimate,
     mean_ci95,
@@ -48,6 +49,7 @@ __all__ = [
     "Row",
     "Scale",
     "Standing",
+    "Validation",
     "compare",
     "demonstrate",
     "evaluate",
@@ -59,5 +61,6 @@ __all__ = [
     "read_report",
     "report_from_dict",
     "scaled",
+    "validate",
     "wilson_ci95",
 ]
