@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.registration import register_all
 
 if TYPE_CHECKING:
+    from agentgym.episodes import replay_file, rescore_file
     from agentgym.evaluation import (
         Leaderboard,
         Limits,
@@ -44,12 +45,15 @@ __all__ = [
     "make_vec",
     "play_agent",
     "read_report",
+    "replay_file",
+    "rescore_file",
     "validate",
 ]
 
 _ELSEWHERE = {
     **dict.fromkeys(("list_envs", "make", "make_vec"), "making"),
     **dict.fromkeys(("Session", "play_agent"), "evaluation.agent_session"),
+    **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",
 }
 """Module of the names that are not of the evaluation."""
