@@ -24,7 +24,13 @@ def parse(argv: Sequence[str]) -> Command:
     if args[:1] == ["eval"]:
         args = [SWITCHED_OFF.get(each.replace("_", "-"), each) for each in args]
     command = tyro.cli(Arguments, args=args, prog="agentgym").command
-    return replace(command, typed=tuple(argv)) if isinstance(command, Eval) else command
+    return replace(command, typed=_flags(argv)) if isinstance(command, Eval) else command
+
+
+def _flags(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the flags that were typed, as those of the fields they set."""
+    names = (each[2:].partition("=")[0].replace("-", "_") for each in argv if each[:2] == "--")
+    return tuple(name.removeprefix("no_") for name in names)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ the reason, and costs the others nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -279,7 +279,7 @@ def _worked(
     limit: int | None,
     jobs: int,
     on_episode: Callable[[], None],
-) -> Iterator[tuple[Episode, _Outcome]]:
+) -> Generator[tuple[Episode, _Outcome], None, None]:
     """Yield the episodes of a file and what became of each, counted."""
     if limit is not None:
         integer(limit, "`limit`", 1, None)

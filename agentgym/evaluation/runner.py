@@ -213,7 +213,7 @@ def _open(
 def _play(
     session: EvaluationSession,
     source: PolicySource,
-    env: Env,
+    env: GuardedEnv,
     where: Where,
     rules: Rules,
     stack: ExitStack,
