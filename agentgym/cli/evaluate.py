@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.advice import in_flags
 from agentgym.cli.dry_run import dry_run
-from agentgym.cli.exits import INCOMPLETE
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.evaluation.named_evaluation import EvaluationProgress
 from agentgym.evaluation.settings import EvaluationSettings
 from agentgym.evaluation.suite import check_suite, play_suite, usual_folder
 from agentgym.evaluation.suite_file import Suite, make_suite, read_suite
+from agentgym.support.exits import INCOMPLETE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from agentgym.cli.arguments import COMMANDS, LISTS, SWITCHED_OFF, Arguments, Command, Eval, Swe
-from agentgym.cli.helptext import explain_fields, name_values
 from agentgym.making import merge_repeated
+from agentgym.support.helptext import explain_fields, name_values
 
 
 def parse(argv: Sequence[str]) -> Command:
