@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.errors import NotSupported
+from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 
 
 class OraclePolicy:
@@ -26,10 +26,13 @@ class OraclePolicy:
         """Return the expert's next action in the environment's grammar.
 
         Raises:
-            EnvFailure: The environment, in a guard, failed.
             NotSupported: The family has no expert, or none from this state.
+            PolicyFailure: The environment, which is what an expert needs, failed in its guard.
         """
-        action = self._next_action()
+        try:
+            action = self._next_action()
+        except EnvFailure as failure:
+            raise PolicyFailure(str(failure)) from failure
         if action is None:
             raise NotSupported(
                 f"expected {self._family} to know an expert action in this state, but "

@@ -14,6 +14,7 @@ import gymnasium
 
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
+from agentgym.errors import PolicyFailure
 from agentgym.evaluation.agent_session import play_agent
 from agentgym.evaluation.episode_result import EpisodeResult, Tally
 from agentgym.evaluation.plan import Job
@@ -129,7 +130,7 @@ class Player:
     def _end(self, last: Moment) -> None:
         """Close the record of an episode that the environment did not end."""
         if self._recorder is not None:
-            failed = last.failure is not None  # an environment's own is recorded already
+            failed = isinstance(last.failure, PolicyFailure)
             reason = StopReason.ERROR.value if failed else str(last.info.get("stop_reason", ""))
             self._recorder.end(reason, str(last.failure) if failed else last.words)
 

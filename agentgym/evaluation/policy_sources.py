@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import gymnasium
 
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.errors import ConfigurationError
 from agentgym.evaluation.agent_session import check_grammar
 from agentgym.evaluation.policy_maker import Agent, PolicyMaker
 from agentgym.evaluation.policy_names import load_policy, names_agent
@@ -200,8 +200,7 @@ class GuardedPolicy:
     """A policy whose errors end one episode each, see `agentgym.policies.failures`.
 
     Mistakes in how it was set up (`ConfigurationError`, `NotSupported`, a missing package) are
-    raised as they are: they would end every episode. So is the `EnvFailure` of an expert, who is
-    part of the environment.
+    raised as they are: they would end every episode.
 
     Args:
         policy: The policy.
@@ -249,7 +248,7 @@ class GuardedPolicy:
         try:
             result = function(*arguments)
             return self._loop.run(result, self) if inspect.iscoroutine(result) else result
-        except (*SET_UP, EnvFailure):
+        except SET_UP:
             raise
         except Exception as error:
             end = policy_end(error)

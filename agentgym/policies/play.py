@@ -106,7 +106,7 @@ def play(
         except PolicyStopped as stopped:
             yield moment.cut(stopped.stop_reason, stopped.words)
             return
-        except (PolicyFailure, EnvFailure) as failure:  # of the environment's own expert
+        except PolicyFailure as failure:
             yield moment._replace(action=None, reward=0.0, failure=failure)
             return
         if on_output and isinstance(policy, PolicyWithOutput) and policy.last_output is not None:
