@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING, Any
 from agentgym.registration import register_all
 
 if TYPE_CHECKING:
+    from agentgym.episodes import replay_file, rescore_file
     from agentgym.evaluation import (
         Leaderboard,
         Limits,
         Prices,
         Report,
+        SuiteResult,
+        Validation,
         compare,
         evaluate,
+        evaluate_all,
         read_report,
+        validate,
     )
     from agentgym.evaluation.agent_session import Session, play_agent
     from agentgym.evaluation.policy_names import load_policy
@@ -32,20 +37,27 @@ __all__ = [
     "Prices",
     "Report",
     "Session",
+    "SuiteResult",
+    "Validation",
     "__version__",
     "compare",
     "evaluate",
+    "evaluate_all",
     "list_envs",
     "load_policy",
     "make",
     "make_vec",
     "play_agent",
     "read_report",
+    "replay_file",
+    "rescore_file",
+    "validate",
 ]
 
 _ELSEWHERE = {
     **dict.fromkeys(("list_envs", "make", "make_vec"), "making"),
     **dict.fromkeys(("Session", "play_agent"), "evaluation.agent_session"),
+    **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",
 }
 """Module of the names that are not of the evaluation."""

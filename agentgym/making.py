@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import gymnasium
@@ -148,6 +148,34 @@ def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
     if not isinstance(unwrapped, TextEnv):
         raise _not_text(env_id, type(unwrapped))
     return unwrapped
+
+
+def make_asked(
+    name: str,
+    pairs: Sequence[str],
+    flag: str,
+    grammar: str | None = None,
+    suited: Mapping[str, Any] = MappingProxyType({}),
+) -> TextEnv:
+    """Make the environment that a person named, from ``name=value`` pairs and a grammar.
+
+    Args:
+        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        pairs: Its arguments, each as name=value.
+        flag: What the pairs come from, such as ``--set``.
+        grammar: How actions are written; None: as the pairs or the environment say.
+        suited: Arguments where the person names none.
+
+    Raises:
+        AgentGymError: Two grammars are named, or as `make_env`.
+    """
+    asked = parse_pairs(pairs, flag)
+    if grammar and asked.setdefault("grammar", grammar) != grammar:
+        raise ConfigurationError(
+            f"expected one grammar, got `grammar` {grammar} and {flag} "
+            f"grammar={asked['grammar']}; leave one out"
+        )
+    return make_env(resolve(name)[1], {**suited, **asked}, flag)
 
 
 def _check_kind(env_id: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agentgym import read_report
 from agentgym.cli.arguments import Eval
-from agentgym.cli.evaluation_file import read_evaluations
+from agentgym.cli.evaluate import suite_of
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Prices
@@ -269,15 +269,14 @@ policies:
 
 def test_a_file_names_environments_and_policies_with_settings(tmp_path):
     file = written(tmp_path, FILE.replace("    stop-after: 1\n", "    max-tokens: 7\n"))
-    command = parse(["eval", "--file", file, "--seed", "6"])
+    command = parse(["eval", "--file", file, "--seed", "0", "--no-stream"])
     assert isinstance(command, Eval)
-    whole, found = read_evaluations(command)
-    assert (whole.n, whole.seed) == (3, 6)
+    found = suite_of(command).evaluations
     assert [(each.env, each.policy) for each in found] == [
         (TOY, "oracle"), (TOY, "chat"), ("webshop", "oracle"), ("webshop", "chat"),
     ]  # fmt: skip
     first, _, _, last = (each.settings for each in found)
-    assert (first.n, first.horizon, first.seed, first.set) == (3, 4, 6, ())
+    assert (first.n, first.horizon, first.seed, first.set) == (3, 4, 0, ())
     assert (last.n, last.horizon, last.model, last.max_tokens) == (2, None, "a-model", 7)
     assert last.set == ('difficulty="easy"', "size=200")
     assert len({each.name for each in found}) == 4
@@ -304,7 +303,7 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
             "environments: [webshop]\npolicies: [{policy: chat, modle: m}]",
             r"policies\[0\], got 'modle' \(did you mean 'model'\?\)$",
         ),
-        ("environments: [webshop]\npolicies: [{policy: oracle, n: [[1]]}]", "text or a number"),
+        ("environments: [webshop]\npolicies: [{policy: oracle, n: [[1]]}]", "'n' to be int"),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (
             "environments: [{env: webshop, set: {a: {b: 2024-01-01}}}]\npolicies: [random]",
@@ -316,7 +315,7 @@ def test_a_wrong_file_is_told_where(tmp_path, text, words):
     command = parse(["eval", "--file", written(tmp_path, text)])
     assert isinstance(command, Eval)
     with pytest.raises(ConfigurationError, match=words):
-        read_evaluations(command)
+        suite_of(command)
 
 
 @pytest.mark.parametrize(

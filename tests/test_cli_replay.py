@@ -86,7 +86,7 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
     ("flags", "words"),
     [
         ((), "none of 1 can be played again (the task is gone: 1, first: "),
-        (("--limit", "0"), "expected --limit to be at least 1, got 0"),
+        (("--limit", "0"), "expected --limit to be an integer of at least 1, got 0"),
         (("--hooks", "repeat"), "expected --rescore with --hooks"),
         (("--set", "a=1", "--out", "x"), "expected --rescore with --set, --out"),
         (("--rescore", "--hooks", "shine"), "expected the name of a reward hook"),

@@ -162,9 +162,12 @@ def test_splits_can_be_chosen(capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("textworld", "--n", "0"), "expected --n to be at least 1"),
-        (("textworld", "--concurrency", "0"), "expected --concurrency to be at least 1"),
-        (("textworld", "--blind-n", "-1"), "expected --blind-n to be at least 0"),
+        (("textworld", "--n", "0"), "expected --n to be an integer of at least 1"),
+        (
+            ("textworld", "--concurrency", "0"),
+            "expected --concurrency to be an integer of at least 1",
+        ),
+        (("textworld", "--blind-n", "-1"), "expected --blind-n to be an integer of at least 0"),
         (("textworld", "--blind-limit", "2"), "expected --blind-limit to be a share from 0 to 1"),
         (("textworld", "--split", "dev"), "dev"),
         (("nothing",), "nothing"),

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from agentgym.core.env import TextEnv
+from agentgym.core.guard import GuardedEnv
 from agentgym.errors import EnvFailure, TaskNotFound
-from agentgym.vector.guarded import GuardedEnv
 from tests.toy import ToyEnv
 
 

@@ -22,9 +22,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agentgym.cli import main
-from agentgym.cli.exits import run_command
 from agentgym.errors import ConfigurationError
 from agentgym.making import merge_repeated, parse_pairs
+from agentgym.support.exits import run_command
 from tests.toy import TOY_ID
 from trainers.cli import main as train
 from trainers.cli import parse_config

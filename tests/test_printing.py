@@ -19,10 +19,10 @@ from rich.console import Console
 
 from agentgym import Leaderboard, compare, evaluate
 from agentgym.cli import main
-from agentgym.cli.exits import run_command
 from agentgym.episodes import append_episode
 from agentgym.evaluation import Report
 from agentgym.rewards import TurnCost
+from agentgym.support.exits import run_command
 from agentgym.support.terminal import CUT, LONGEST, cell, printable
 from tests.test_cli import run, wide
 from tests.test_rescore import recorded

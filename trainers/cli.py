@@ -31,12 +31,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C, else what
-        :func:`agentgym.cli.exits.run_command` says.
+        :func:`agentgym.support.exits.run_command` says.
     """
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from agentgym.cli.exits import run_command
+    from agentgym.support.exits import run_command
     from trainers.models.torch_setup import quiet_kernels
 
     quiet_kernels()
@@ -204,8 +204,8 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     """Read arguments; what they leave open is taken from a file, if one is given."""
     import tyro
 
-    from agentgym.cli.helptext import explain_fields
     from agentgym.errors import ConfigurationError
+    from agentgym.support.helptext import explain_fields
     from trainers.config.schema import TrainConfig
     from trainers.config.stored import read_config
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agentgym.cli.exits import run_command
+from agentgym.support.exits import run_command
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from agentgym.cli.arguments import Eval
+from agentgym.cli.arguments import Eval, Replay, Validate
 
-FLAGS = {field.name: f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Eval)}
+FLAGS = {
+    field.name: f"--{field.name.replace('_', '-')}"
+    for command in (Eval, Replay, Validate)
+    for field in dataclasses.fields(command)
+}
 OTHERS = {
     "tools=True": "--grammar tool_call",
     "seed": "--sampling-seed",

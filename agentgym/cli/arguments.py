@@ -9,6 +9,8 @@ from typing import Literal
 
 from tyro.conf import Positional, Suppress, UseAppendAction
 
+from agentgym.evaluation.settings import EvaluationSettings
+
 LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
 """Flags that take a list and may be repeated."""
 SWITCHED_OFF = {"--no-scale": "--scale=False"}
@@ -55,15 +57,15 @@ class Play:
 
 
 @dataclass(frozen=True)
-class Eval:
+class Eval(EvaluationSettings):
     """Evaluate policies on fixed panels of tasks: each that is named on each environment."""
 
     env: Positional[tuple[str, ...]] = ()
     """Short names or ids, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own. With
     several environments or policies the result is one table, a leaderboard."""
     file: Path | None = None
-    """YAML file with lists of environments and policies, each with settings of its own, by the
-    names of these flags; a flag that is given beside it wins."""
+    """YAML or TOML file with lists of environments and policies, each with settings of its own, by
+    the names of these flags; a flag that is given beside it wins."""
     policy: UseAppendAction[tuple[str, ...]] = ()
     """May be repeated; random if left out. random, oracle (the expert), chat (a model behind an
     OpenAI-compatible endpoint), the folder of a run of agentgym-train, hf:PATH for a local Hugging
@@ -72,29 +74,6 @@ class Eval:
     the same with -new, which types nothing twice, or blind-random-new; and, fitted on the expert's
     episodes, blind-constant, the text that ends most training tasks, and blind-verbs, a ranking of
     verbs."""
-    policy_set: tuple[str, ...] = ()
-    """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
-    repeated. They stand in reports: let the policy read keys from the environment instead. Values
-    whose names look like secrets, such as api_key, are hidden there."""
-    protocol: str | None = None
-    """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
-    protocols shows them). It says which tasks are played, for how many turns, how prompts are laid
-    out and what is printed; what other flags say counts more, and the report names it."""
-    split: str | None = None
-    """Split to evaluate on; test, or the protocol's, if left out."""
-    n: int | None = None
-    """Number of tasks, cut to the split's size; 100, or all of the protocol's, if left out."""
-    seed: int = 0
-    """Seed of the panel."""
-    task: tuple[str, ...] = ()
-    """Id of a task to play instead of a panel; may be repeated. With a protocol also an item of
-    it, such as webshop_12, or a JSON file of items."""
-    samples: int = 1
-    """Episodes of each task: above 1 the report has pass@k and pass^k."""
-    horizon: int | None = None
-    """Turn budget; the environment's own if left out."""
-    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written; the environment's own default, mostly native, if left out."""
     out: Path | None = None
     """Folder for report.json, report.md and episodes.jsonl; of several evaluations each has one in
     it, beside leaderboard.json and leaderboard.md. Every episode is written as it ends: the same
@@ -105,77 +84,8 @@ class Eval:
     dry_run: bool = False
     """Only show what would be played, where it would be kept, and for a chat model an estimate of
     its tokens and their cost. Nothing is sent."""
-    retry_failed: bool = False
-    """Play the broken episodes of a finished evaluation again."""
-    failed: Literal["leave-out", "count"] = "leave-out"
-    """What becomes of broken episodes, in which the environment, the connection or the endpoint
-    failed: they are left out of the means, beside which success over all episodes then stands as a
-    lower bound; or they count as unsolved. Exit code 3 if more than 5 % are broken and left out."""
-    scale: bool | None = None
-    """Also play the random policy and the expert, for the score from 0 to 100; done for models if
-    left out. --no-scale is short for --scale False."""
-    model: str = ""
-    """Chat: name of the model."""
-    base_url: str | None = None
-    """Chat: URL of the endpoint up to /v1. If left out, OPENAI_BASE_URL, or else OpenAI itself
-    (api.openai.com) with the key in OPENAI_API_KEY."""
-    api_key_env: str = "OPENAI_API_KEY"
-    """Chat: environment variable that holds the key; the key itself is never an argument."""
-    window: int = 16
-    """Chat: turns of history sent."""
-    max_tokens: int = 4096
-    """Chat: longest answer in tokens, thinking included."""
-    max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
-    """Chat: name under which it is sent; auto sends the first until the endpoint refuses it."""
-    temperature: float | None = None
-    """Chat: sampling temperature."""
-    top_p: float | None = None
-    """Chat: share of the probability that is sampled from."""
-    sampling_seed: int | None = None
-    """Chat: seed of the sampling, for endpoints that have one."""
-    stream: bool = False
-    """Chat: receive answers piece by piece, which some endpoints demand."""
-    invalid_reasons: bool = True
-    """Chat: tell the model why its last action was invalid, where the observation does not."""
-    send_reasoning: bool = False
-    """Chat: send thinking that came apart from an answer back with it, as some models need between
-    tool calls."""
-    extra: tuple[str, ...] = ()
-    """Chat: further fields of the request, each as name=value (JSON values), such as top_k=20; may
-    be repeated."""
-    instructions: str = ""
-    """Chat: text put before the action prompt in the system message."""
-    timeout: float = 120.0
-    """Chat: seconds to wait for an answer."""
-    retries: int = 4
-    """Chat: retries of failed requests, with growing waits."""
-    requests_per_minute: float | None = None
-    """Chat: most requests a minute, of all episodes together."""
-    price: tuple[float, float] | tuple[float, float, float] | None = None
-    """Prices in US dollars per million tokens read, tokens written and, if other, tokens read from
-    a cache."""
-    limit_tokens: int | None = None
-    """Most tokens of an episode, read and written; then it ends as it stands."""
-    limit_cost: float | None = None
-    """Most US dollars of an episode; then it ends as it stands."""
-    limit_total_tokens: int | None = None
-    """Most tokens of all episodes together; then no further one begins (exit code 3), and the same
-    command with a higher limit goes on."""
-    limit_total_cost: float | None = None
-    """Most US dollars of all episodes together, likewise."""
-    concurrency: int | None = None
-    """Episodes played at the same time. If left out: 8 for models and for threads, one per
-    CPU for processes and actors, else 1. The results are the same."""
-    backend: Literal["sync", "thread", "process", "ray"] = "sync"
-    """Where environments run: in the threads of their episodes, or each in a thread, a process (for
-    those that are heavy or may crash) or a Ray actor of its own."""
-    step_timeout: float | None = None
-    """Seconds that one step of an environment may take on all but sync; then its episode
-    counts as failed."""
-    set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     typed: Suppress[tuple[str, ...]] = ()
-    """The arguments as they were typed, which are held against those of a file."""
+    """Names of the flags that were typed, which win over those of a file."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgym.cli.leaderboards import reports_at
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ def compare(command: Compare, console: Console) -> int:
 def _reports(paths: Sequence[Path]) -> list[Report]:
     """Read reports; those of several evaluations in the order in which they were named."""
     from agentgym.evaluation import read_report
+    from agentgym.evaluation.suite_folder import reports_at
     from agentgym.web.viewer import is_html
 
     found: list[Report] = []

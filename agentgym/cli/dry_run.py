@@ -6,36 +6,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agentgym.cli.chat import chat_policy
-from agentgym.cli.protocols import open_env, settled
 from agentgym.errors import AgentGymError
+from agentgym.evaluation.chat_settings import chat_policy
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from agentgym.cli.evaluations import Evaluation
     from agentgym.core.env import TextEnv
-    from agentgym.evaluation import Prices
+    from agentgym.evaluation.named_evaluation import NamedEvaluation
     from agentgym.evaluation.plan import Plan
 
 
-def dry_run(evaluation: Evaluation, out: Path | None, prices: Prices | None) -> Table:
+def dry_run(evaluation: NamedEvaluation, out: Path | None) -> Table:
     """Return what an evaluation would play, as a table; nothing is sent and nothing written.
 
     Args:
         evaluation: The evaluation.
         out: Its folder, if it has one.
-        prices: What tokens cost.
 
     Raises:
         AgentGymError: It could not be played.
     """
     from rich.table import Table
 
-    env = open_env(evaluation)
+    env = evaluation.open()
     try:
-        rows = [*_rows(evaluation, env, prices)]
+        rows = [*_rows(evaluation, env)]
     finally:
         env.close()
     table = Table(title=cell(f"{evaluation.title}: not played"), show_header=False)
@@ -44,12 +41,12 @@ def dry_run(evaluation: Evaluation, out: Path | None, prices: Prices | None) -> 
     return table
 
 
-def _rows(evaluation: Evaluation, env: TextEnv, prices: Prices | None) -> Iterator[tuple[str, str]]:
+def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]]:
     from agentgym.evaluation.plan import plan
     from agentgym.evaluation.reports.tables import facts_in_words
 
     its = evaluation.settings
-    terms = settled(evaluation, env)
+    terms = evaluation.terms(env)
     planned = plan(env.tasks, terms.split, terms.n, its.seed, terms.tasks, its.samples)
     yield "environment", " ".join((evaluation.env, f"grammar={env.language.grammar}", *its.set))
     sha256 = planned.panel_sha256[:16]
@@ -61,11 +58,11 @@ def _rows(evaluation: Evaluation, env: TextEnv, prices: Prices | None) -> Iterat
         return
     policy = chat_policy(its, env.action_prompt(), env.language.grammar)
     yield "policy", facts_in_words(policy.facts())
-    yield from _estimate(evaluation, env, planned, terms.horizon, prices)
+    yield from _estimate(evaluation, env, planned, terms.horizon)
 
 
 def _estimate(
-    evaluation: Evaluation, env: TextEnv, planned: Plan, horizon: int | None, prices: Prices | None
+    evaluation: NamedEvaluation, env: TextEnv, planned: Plan, horizon: int | None
 ) -> Iterator[tuple[str, str]]:
     """Yield what a chat model would take."""
     from agentgym.evaluation.forecast import ANSWER, CHARACTERS, MEASURED, forecast
@@ -85,7 +82,7 @@ def _estimate(
         f"{low.completion_tokens:,} to {high.completion_tokens:,} completion",
     )
     cost = "not known: give --price READ WRITTEN"
-    if prices:
+    if prices := its.prices:
         cost = f"{dollars(prices.cost(low))} to {dollars(prices.cost(high))} US dollars"
     yield "cost", cost
     yield (

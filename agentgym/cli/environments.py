@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentgym.errors import ConfigurationError
-from agentgym.making import make_env, parse_pairs, resolve
+from agentgym.making import make_asked
 
 if TYPE_CHECKING:
     from agentgym.core.env import TextEnv
@@ -34,10 +33,4 @@ def make(command: NamesEnv, grammar: str | None, suited: Mapping[str, Any] = _NO
     Raises:
         ConfigurationError: Two grammars are named, or an argument is wrong.
     """
-    asked = parse_pairs(command.set, "--set")
-    if grammar and asked.setdefault("grammar", grammar) != grammar:
-        raise ConfigurationError(
-            f"expected one grammar, got --grammar {grammar} and --set "
-            f"grammar={asked['grammar']}; leave one out"
-        )
-    return make_env(resolve(command.env)[1], {**suited, **asked}, "--set")
+    return make_asked(command.env, command.set, "--set", grammar, suited)

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Union
 
 from agentgym.cli.arguments import ABOUT, ABOUT_FIRST, COMMANDS, LISTS, SWITCHED_OFF, Eval
 from agentgym.cli.families import family_subcommands
-from agentgym.cli.helptext import explain_fields, name_values
 from agentgym.errors import ConfigurationError
 from agentgym.making import merge_repeated
+from agentgym.support.helptext import explain_fields, name_values
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,13 @@ def parse(argv: Sequence[str]) -> object:
     command: object = tyro.cli(_parser(), args=args, prog="agentgym", config=marks)
     while isinstance(command, Choice):
         command = command.command
-    return replace(command, typed=tuple(argv)) if isinstance(command, Eval) else command
+    return replace(command, typed=_flags(argv)) if isinstance(command, Eval) else command
+
+
+def _flags(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the flags that were typed, as those of the fields they set."""
+    names = (each[2:].partition("=")[0].replace("-", "_") for each in argv if each[:2] == "--")
+    return tuple(name.removeprefix("no_") for name in names)
 
 
 @lru_cache(maxsize=1)

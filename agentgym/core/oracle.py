@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.errors import NotSupported
+from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 
 
 class OraclePolicy:
@@ -18,18 +18,24 @@ class OraclePolicy:
     """
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
-        self._env: Any = env.unwrapped
+        self._family = type(env.unwrapped).__name__
+        # The outermost layer that has it: a guard is not passed by.
+        self._next_action = env.get_wrapper_attr("oracle_action")
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the expert's next action in the environment's grammar.
 
         Raises:
             NotSupported: The family has no expert, or none from this state.
+            PolicyFailure: The environment, which is what an expert needs, failed in its guard.
         """
-        action = self._env.oracle_action()
+        try:
+            action = self._next_action()
+        except EnvFailure as failure:
+            raise PolicyFailure(str(failure)) from failure
         if action is None:
             raise NotSupported(
-                f"expected {type(self._env).__name__} to know an expert action in this state, but "
+                f"expected {self._family} to know an expert action in this state, but "
                 "it does not; the expert works from every state that is not yet lost"
             )
         return str(action)

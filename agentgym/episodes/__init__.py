@@ -9,6 +9,14 @@ from __future__ import annotations
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.environments import EnvCache
 from agentgym.episodes.exporter import ExportReport, export
+from agentgym.episodes.file_replay import (
+    Change,
+    FileReplay,
+    FileRescore,
+    Unplayed,
+    replay_file,
+    rescore_file,
+)
 from agentgym.episodes.recorder import Recorder, RecordFacts
 from agentgym.episodes.records import (
     FORMAT,
@@ -24,11 +32,14 @@ from agentgym.episodes.rows import to_row
 
 __all__ = [
     "FORMAT",
+    "Change",
     "ChatOptions",
     "ChatWriter",
     "EnvCache",
     "Episode",
     "ExportReport",
+    "FileReplay",
+    "FileRescore",
     "RecordFacts",
     "Recorder",
     "ReplayReport",
@@ -36,12 +47,15 @@ __all__ = [
     "RewardMeans",
     "State",
     "Turn",
+    "Unplayed",
     "append_episode",
     "export",
     "make_env",
     "read_episodes",
     "replay",
+    "replay_file",
     "rescore",
     "rescore_episode",
+    "rescore_file",
     "to_row",
 ]

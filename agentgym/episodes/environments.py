@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.core.tasks import canonical_json
 from agentgym.episodes.records import Episode
 from agentgym.episodes.replay import make_env
@@ -40,7 +41,7 @@ class EnvCache:
         self._envs: OrderedDict[str, gymnasium.Env[str, str]] = OrderedDict()
 
     def get(self, episode: Episode) -> gymnasium.Env[str, str]:
-        """Return the environment of a record; it stays open for the next one.
+        """Return the environment of a record, guarded; it stays open for the next one.
 
         Raises:
             ConfigurationError: The environment cannot be made from the record.
@@ -50,7 +51,7 @@ class EnvCache:
         if key not in self._envs:
             while len(self._envs) >= self._size:
                 self._envs.popitem(last=False)[1].close()
-            self._envs[key] = make_env(episode, self._changes)
+            self._envs[key] = GuardedEnv(make_env(episode, self._changes))
         self._envs.move_to_end(key)
         return self._envs[key]
 

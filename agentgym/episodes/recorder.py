@@ -147,6 +147,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         )
         try:
             observation, info = self.env.reset(seed=seed, options=options)
+            start = self._state(observation, info)
         except EnvFailure as failure:
             self._open = unbegun
             self._finish("error", failure_details(str(failure)))
@@ -156,7 +157,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             task_id=info["task_id"],
             split=info["split"],
             goal=clean(info["goal"]),
-            start=self._state(observation, info),
+            start=start,
             rng_key=rng_key(self.env),
         )
         return observation, info
@@ -170,13 +171,14 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         action = clean(action)  # what the record gives back, so that a replay is exact
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
+            after = self._state(observation, info)
         except EnvFailure as failure:
             self._finish("error", failure_details(str(failure), action))
             raise
         turn = Turn(
             action=action,
             executed=clean(executed(self.env, action)),
-            after=self._state(observation, info),
+            after=after,
             reward=float(reward),
             reward_terms=dict(info["reward_terms"]),
             action_valid=info["action_valid"],
@@ -265,9 +267,8 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
 
 def potential(env: gymnasium.Env[str, str]) -> float:
-    """Return the family's potential phi of the present state."""
-    unwrapped: Any = env.unwrapped
-    return float(unwrapped.potential())
+    """Return the family's potential phi of the present state, as the outermost layer gives it."""
+    return float(env.get_wrapper_attr("potential")())
 
 
 def executed(env: gymnasium.Env[str, str], action: str) -> str:

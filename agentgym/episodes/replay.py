@@ -24,6 +24,7 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.core.hooks import HookRunner, TurnReward, TurnState
 from agentgym.core.outcome import StopReason, reason_words
 from agentgym.core.tasks import canonical_json
@@ -105,7 +106,7 @@ def make_env(
     if "reward_hooks" in changes and not changes["reward_hooks"]:
         del kwargs["reward_hooks"]
     try:
-        made = gymnasium.make(episode.env_id, **kwargs)
+        made = gymnasium.make(episode.env_id, disable_env_checker=True, **kwargs)
     except AgentGymError:
         raise
     except Exception as error:  # What Gymnasium says to arguments that somebody edited.
@@ -143,9 +144,10 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
         ConfigurationError: The environment cannot be made from the record, or refuses its seed
             or options.
         DataError: The random generator or the reward hooks in the record are damaged.
+        EnvFailure: The environment fails.
         TaskNotFound: The task no longer exists.
     """
-    used = env if env is not None else make_env(episode)
+    used = GuardedEnv(env if env is not None else make_env(episode))
     try:
         played, difference = _compare(episode, used)
     finally:

@@ -8,12 +8,9 @@ for it. All else is computed from what the record holds, which gives the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
-
-from gymnasium.error import ResetNeeded
 
 from agentgym.core.hooks import HookRunner, TurnReward
 from agentgym.core.outcome import StopReason, total
@@ -178,9 +175,10 @@ def _needs(hooks: Sequence[TurnReward]) -> list[str]:
 def _play_again(episode: Episode, recorder: Recorder) -> Episode:
     set_generator(episode, recorder.env)
     recorder.reset(seed=episode.seed, options=dict(episode.options))
-    with suppress(ResetNeeded):  # it ended earlier than recorded, which the comparison will say
-        for turn in episode.turns:
-            recorder.step(turn.action)
+    for turn in episode.turns:
+        *_, terminated, truncated, _ = recorder.step(turn.action)
+        if terminated or truncated:  # if earlier than recorded, the comparison will say so
+            break
     recorder.end("error")  # closes an episode that still runs
     assert recorder.last is not None
     return recorder.last

@@ -15,7 +15,10 @@ from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
+from agentgym.evaluation.settings import EvaluationSettings
 from agentgym.evaluation.storage import read_report
+from agentgym.evaluation.suite import SuiteResult, evaluate_all
+from agentgym.evaluation.validation import Validation, validate
 from agentgym.support.statistics import (
     Estimate,
     mean_ci95,
@@ -37,6 +40,7 @@ __all__ = [
     "EpisodeResult",
     "Estimate",
     "EvaluationFailed",
+    "EvaluationSettings",
     "FigureResult",
     "Leaderboard",
     "Limits",
@@ -48,9 +52,12 @@ __all__ = [
     "Row",
     "Scale",
     "Standing",
+    "SuiteResult",
+    "Validation",
     "compare",
     "demonstrate",
     "evaluate",
+    "evaluate_all",
     "load_protocol",
     "mean_ci95",
     "paired_difference",
@@ -59,5 +66,6 @@ __all__ = [
     "read_report",
     "report_from_dict",
     "scaled",
+    "validate",
     "wilson_ci95",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.core.oracle import OraclePolicy
 from agentgym.policies.blind import Turn
 from agentgym.policies.play import play
@@ -37,10 +38,11 @@ def demonstrate(
     split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
     # Tasks of their own, or else the one task of a small panel would be fitted and then played.
     panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
-    found = []
+    guarded, found = GuardedEnv(env), []
     for index, task_id in enumerate(panel.ids):
         options = {"task_id": task_id}
-        moments = [*play(OraclePolicy(env), env, seed=derive_seed(seed, index), options=options)]
+        own_seed = derive_seed(seed, index)
+        moments = [*play(OraclePolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
             found.append([(actions, str(action)) for actions, action in turns])

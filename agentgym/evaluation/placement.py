@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
 import gymnasium
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import choice, integer
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_sources import PolicySource
 from agentgym.vector.backends import BACKENDS, cpus
-from agentgym.vector.guarded import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
 from agentgym.vector.ray_actors import cluster_cpus
 
@@ -73,10 +72,10 @@ class Where:
             return cluster_cpus()
         return THREADS if self.backend == "thread" or source.waits else 1
 
-    def envs(self, first: Any, number: int, stack: ExitStack) -> list[Env]:
+    def envs(self, first: GuardedEnv, number: int, stack: ExitStack) -> list[Env]:
         """Return the environments of so many players; ``first`` is one of them if it is free."""
         spec = first.spec or first.unwrapped.spec
-        found: list[Env] = [GuardedEnv(first)] if self.backend == "sync" else []
+        found: list[Env] = [first] if self.backend == "sync" else []
         while len(found) < number:
             if self.backend != "sync":
                 env: Env = IsolatedEnv(spec, self.backend, self.step_timeout)
@@ -86,7 +85,7 @@ class Where:
                     "above 1, got one without an id; give its id"
                 )
             else:
-                env = GuardedEnv(gymnasium.make(spec))
+                env = GuardedEnv(gymnasium.make(spec, disable_env_checker=True))
             stack.callback(env.close)
             found.append(env)
         return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import check_seed, choice
 from agentgym.core.tasks import TaskSet
 from agentgym.episodes import Recorder
@@ -192,21 +193,27 @@ def _open(
     agent: bool,
     stack: ExitStack,
 ) -> tuple[Any, Setup | None]:
-    """Return the environment, made if it is given by name, and what a protocol says of it."""
+    """Return the environment, made if it is given by name, and what a protocol says of it.
+
+    It is guarded before anybody touches it: blind policies are fitted on episodes of their own.
+    """
     if isinstance(env, str):
         setup = find_setup(protocol, env)
         suited = {"grammar": GRAMMAR} if agent else {}
-        made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
+        kwargs = env_arguments(setup, {**suited, **(env_kwargs or {})})
+        # Gymnasium's checker would fail in every episode after a first reset that raised.
+        made = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
         stack.callback(made.close)
         return made, setup
     spec = env.spec or env.unwrapped.spec
-    return env, find_setup(protocol, spec.id if spec else type(env.unwrapped).__name__)
+    name = spec.id if spec else type(env.unwrapped).__name__
+    return GuardedEnv(env), find_setup(protocol, name)
 
 
 def _play(
     session: EvaluationSession,
     source: PolicySource,
-    env: Env,
+    env: GuardedEnv,
     where: Where,
     rules: Rules,
     stack: ExitStack,

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from agentgym.errors import DataError
 
@@ -95,6 +95,8 @@ def _reader(kind: Any, may_lack: frozenset[str] | None, finite: bool) -> _Reader
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return lambda value: value
+    if origin is Literal:
+        return _choice(arguments)
     if origin in (Union, types.UnionType):
         return _either(kind, [of(each) for each in arguments])
     if is_dataclass(kind):
@@ -122,6 +124,17 @@ def _scalar(kind: Any, finite: bool) -> _Reader:
 
     def read(value: Any) -> Any:
         if not fits(value):
+            raise _Mismatch(name, value)
+        return value
+
+    return read
+
+
+def _choice(choices: tuple[Any, ...]) -> _Reader:
+    name = " | ".join(map(repr, choices))
+
+    def read(value: Any) -> Any:
+        if value not in choices:
             raise _Mismatch(name, value)
         return value
 
@@ -236,6 +249,8 @@ def _name(kind: Any) -> str:
         return "None" if kind is types.NoneType else kind.__name__
     if get_origin(kind) in (Union, types.UnionType):
         return " | ".join(map(_name, get_args(kind)))
+    if get_origin(kind) is Literal:
+        return " | ".join(map(repr, get_args(kind)))
     parts = ("..." if each is ... else _name(each) for each in get_args(kind))
     origin = get_origin(kind)
     return "Any" if origin is None else f"{origin.__name__}[{', '.join(parts)}]"

@@ -14,11 +14,11 @@ from typing import Any, Protocol
 
 import gymnasium
 
+from agentgym.core.guard import words
 from agentgym.core.options import choice
 from agentgym.errors import ConfigurationError
 from agentgym.registration import families
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
-from agentgym.vector.members import words
 from agentgym.vector.process import Processes
 from agentgym.vector.ray_actors import Actors, connected
 from agentgym.vector.requests import (

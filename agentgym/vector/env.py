@@ -13,6 +13,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed, integer
 from agentgym.core.outcome import Snapshot
 from agentgym.errors import ConfigurationError
@@ -22,7 +23,6 @@ from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotSnapshot, derive_seed
 from agentgym.vector.exchange import Exchange, called_values
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
-from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import (
     Call,
     Called,

@@ -19,10 +19,17 @@ import gymnasium
 import numpy as np
 
 from agentgym.core.env import TextEnv
+from agentgym.core.guard import (
+    CALLER_MISTAKES,
+    Step,
+    checked_reset,
+    checked_step,
+    raise_if_meant_for_us,
+    words,
+)
 from agentgym.core.spaces import UnicodeText
-from agentgym.errors import ConfigurationError, DependencyNotInstalled, TaskNotFound
+from agentgym.errors import ConfigurationError
 from agentgym.vector.history import Checkpoint, History, Replays, forkable, take_checkpoint
-from agentgym.vector.members import Step, checked_reset, checked_step, raise_if_meant_for_us, words
 from agentgym.vector.requests import (
     ArgT,
     Began,
@@ -44,9 +51,6 @@ from agentgym.vector.requests import (
 logger = logging.getLogger(__name__)
 
 EnvFactory = Callable[[], gymnasium.Env[Any, Any]]
-
-CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
-"""Raised by a reset that was asked for the wrong thing; not failures of the environment."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from agentgym.core.guard import Reset, Step
 from agentgym.core.outcome import StopReason
-from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import Began, Failure
 
 RESET_ONLY = ("goal", "tools")

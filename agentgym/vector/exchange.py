@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector.backends import Backend, Received, run
 from agentgym.vector.episode import SlotEpisode
-from agentgym.vector.members import Reset, Step
 from agentgym.vector.requests import (
     Call,
     Called,

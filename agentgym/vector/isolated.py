@@ -8,10 +8,11 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from agentgym.core.guard import NO_EXPERT, as_env_failure
 from agentgym.core.language import Language
 from agentgym.episodes.recorder import step_limit
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.vector import TextVectorEnv
+from agentgym.vector.env import TextVectorEnv
 
 
 class IsolatedEnv(gymnasium.Env[str, str]):
@@ -92,12 +93,24 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         return self._call("last_action")
 
     def potential(self) -> float:
-        """Return phi of the present state."""
-        return float(self._call("potential"))
+        """Return phi of the present state.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        with as_env_failure():
+            return float(self._call("potential"))
 
     def oracle_action(self) -> str | None:
-        """Return the expert's next action, or None."""
-        return self._call("oracle_action")
+        """Return the expert's next action, or None.
+
+        Raises:
+            EnvFailure: The environment failed.
+            NotSupported: The family has no expert.
+        """
+        with as_env_failure(NO_EXPERT):
+            action: str | None = self._call("oracle_action")
+            return action
 
     def close(self) -> None:
         """Stop the thread, process or actor."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from agentgym.vector.members import Step
+from agentgym.core.guard import Step
 
 CLOSE_SECONDS = 2.0
 """How long closing waits for threads and processes."""

@@ -19,10 +19,10 @@ from enum import Enum
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+from agentgym.core.guard import words
 from agentgym.errors import EnvFailure
 from agentgym.vector.env_slots import Slots
 from agentgym.vector.history import Checkpoint, Meter
-from agentgym.vector.members import words
 from agentgym.vector.requests import Failure, Mistake, Operation, Request, TimeLimits
 
 PARENT_CHECK_SECONDS = 1.0

@@ -100,9 +100,10 @@ def test_what_broke_wins_no_table():
 
 
 def test_hostile_names_do_nothing():
-    first = replace(reports()[0], policy="<script>alert(1)</script>|`x`")
+    first = replace(reports()[0], policy="<script>alert(1)</script>|`x`\u202e\x1b[2J")
     board = Leaderboard([first])
-    assert "<script>" not in board.markdown() + board._repr_html_()
+    for shown in (board.markdown(), board._repr_html_(), first._repr_html_()):
+        assert not any(each in shown for each in ("<script>", "\u202e", "\x1b"))
 
 
 def test_no_report_is_refused():

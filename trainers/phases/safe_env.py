@@ -6,7 +6,7 @@ import copy
 
 import gymnasium
 
-from agentgym.vector.guarded import GuardedEnv
+from agentgym.core.guard import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
 from trainers.config.environments import ResolvedEnv
 from trainers.config.sections import FilledRollout

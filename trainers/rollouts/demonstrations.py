@@ -77,8 +77,8 @@ def play(
     """
     first, *moments = playing.play(player, env, seed=seed, options=dict(options))
     last = moments[-1] if moments else first
-    if last.failure is not None:
-        raise last.failure
+    if last.failure is not None:  # of an expert, it is the environment's, too
+        raise EnvFailure(str(last.failure)) from last.failure
     turns = [
         Shown(str(moment.action), moment.observation, moment.reward, moment.info["action_valid"])
         for moment in moments

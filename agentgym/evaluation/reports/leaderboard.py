@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
@@ -22,7 +21,7 @@ from agentgym.evaluation.reports.matrix import (
 )
 from agentgym.evaluation.reports.matrix_data import Column
 from agentgym.evaluation.reports.report import Report
-from agentgym.evaluation.reports.tables import counted, inline, interval, markdown_table
+from agentgym.evaluation.reports.tables import counted, html, inline, interval, markdown_table
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell
 
@@ -237,7 +236,7 @@ class Leaderboard:
     def _repr_html_(self) -> str:
         several = "".join(matrix._repr_html_() for matrix in self._matrices_of_several())
         return several + "".join(
-            f"<table><caption>{escape(title)}</caption>" + "".join(_html_rows(lines)) + "</table>"
+            f"<table><caption>{html(title)}</caption>" + "".join(_html_rows(lines)) + "</table>"
             for title, lines in self._tables()
         )
 
@@ -387,4 +386,4 @@ def _figure(estimate: Estimate) -> dict[str, float]:
 def _html_rows(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     for index, line in enumerate(lines):
         tag = "td" if index else "th"
-        yield "<tr>" + "".join(f"<{tag}>{escape(told)}</{tag}>" for told in line) + "</tr>"
+        yield "<tr>" + "".join(f"<{tag}>{html(told)}</{tag}>" for told in line) + "</tr>"

@@ -8,11 +8,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentgym.evaluation.reports.matrix_data import MatrixData, MatrixRow
-from agentgym.evaluation.reports.tables import inline
+from agentgym.evaluation.reports.tables import html, inline
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -90,12 +89,12 @@ def to_html(matrix: MatrixData) -> str:
     def shown(cell: Cell) -> str:
         return f"<b>{_plain(cell)}</b>" if cell.best else _plain(cell)
 
-    head = "".join(f"<th>{escape(printable(name))}</th>" for name in matrix.header)
+    head = "".join(f"<th>{html(name)}</th>" for name in matrix.header)
     body = ""
     for row in matrix.rows:
         cells = "".join(f"<td>{shown(cell)}</td>" for cell in _cells(matrix, row))
-        body += f"<tr><th>{escape(printable(row.policy))}</th>{cells}</tr>"
-    notes = "".join(f"<br>{escape(printable(note))}" for note in _notes(matrix))
+        body += f"<tr><th>{html(row.policy)}</th>{cells}</tr>"
+    notes = "".join(f"<br>{html(note)}" for note in _notes(matrix))
     title = f"{matrix.value.capitalize()} in percent"
     return f"<table><caption>{title}{notes}</caption><tr><th></th>{head}</tr>{body}</table>"
 

@@ -72,9 +72,9 @@ def report_html(report: ReportData) -> str:
     for name, group in _groups(report):
         rows += [(name, ", ".join(KINDS)), *((label, ", ".join(told)) for label, *told in group)]
     rows += _protocol(report)
-    body = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-    told = "".join(f"<p><b>Check the set-up:</b> {escape(each)}</p>" for each in diagnoses(report))
-    return f"<table><caption>{escape(_title(report))}</caption>{body}</table>{told}"
+    body = "".join(f"<tr><th>{html(a)}</th><td>{html(b)}</td></tr>" for a, b in rows)
+    told = "".join(f"<p><b>Check the set-up:</b> {html(each)}</p>" for each in diagnoses(report))
+    return f"<table><caption>{html(_title(report))}</caption>{body}</table>{told}"
 
 
 def _title(report: ReportData) -> str:
@@ -231,6 +231,11 @@ def inline(text: str) -> str:
     """
     flat = " ".join(escape(printable(text), quote=False).split())  # quotes do nothing there
     return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
+
+
+def html(text: str) -> str:
+    """Write text of others for a page: browsers obey characters that turn text around, too."""
+    return escape(printable(text))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from agentgym.core.guard import GuardedEnv
 from agentgym.errors import EnvFailure, NotSupported
 from agentgym.policies import CallablePolicy, OraclePolicy, RandomPolicy
-from agentgym.vector.guarded import GuardedEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows

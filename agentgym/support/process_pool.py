@@ -56,7 +56,7 @@ def in_order(
         if isinstance(error, BrokenProcessPool):
             raise EnvFailure(
                 f"expected {workers} processes to live, but one died, perhaps for lack of memory: "
-                "use fewer --workers; with one the error is shown"
+                "use fewer `workers`; with one the error is shown"
             ) from error
         raise
     pool.shutdown()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from agentgym.errors import DataError
+from agentgym.errors import AgentGymError, ConfigurationError, DataError
+from agentgym.evaluation.reports.leaderboard import Leaderboard
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.storage import read_report
 from agentgym.support.caching import write_atomically
-
-if TYPE_CHECKING:
-    from agentgym.evaluation import Leaderboard
 
 EVALUATION = ("report.json", "evaluation.json")
 """What the folder of one evaluation holds."""
@@ -49,6 +49,25 @@ def evaluation_folders(folder: Path) -> list[Path]:
         return [folder / Path(name).name for name in json.loads(file.read_text("utf-8"))["folders"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"expected {file} to hold a leaderboard, but: {error!r:.200}") from error
+
+
+def reports_before(folder: Path) -> dict[str, Report]:
+    """Return the reports of the table that is in a folder, by the names of their folders.
+
+    Raises:
+        ConfigurationError: The folder is that of a single evaluation.
+    """
+    if (folder / "evaluation.json").exists():
+        raise ConfigurationError(
+            f"expected a new folder for several evaluations, or one of several, got {folder}, "
+            "which holds a single one; choose another --out (out=)"
+        )
+    found: dict[str, Report] = {}
+    with suppress(AgentGymError):  # a table that is damaged is made anew
+        for each in evaluation_folders(folder) if holds_several(folder) else ():
+            with suppress(AgentGymError):
+                found[each.name] = read_report(each)
+    return found
 
 
 def reports_at(path: Path) -> list[Path]:

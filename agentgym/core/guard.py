@@ -1,24 +1,41 @@
-"""What the environments of a vector environment may return and raise, and whose fault it is.
+"""What an environment may return and raise, and whose fault it is.
 
-Members are other people's code. Whatever one of them does must cost its own episode and nothing
-else: a value that is no transition never reaches the caller, who has to go through those of the
-other members.
+Environments are other people's code. Whatever one of them does must cost its own episode and
+nothing else: a value that is no transition never reaches the caller. `GuardedEnv` holds one
+environment to this, the slots of a vector environment hold many.
 """
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from types import CodeType
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
-from agentgym.errors import EnvFailure
+from agentgym.errors import (
+    ConfigurationError,
+    DependencyNotInstalled,
+    EnvFailure,
+    NotSupported,
+    TaskNotFound,
+)
+
+logger = logging.getLogger(__name__)
 
 ERROR_LENGTH = 2000
+"""Most characters of an exception that are kept."""
+CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
+"""Raised by a reset that was asked for the wrong thing; not failures of the environment."""
+NO_EXPERT = (NotSupported, *CALLER_MISTAKES)
+"""Raised by an expert who cannot play at all; no failures of the environment."""
 _NUMBERS = (int, float, np.integer, np.floating)
 _FLAGS = (bool, np.bool_)
 
@@ -118,3 +135,81 @@ def words(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"[:ERROR_LENGTH]
     except Exception:
         return f"{type(error).__name__} (which cannot be shown)"
+
+
+class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
+    """Turn whatever an environment raises into `EnvFailure`, which costs one episode and no more.
+
+    What counts as a failure is what does in the slots of a vector environment: all that it raises,
+    and what it returns that is no transition. A reset that is asked for the wrong thing, such as an
+    unknown task, is the caller's mistake and passes through, and so does an expert that there is
+    not. What records and experts ask of an environment between its turns is guarded alike: they
+    find it by ``get_wrapper_attr``, not behind the guard in ``env.unwrapped``.
+    """
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """That of the environment: the guard changes nothing of what is played."""
+        return self.env.spec
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start an episode.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        with as_env_failure(CALLER_MISTAKES):
+            return checked_reset(self.env.reset(seed=seed, options=options))
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take one turn.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        with as_env_failure():
+            return checked_step(self.env.step(action))
+
+    def potential(self) -> float:
+        """Return phi of the present state.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        with as_env_failure():
+            return float(self.env.get_wrapper_attr("potential")())
+
+    def oracle_action(self) -> str | None:
+        """Return the expert's next action, or None.
+
+        Raises:
+            EnvFailure: The environment failed.
+            NotSupported: The family has no expert.
+        """
+        with as_env_failure(NO_EXPERT):
+            action: str | None = self.env.get_wrapper_attr("oracle_action")()
+            return action
+
+    def close(self) -> None:
+        """Close the environment; one that cannot be closed is reported and left."""
+        try:
+            self.env.close()
+        except BaseException as error:
+            raise_if_meant_for_us(error)
+            logger.warning("an environment could not be closed", exc_info=True)
+
+
+@contextmanager
+def as_env_failure(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Raise what an environment raises as an `EnvFailure`, but for what may pass."""
+    meant: tuple[type[Exception], ...] = (EnvFailure, *passing)
+    try:
+        yield
+    except meant:
+        raise
+    except BaseException as error:
+        raise_if_meant_for_us(error)
+        logger.warning("an environment failed; its episode is broken", exc_info=error)
+        raise EnvFailure(words(error)) from error

@@ -1,0 +1,349 @@
+"""The episodes of a file, played again or rescored: what became of each, in data.
+
+An episode that cannot be played, because its task is gone or its environment fails, is counted with
+the reason, and costs the others nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from agentgym.core.hooks import TurnReward
+from agentgym.core.options import integer
+from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.exporter import new_path
+from agentgym.episodes.records import Episode, read_episodes
+from agentgym.episodes.replay import replay
+from agentgym.episodes.rescorer import CourseChanged, Rescorer, RewardMeans
+from agentgym.errors import (
+    AgentGymError,
+    ConfigurationError,
+    DataError,
+    DependencyNotInstalled,
+    EnvFailure,
+    TaskNotFound,
+)
+from agentgym.making import resolve
+from agentgym.support.process_pool import in_order
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_KINDS: tuple[tuple[type[AgentGymError], str], ...] = (
+    (DependencyNotInstalled, "a package is missing"),
+    (TaskNotFound, "the task is gone"),
+    (DataError, "the record is damaged"),
+    (EnvFailure, "the environment failed"),
+    (ConfigurationError, "the environment cannot be made"),
+    (AgentGymError, "the environment cannot do it"),
+)
+_NEVER_BEGAN = "the environment never began"
+
+
+@dataclass(frozen=True)
+class Change:
+    """An episode that plays differently by now."""
+
+    episode: int
+    """Its number in the file, from 1."""
+    task_id: str
+    """Its task."""
+    difference: str
+    """The first thing that is not as recorded."""
+
+
+@dataclass(frozen=True)
+class Unplayed:
+    """Episodes that could not be played again, for one reason."""
+
+    reason: str
+    """The kind of reason."""
+    episodes: int
+    """How many."""
+    first: str
+    """What was said of the first of them; may be empty."""
+
+    def __str__(self) -> str:
+        """Return the count with an example."""
+        return f"{self.reason}: {self.episodes}" + (f", first: {self.first}" if self.first else "")
+
+
+@dataclass(frozen=True)
+class FileReplay:
+    """Whether the episodes of a file play as they did when they were recorded."""
+
+    equal: int
+    """Episodes that do, or that were rescored."""
+    changes: tuple[Change, ...]
+    """Those that do not."""
+    unplayed: tuple[Unplayed, ...]
+    """Those that cannot be played again, by the kind of reason."""
+    torn: tuple[int, ...]
+    """Numbers of lines that break off, as a process that was killed leaves them."""
+
+    @property
+    def not_played(self) -> int:
+        """Episodes that cannot be played again."""
+        return sum(each.episodes for each in self.unplayed)
+
+    def __str__(self) -> str:
+        """Return the counts, and why episodes were not played, in a sentence."""
+        return self._sentence("equal")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON-safe data."""
+        return {
+            "equal": self.equal,
+            "changed": len(self.changes),
+            "not_played": self.not_played,
+            "changes": [asdict(each) for each in self.changes],
+            "reasons": [asdict(each) for each in self.unplayed],
+            "torn_lines": [*self.torn],
+        }
+
+    def _sentence(self, done: str) -> str:
+        told = f"{self.equal:,} {done}, {len(self.changes):,} changed"
+        if self.unplayed:
+            reasons = "; ".join(map(str, self.unplayed))
+            told += f", {self.not_played:,} cannot be played again ({reasons})"
+        return f"{told}."
+
+
+@dataclass(frozen=True)
+class FileRescore(FileReplay):
+    """What the episodes of a file are worth under another reward."""
+
+    before: Mapping[str, Any]
+    """Means of the recorded rewards, over the episodes that were rescored; see `RewardMeans`."""
+    after: Mapping[str, Any]
+    """Means of the new ones."""
+
+    def __str__(self) -> str:
+        """Return the counts, and why episodes were not rescored, in a sentence."""
+        return self._sentence("rescored")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON-safe data."""
+        return {**super().to_dict(), "before": dict(self.before), "after": dict(self.after)}
+
+
+def replay_file(
+    path: str | Path,
+    *,
+    env: str | None = None,
+    limit: int | None = None,
+    workers: int = 1,
+    on_episode: Callable[[], None] = lambda: None,
+) -> FileReplay:
+    """Play the episodes of a file again, each as `agentgym.episodes.replay` does.
+
+    Args:
+        path: A JSONL file of episodes.
+        env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
+        limit: Only the first episodes; None: all.
+        workers: Processes that play at the same time; the result is the same.
+        on_episode: Called after each episode, for progress display.
+
+    Returns:
+        What became of the episodes.
+
+    Raises:
+        ConfigurationError: A number is out of range, or there is no such environment.
+        DataError: The file cannot be read, or none of its episodes can be played again.
+        EnvFailure: One of several processes died.
+    """
+    tally = _Tally()
+    for _ in _worked(path, partial(_Replaying, env), tally, limit, workers, on_episode):
+        pass
+    return FileReplay(*tally.fields())
+
+
+def rescore_file(
+    path: str | Path,
+    hooks: Sequence[TurnReward] = (),
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    out: str | Path | None = None,
+    env: str | None = None,
+    limit: int | None = None,
+    workers: int = 1,
+    on_episode: Callable[[], None] = lambda: None,
+) -> FileRescore:
+    """Give the episodes of a file another reward, without a model; see `Rescorer`.
+
+    Args:
+        path: A JSONL file of episodes.
+        hooks: All hooks of the new reward; none leaves what the family itself pays.
+        settings: Arguments of the environment in the place of recorded ones. They may change what
+            turns pay, never what happens in them.
+        out: JSONL file for the new records, which must not exist yet; None: none is written.
+        env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
+        limit: Only the first episodes; None: all.
+        workers: Processes that rescore at the same time; the result is the same.
+        on_episode: Called after each episode, for progress display.
+
+    Returns:
+        What became of the episodes, and the means before and after.
+
+    Raises:
+        ConfigurationError: A number is out of range, there is no such environment, or nothing can
+            be written to ``out``.
+        DataError: The file cannot be read, or none of its episodes can be rescored.
+        EnvFailure: One of several processes died.
+    """
+    tally, before, after = _Tally(), RewardMeans(), RewardMeans()
+    make = partial(_Rescoring, env, tuple(hooks), dict(settings))
+    with ExitStack() as stack:
+        file = None
+        if out is not None:
+            scratch = stack.enter_context(new_path(out))
+            file = stack.enter_context(scratch.open("x", encoding="ascii"))
+        worked = _worked(path, make, tally, limit, workers, on_episode)
+        for episode, outcome in stack.enter_context(closing(worked)):
+            if outcome.new is None:
+                continue
+            before.add(episode)
+            after.add(outcome.new)
+            if file is not None:
+                file.write(outcome.new.to_line())
+        counts = tally.fields()  # or else nothing is written
+    return FileRescore(*counts, before.to_dict(), after.to_dict())
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of an episode; without any words it played as it did, or was rescored."""
+
+    difference: str = ""
+    """What was not as recorded."""
+    failed: str = ""
+    """The kind of reason for which it could not be played."""
+    message: str = ""
+    """The reason."""
+    new: Episode | None = None
+    """The episode with its new rewards."""
+
+    @classmethod
+    def of(cls, error: AgentGymError) -> _Outcome:
+        """Return what an error means."""
+        kind = next(name for kind, name in _KINDS if isinstance(error, kind))
+        return cls(failed=kind, message=str(error))
+
+
+@dataclass
+class _Tally:
+    """Counts what became of episodes."""
+
+    equal: int = 0
+    changes: list[Change] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)
+    torn: list[int] = field(default_factory=list)
+
+    def add(self, number: int, episode: Episode, outcome: _Outcome) -> None:
+        """Count an episode, by its number in the file."""
+        if outcome.failed:
+            self.failed.setdefault(outcome.failed, []).append(outcome.message)
+        elif outcome.difference:
+            self.changes.append(Change(number, episode.task_id, outcome.difference))
+        else:
+            self.equal += 1
+
+    def fields(self) -> tuple[int, tuple[Change, ...], tuple[Unplayed, ...], tuple[int, ...]]:
+        """Return the fields of a `FileReplay`.
+
+        Raises:
+            DataError: There was no episode, or none could be played.
+        """
+        found = [Unplayed(kind, len(told), told[0]) for kind, told in self.failed.items()]
+        if not self.equal and not self.changes:
+            n, reasons = sum(each.episodes for each in found), "; ".join(map(str, found))
+            why = f"none of {n} can be played again ({reasons})" if n else "there are none"
+            raise DataError(f"expected episodes, but {why}")
+        return self.equal, tuple(self.changes), tuple(found), tuple(self.torn)
+
+
+_Make = Callable[[], AbstractContextManager[Callable[[Episode], _Outcome]]]
+
+
+def _worked(
+    path: str | Path,
+    make: _Make,
+    tally: _Tally,
+    limit: int | None,
+    workers: int,
+    on_episode: Callable[[], None],
+) -> Generator[tuple[Episode, _Outcome], None, None]:
+    """Yield the episodes of a file and what became of each, counted."""
+    if limit is not None:
+        integer(limit, "`limit`", 1, None)
+    integer(workers, "`workers`", 1, None)
+    found = islice(read_episodes(path, on_torn=tally.torn.append), limit)
+    for number, (episode, outcome) in enumerate(in_order(make, found, workers), 1):
+        tally.add(number, episode, outcome)
+        yield episode, outcome
+        on_episode()
+
+
+class _Work:
+    """Does something with episodes, in this process or in one of several.
+
+    Args:
+        env: The environment whose module registers the id that the records name.
+    """
+
+    def __init__(self, env: str | None) -> None:
+        if env is not None:
+            resolve(env)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Return itself; the environments are closed at the end of the block."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the environments."""
+        self._stack.close()
+
+
+class _Replaying(_Work):
+    """Plays episodes again."""
+
+    def __init__(self, env: str | None) -> None:
+        super().__init__(env)
+        self._envs = self._stack.enter_context(EnvCache())
+
+    def __call__(self, episode: Episode) -> _Outcome:
+        """Play an episode and compare."""
+        if not episode.began:
+            return _Outcome(failed=_NEVER_BEGAN)
+        try:
+            return _Outcome(replay(episode, self._envs.get(episode)).difference)
+        except AgentGymError as error:
+            self._envs.discard(episode)
+            return _Outcome.of(error)
+
+
+class _Rescoring(_Work):
+    """Gives episodes new rewards."""
+
+    def __init__(
+        self, env: str | None, hooks: Sequence[TurnReward], settings: Mapping[str, Any]
+    ) -> None:
+        super().__init__(env)
+        self._rescorer = self._stack.enter_context(Rescorer(hooks, settings))
+
+    def __call__(self, episode: Episode) -> _Outcome:
+        """Rescore an episode."""
+        try:
+            return _Outcome(new=self._rescorer(episode))
+        except CourseChanged as error:
+            return _Outcome(difference=str(error))
+        except AgentGymError as error:
+            return _Outcome.of(error)

@@ -1,0 +1,304 @@
+"""One policy on one environment, both by name, with settings: what a suite plays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from types import EllipsisType
+from typing import Any
+
+from agentgym.core.env import TextEnv
+from agentgym.errors import AgentGymError
+from agentgym.evaluation.agent_session import GRAMMAR
+from agentgym.evaluation.chat_settings import chat_policy
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.policy_names import (
+    load_policy,
+    names_agent,
+    policy_content,
+    policy_env_kwargs,
+)
+from agentgym.evaluation.protocols.setup import Terms, env_arguments, find_setup, settle
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.scale import Scale
+from agentgym.evaluation.runner import evaluate
+from agentgym.evaluation.settings import EvaluationSettings
+from agentgym.making import make_asked, parse_pairs, resolve
+from agentgym.policies.blind import BLIND
+from agentgym.support.redaction import hide_secrets
+
+CHANGEABLE = (
+    "retry_failed", "failed", "scale", "n", "samples", "price", "concurrency", "backend",
+    "step_timeout", "timeout", "retries", "requests_per_minute", "api_key_env",
+    "max_tokens_parameter", "limit_total_tokens", "limit_total_cost",
+)  # fmt: skip
+"""Settings of which the name of an evaluation's folder is independent."""
+
+
+class EvaluationProgress:
+    """Is told how evaluations go; what is not overridden says nothing."""
+
+    def begin(
+        self, evaluation: NamedEvaluation, out: Path | None, policy: Any, episodes: int
+    ) -> None:
+        """Hear of an evaluation that begins.
+
+        Args:
+            evaluation: What is played.
+            out: Where it is kept, if anywhere.
+            policy: Who plays, as `evaluate` takes it.
+            episodes: How many episodes it has.
+        """
+
+    def episode(self, result: EpisodeResult) -> None:
+        """Hear of an episode that has ended."""
+
+    def end(self) -> None:
+        """Hear that the evaluation has ended, well or not."""
+
+    def played(self, evaluation: NamedEvaluation, report: Report) -> None:
+        """Hear what was found."""
+
+    def failed(self, evaluation: NamedEvaluation, error: AgentGymError) -> None:
+        """Hear why an evaluation of several was not played."""
+
+
+SILENT = EvaluationProgress()
+
+
+@dataclass(frozen=True)
+class NamedEvaluation:
+    """One policy on one environment."""
+
+    env: str
+    """The environment, as it was named."""
+    policy: str
+    """The policy, as it was named."""
+    settings: EvaluationSettings
+    """Everything else."""
+
+    @property
+    def set(self) -> tuple[str, ...]:
+        """Arguments of the environment, each as name=value."""
+        return self.settings.set
+
+    @property
+    def model(self) -> bool:
+        """Whether the policy is more than a yardstick."""
+        return self.policy not in ("random", "oracle", *BLIND)
+
+    @property
+    def player(self) -> str:
+        """Who plays: the chat model, or the policy as it was named."""
+        return (self.settings.model if self.policy == "chat" else "") or self.policy
+
+    @property
+    def title(self) -> str:
+        """What it is called to a person."""
+        shown = without_secrets(self.set)
+        return " ".join((self.player, "on", self.env, *shown))
+
+    @property
+    def name(self) -> str:
+        """A name for a folder: the same for evaluations that differ in length alone."""
+        return folder_name([self.env, self.player], self.identity)
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of what a policy of one's own is made of; empty if there is none.
+
+        What is amiss with the policy is said when it is loaded.
+        """
+        if not self.model or self.policy == "chat":
+            return ""
+        with suppress(AgentGymError, OSError):
+            options = parse_pairs(self.settings.policy_set, "`policy_set`")
+            return policy_content(self.policy, **options)
+        return ""
+
+    @cached_property
+    def agent(self) -> bool:
+        """Whether the policy is an agent, which plays by calls of tools.
+
+        What is amiss with the policy is said when it is loaded.
+        """
+        with suppress(AgentGymError):
+            options = parse_pairs(self.settings.policy_set, "`policy_set`")
+            return names_agent(self.policy, **options)
+        return False
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What makes it another evaluation, by the names of the settings."""
+        names = [each.name for each in fields(EvaluationSettings)]  # the command's own are none
+        its = {name: getattr(self.settings, name) for name in names}
+        its |= {name: without_secrets(its[name]) for name in ("set", "policy_set", "extra")}
+        said = {key: str(value) for key, value in its.items()}
+        kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
+        made_of = {"content": self.content} if self.content else {}
+        return {**kept, **made_of, "env": self.env, "policy": self.policy}
+
+    @property
+    def same_tasks(self) -> tuple[Any, ...]:
+        """What decides which episodes a policy would play."""
+        its = self.settings
+        return (
+            self.env, its.set, its.split, its.n, its.seed, its.task, its.horizon, its.grammar,
+            its.protocol,
+        )  # fmt: skip
+
+    @property
+    def known_arguments(self) -> dict[str, Any]:
+        """What a policy, such as a run, knows of its environment, and nobody said.
+
+        A protocol says itself what is played.
+
+        Raises:
+            AgentGymError: The policy cannot be read.
+        """
+        its = self.settings
+        if its.protocol or self.policy == "chat":
+            return {}
+        known = policy_env_kwargs(self.policy, resolve(self.env)[1])
+        said = {*parse_pairs(its.set, "`set`"), *(["grammar"] if its.grammar else ())}
+        return {name: value for name, value in known.items() if name not in said}
+
+    def wants_scale(self, usual: bool) -> bool:
+        """Return whether the scale is played, as the settings say, or else as is usual."""
+        return usual if self.settings.scale is None else self.settings.scale
+
+    def open(self) -> TextEnv:
+        """Make the environment, as the protocol says where nothing else is said.
+
+        Raises:
+            ConfigurationError: There is no such protocol, it is not about this environment, or an
+                argument is wrong.
+            DataError: The protocol is about data that is not here.
+        """
+        its = self.settings
+        setup = find_setup(its.protocol, self.env)
+        asked = parse_pairs(its.set, "`set`")
+        grammar = its.grammar or (GRAMMAR if self.agent else None)
+        named = {"grammar": grammar} if grammar else {}
+        suited = env_arguments(setup, {**named, **asked})
+        suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in asked}}
+        return make_asked(self.env, its.set, "`set`", its.grammar, suited)
+
+    def terms(self, env: TextEnv) -> Terms:
+        """Return what is played in its environment, by the settings and the protocol.
+
+        Raises:
+            DataError: The data does not hold what the protocol plays.
+            TaskNotFound: There is no such split.
+        """
+        its = self.settings
+        setup = find_setup(its.protocol, self.env)
+        return settle(setup, env, its.split, self._n, its.task or None, its.horizon)
+
+    def count(self, env: TextEnv) -> int:
+        """Return how many tasks are played in its environment.
+
+        Raises:
+            DataError: The data does not hold what the protocol plays.
+            TaskNotFound: There is no such split.
+        """
+        terms = self.terms(env)
+        if terms.tasks is not None:
+            return len(terms.tasks)
+        most = env.tasks.len(env.tasks.check(terms.split))
+        return most if terms.n is None else min(terms.n, most)
+
+    @property
+    def _n(self) -> int | EllipsisType:
+        return ... if self.settings.n is None else self.settings.n
+
+    def play(
+        self,
+        out: Path | None = None,
+        scale: bool | Scale = False,
+        progress: EvaluationProgress = SILENT,
+    ) -> Report:
+        """Play it.
+
+        Args:
+            out: Folder in which it is kept; None: nowhere.
+            scale: As for `evaluate`.
+            progress: Is told how it goes.
+
+        Raises:
+            AgentGymError: As `evaluate`.
+        """
+        its = self.settings
+        env = self.open()
+        try:
+            episodes = self.count(env) * its.samples
+            with self._policy(env) as policy:
+                progress.begin(self, out, policy, episodes)
+                try:
+                    return evaluate(
+                        policy,
+                        env,
+                        its.split,
+                        self._n,
+                        its.seed,
+                        protocol=its.protocol,
+                        tasks=its.task or None,
+                        samples=its.samples,
+                        horizon=its.horizon,
+                        out=out,
+                        retry_failed=its.retry_failed,
+                        on_episode=progress.episode,
+                        concurrency=its.concurrency,
+                        backend=its.backend,
+                        step_timeout=its.step_timeout,
+                        limits=its.limits,
+                        total_limits=its.total_limits,
+                        prices=its.prices,
+                        scale=scale,
+                        failed=its.failed,
+                    )
+                finally:
+                    progress.end()
+        finally:
+            env.close()
+
+    @contextmanager
+    def _policy(self, env: TextEnv) -> Iterator[Any]:
+        """Hold the policy for the time of the evaluation."""
+        its = self.settings
+        if self.policy == "chat":
+            # Made once: its copies, which play the episodes, share connection and rate limit.
+            yield chat_policy(its, env.action_prompt(), env.language.grammar)
+            return
+        options = parse_pairs(its.policy_set, "`policy_set`")
+        with load_policy(self.policy, env, seed=its.seed, **options) as maker:
+            yield maker
+
+
+def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
+    """Return name=value pairs as they may be shown."""
+    found = []
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text
+        shown = hide_secrets(value, name)
+        if shown != value:
+            pair = f"{name}{equals}{shown if isinstance(shown, str) else json.dumps(shown)}"
+        found.append(pair)
+    return tuple(found)
+
+
+def folder_name(words: Sequence[str], identity: Any) -> str:
+    """Name a folder by words, made safe, and a hash of what it is for."""
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
+    safe = (re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:60] for word in words)
+    return "-".join((*filter(None, safe), digest))

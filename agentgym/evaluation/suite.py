@@ -1,0 +1,236 @@
+"""Several evaluations one after the other, and one table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
+from agentgym.evaluation.named_evaluation import (
+    SILENT,
+    EvaluationProgress,
+    NamedEvaluation,
+    folder_name,
+)
+from agentgym.evaluation.reports.leaderboard import Leaderboard
+from agentgym.evaluation.reports.plot import check_drawable
+from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.scale import Scale
+from agentgym.evaluation.reports.tables import html
+from agentgym.evaluation.storage import read_report
+from agentgym.evaluation.suite_file import Suite, read_suite
+from agentgym.evaluation.suite_folder import reports_before, write_leaderboard
+
+RUNS = Path("runs")
+"""Where the command keeps evaluations that were given no folder."""
+READ_WRITTEN = ("prompt", "completion")
+"""Kinds of tokens that count for a limit; the others are among these."""
+
+
+@dataclass(frozen=True, repr=False)
+class SuiteResult:
+    """What came of several evaluations."""
+
+    reports: Mapping[str, Report]
+    """What was found, by the names of the evaluations' folders, in the order of the suite."""
+    failures: Mapping[str, AgentGymError]
+    """Why evaluations were not played to their end, by the same names."""
+    out: Path | None = None
+    """The folder with their table and a folder for each, if they were kept."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all were played, and none is incomplete."""
+        return not self.failures and not any(each.incomplete for each in self.reports.values())
+
+    @property
+    def leaderboard(self) -> Leaderboard:
+        """The table of what was found.
+
+        Raises:
+            EvaluationFailed: Nothing was.
+        """
+        if not self.reports:
+            first = next(iter(self.failures.values()), None)
+            raise EvaluationFailed(f"expected reports, but every evaluation failed; first: {first}")
+        return Leaderboard([*self.reports.values()])
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        told = f"{len(self.reports):,} reports, {len(self.failures):,} failed"
+        return f"<SuiteResult: {told}{'' if self.complete else ', incomplete'}>"
+
+    def _repr_html_(self) -> str:
+        failed = (f"<li>{html(f'{k}: {error}')}</li>" for k, error in self.failures.items())
+        table = self.leaderboard._repr_html_() if self.reports else ""
+        return f"{table}<ul>{''.join(failed)}</ul>"
+
+
+def evaluate_all(
+    suite: str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    progress: EvaluationProgress = SILENT,
+    **settings: Any,
+) -> SuiteResult:
+    """Play every policy of a suite on every environment.
+
+    One evaluation that fails costs the others nothing. Where a policy more than a yardstick plays,
+    every report has a scale, unless a setting says otherwise; of each panel it is played once.
+
+    Args:
+        suite: A YAML or TOML file, or a mapping of the same form, such as ``{"environments":
+            ["webshop", "search"], "policies": ["random", "oracle"], "n": 20}``; see
+            `agentgym.evaluation.suite_file`.
+        out: Folder in which each evaluation has one, beside ``leaderboard.json`` and
+            ``leaderboard.md``, written after each. The same call goes on there. Default: what the
+            suite says; without, nothing is kept.
+        progress: Is told how it goes.
+        **settings: Settings of all evaluations that win over those of the suite, by the names of
+            `agentgym.evaluation.settings.EvaluationSettings`, such as ``n=5``.
+
+    Returns:
+        The reports and the failures.
+
+    Raises:
+        ConfigurationError: An entry or a setting is wrong, or the folder is that of something else.
+        DataError: The file cannot be read, or data of a protocol is not here.
+        TaskNotFound: An environment has no such split.
+    """
+    given = settings if out is None else {**settings, "out": Path(out)}
+    return play_suite(read_suite(suite, given), progress)
+
+
+def play_suite(suite: Suite, progress: EvaluationProgress = SILENT) -> SuiteResult:
+    """Play what a suite names, see `evaluate_all`."""
+    check_suite(suite)
+    playing = _Playing(suite, progress)
+    for each in suite.evaluations:
+        playing.add(each)
+    playing.write({each.name for each in suite.evaluations})
+    result = playing.result()
+    if suite.chart and result.reports:
+        result.leaderboard.chart(suite.chart)
+    return result
+
+
+def check_suite(suite: Suite) -> None:
+    """Check all that can be known before anything is played.
+
+    Raises:
+        AgentGymError: An environment cannot be made, or has not what its protocol plays.
+        ConfigurationError: A setting is out of its domain, or no chart can be drawn so.
+        TaskNotFound: An environment has no such split.
+    """
+    for each in suite.evaluations:
+        each.settings.check()
+    if suite.chart is not None:
+        check_drawable(suite.chart)
+    seen = set()
+    for each in suite.evaluations:
+        if each.same_tasks not in seen:
+            seen.add(each.same_tasks)
+            env = each.open()
+            try:
+                each.count(env)
+            finally:
+                env.close()
+
+
+def usual_folder(suite: Suite) -> Path | None:
+    """Return where the command keeps a suite that names no folder; None for yardsticks alone."""
+    first, *others = suite.evaluations
+    if not any(each.model for each in suite.evaluations):
+        return None
+    if not others:
+        return RUNS / f"eval-{first.name}"
+    return RUNS / folder_name(["eval", suite.title], [each.identity for each in suite.evaluations])
+
+
+class _Playing:
+    """The evaluations of a suite that have been played.
+
+    The table is written after each. Where a table of before goes on, its rows stay until they are
+    played anew; at the end those go that were not named any more.
+    """
+
+    def __init__(self, suite: Suite, progress: EvaluationProgress) -> None:
+        self._suite, self._out, self._progress = suite, suite.out, progress
+        self._usual_scale = any(each.model for each in suite.evaluations)
+        self._scales: dict[tuple[Any, ...], Scale] = {}
+        self._reports: dict[str, Report] = {}
+        self._failures: dict[str, AgentGymError] = {}
+        self._before = reports_before(self._out) if self._out else {}
+
+    def result(self) -> SuiteResult:
+        """Return what has been found so far."""
+        return SuiteResult(self._reports, self._failures, self._out)
+
+    def add(self, each: NamedEvaluation) -> None:
+        """Play one; what fails is kept, and said first, since keeping may fail, too."""
+        try:
+            report = self._play(each)
+        except AgentGymError as error:
+            self._failures[each.name] = error
+            self._progress.failed(each, error)
+            if not isinstance(error, ConfigurationError):
+                self._keep_failed(each)
+        else:
+            self._progress.played(each, report)
+
+    def _play(self, each: NamedEvaluation) -> Report:
+        out = self._out / each.name if self._out else None
+        scale: bool | Scale = each.wants_scale(self._usual_scale)
+        if scale:
+            scale = self._scales.get(each.same_tasks) or True
+        report = self._within_limits(each).play(out, scale, self._progress)
+        if report.scale:
+            self._scales[each.same_tasks] = report.scale
+        self._keep(each, report)
+        return report
+
+    def _within_limits(self, each: NamedEvaluation) -> NamedEvaluation:
+        """Return an evaluation with what is left of the limits, which are those of all together.
+
+        Raises:
+            EvaluationFailed: Nothing is left.
+        """
+        reports, its = self._reports.values(), each.settings
+        tokens, cost = its.limit_total_tokens, its.limit_total_cost
+        if tokens is not None:
+            tokens -= sum(sum(report.tokens[kind] for kind in READ_WRITTEN) for report in reports)
+        if cost is not None:
+            cost -= sum(report.cost or 0.0 for report in reports)
+        if any(left is not None and left <= 0 for left in (tokens, cost)):
+            raise EvaluationFailed(
+                "expected something left of the limit on all episodes together, but the "
+                "evaluations before took it: raise `total_limits`, and the same command goes on"
+            )
+        left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
+        return replace(each, settings=left)
+
+    def _keep_failed(self, each: NamedEvaluation) -> None:
+        """Let the table show what was played before an evaluation failed.
+
+        One that was refused played nothing: what is in its folder is another's.
+        """
+        if self._out:
+            with suppress(AgentGymError):
+                self._keep(each, read_report(self._out / each.name))
+
+    def _keep(self, each: NamedEvaluation, report: Report) -> None:
+        """Add a report to the table, and write it."""
+        self._reports[each.name] = report
+        self.write({*self._before, *self._reports})
+
+    def write(self, names: Collection[str]) -> None:
+        """Write the table of what was played now and before, as far as it is named."""
+        if not self._out or not self._reports:
+            return
+        order = dict.fromkeys((*(each.name for each in self._suite.evaluations), *self._before))
+        found = {**self._before, **self._reports}
+        rows = {name: found[name] for name in order if name in found and name in names}
+        write_leaderboard(self._out, Leaderboard([*rows.values()]), [*rows])

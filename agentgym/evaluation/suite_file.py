@@ -1,0 +1,244 @@
+"""Which evaluations a suite plays: every policy that is named on every environment.
+
+A suite is a YAML or TOML file, or a mapping of the same form::
+
+    n: 200                    # settings of all, by the names of `EvaluationSettings`
+    environments:
+      - webshop
+      - env: alfworld
+        split: valid
+        set: {difficulty: easy}
+    policies:
+      - random
+      - policy: chat
+        model: Qwen/Qwen3-4B
+        base_url: http://localhost:8000/v1
+
+Every policy plays every environment. Settings of a policy win over those of an environment, these
+over those of all, and what is given beside the suite over everything. Two that differ in their
+length alone would share a folder, and are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, get_args, get_type_hints
+
+from agentgym.core.options import with_guesses
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.evaluation.named_evaluation import NamedEvaluation
+from agentgym.evaluation.settings import EvaluationSettings
+from agentgym.making import parse_pairs
+from agentgym.support.typed_json import read_json
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ENVIRONMENTS, POLICIES = "environments", "policies"
+OF_ALL = ("out", "chart")
+"""Settings that evaluations do not have of their own."""
+PAIRS = ("set", "policy_set", "extra")
+"""Settings that are names with values."""
+KNOWN = tuple(field.name for field in fields(EvaluationSettings))
+HINTS = {name: {hint, *get_args(hint)} for name, hint in get_type_hints(EvaluationSettings).items()}
+
+Settings = Mapping[str, Any]
+NOTHING: Settings = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Evaluations that belong into one table."""
+
+    evaluations: tuple[NamedEvaluation, ...]
+    """All policies on the first environment, then on the next."""
+    title: str
+    """What names its folder, if nothing else does."""
+    out: Path | None = None
+    """Folder of the evaluations and their table."""
+    chart: Path | None = None
+    """PNG or SVG file into which the table is drawn."""
+
+
+def make_suite(
+    envs: Sequence[str],
+    policies: Sequence[str],
+    settings: EvaluationSettings,
+    out: Path | None = None,
+    chart: Path | None = None,
+) -> Suite:
+    """Return the suite of policies and environments with the same settings.
+
+    Raises:
+        ConfigurationError: No environment is named, or one or a policy twice.
+    """
+    if not envs:
+        raise ConfigurationError(
+            "expected the name of an environment, such as webshop (agentgym list shows them), or "
+            "--file with a list of them, got none"
+        )
+    for names in (envs, policies):
+        if len({*names}) < len(names):
+            raise ConfigurationError(
+                f"expected every environment and policy once, got {' '.join(names)}; policies "
+                "that differ in their settings are told in a --file"
+            )
+    found = [NamedEvaluation(env, policy, settings) for env in envs for policy in policies]
+    return Suite(tuple(found), envs[0], out, chart)
+
+
+def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite:
+    """Read which evaluations a file or a mapping names.
+
+    Args:
+        suite: A YAML or TOML file, or a mapping of the same form.
+        given: Settings that win over those of the suite.
+
+    Raises:
+        ConfigurationError: An entry or a setting is wrong, or two evaluations are the same.
+        DataError: The file cannot be read.
+    """
+    where = "the suite" if isinstance(suite, Mapping) else str(suite)
+    data = _checked(suite if isinstance(suite, Mapping) else _load(Path(suite)), where)
+    _check_names(given, "what is given beside the suite", OF_ALL)
+    environments = _entries(data, ENVIRONMENTS, "env", where)
+    policies = _entries(data, POLICIES, "policy", where)
+    rest = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
+    whole = _merged(rest, given)
+    of_all = {name: Path(whole[name]) for name in OF_ALL if whole.get(name) is not None}
+    found: dict[str, NamedEvaluation] = {}
+    for at, env in enumerate(environments):
+        for place, policy in enumerate(policies):
+            spot = f"{ENVIRONMENTS}[{at}] and {POLICIES}[{place}]"
+            merged = _merged(rest, env, policy, given)
+            settings = _settings(merged, f"{where}, {spot}")
+            found[spot] = NamedEvaluation(env["env"], policy["policy"], settings)
+    _check_different(found, where)
+    title = "suite" if isinstance(suite, Mapping) else Path(suite).stem
+    return Suite(tuple(found.values()), title, **of_all)
+
+
+def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
+    """Check that no two evaluations would be kept in one folder, where one would replace the other.
+
+    Raises:
+        ConfigurationError: Two would.
+    """
+    seen: dict[str, str] = {}
+    for place, each in found.items():
+        first = seen.setdefault(each.name, place)
+        if first != place:
+            raise ConfigurationError(
+                f"expected different evaluations in {where}, but {first} name the same one as "
+                f"{place}: {each.title}; settings such as n, samples, price and concurrency make "
+                "no other evaluation: leave one out, or give it a file and an --out of its own"
+            )
+
+
+def _load(file: Path) -> Any:
+    import yaml
+
+    try:
+        text = file.read_text("utf-8")
+        return tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise DataError(
+            f"expected a YAML or TOML file of evaluations at {file}, but: {error}"
+        ) from error
+
+
+def _checked(data: Any, where: str) -> Settings:
+    """Return a suite whose names are known."""
+    if not isinstance(data, Mapping):
+        raise ConfigurationError(
+            f"expected {where} to hold the lists {ENVIRONMENTS} and {POLICIES}, got "
+            f"{type(data).__name__}"
+        )
+    _check_names(data, where, (ENVIRONMENTS, POLICIES, *OF_ALL))
+    return data
+
+
+def _entries(data: Settings, key: str, name: str, file: str) -> list[dict[str, Any]]:
+    """Return the entries of a list, each with the name of what it is about."""
+    entries = data.get(key)
+    if not isinstance(entries, list | tuple) or not entries:
+        raise ConfigurationError(f"expected a list of {key} in {file}, got {entries!r:.80}")
+    found = []
+    for index, entry in enumerate(entries):
+        where = f"{file}, {key}[{index}]"
+        made = {name: entry} if isinstance(entry, str) else entry
+        if not isinstance(made, Mapping) or not isinstance(made.get(name), str) or not made[name]:
+            raise ConfigurationError(
+                f"expected a name, or settings with {name}: NAME, in {where}, got {entry!r:.80}"
+            )
+        _check_names({k: v for k, v in made.items() if k != name}, where)
+        found.append(dict(made))
+    return found
+
+
+def _check_names(settings: Settings, where: str, more: Sequence[str] = ()) -> None:
+    known = [*more, *KNOWN]
+    unknown = [str(name) for name in settings if str(name).replace("-", "_") not in known]
+    if unknown:
+        told = with_guesses(unknown, known)
+        there = "" if "did you mean" in told else f"; there are {', '.join(known)}"
+        raise ConfigurationError(
+            f"expected settings of agentgym eval in {where}, got {told}{there}"
+        )
+
+
+def _merged(*settings: Settings) -> dict[str, Any]:
+    """Merge settings, the last winning; of names with values each is merged by itself."""
+    merged: dict[str, Any] = {}
+    for each in settings:
+        for key, value in each.items():
+            name = str(key).replace("-", "_")
+            if name in PAIRS and isinstance(value, str | list | tuple):
+                texts = [value] if isinstance(value, str) else [str(part) for part in value]
+                value = parse_pairs(texts, f"`{name}`")
+            before = merged.get(name)
+            if isinstance(before, Mapping) and isinstance(value, Mapping):
+                value = {**before, **value}
+            merged[name] = value
+    return merged
+
+
+def _settings(merged: Settings, where: str) -> EvaluationSettings:
+    """Read the settings of an evaluation; what is None is as good as left out."""
+    data = {
+        name: _plain(name, value, where)
+        for name, value in merged.items()
+        if name in KNOWN and value is not None
+    }
+    try:
+        return read_json(EvaluationSettings, data, finite=False)  # domains are checked later
+    except DataError as error:
+        raise ConfigurationError(f"{error} ({where})") from error
+
+
+def _plain(name: str, value: Any, where: str) -> Any:
+    """Return a value as its type has it: 1 is a number of seconds, and 4 may be a model's name."""
+    if name in PAIRS and isinstance(value, Mapping):
+        return [f"{key}={_json(each, f'{name}.{key}', where)}" for key, each in value.items()]
+    if name == "task" and isinstance(value, str):
+        return [value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return next((kind(value) for kind in (float, str) if kind in HINTS[name]), value)
+    return value
+
+
+def _json(value: Any, name: str, where: str) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"expected a value that JSON can hold for {name} in {where}, but: {error}; a date is a "
+            'text if it stands in quotes, "2024-01-01"'
+        ) from error

@@ -1,0 +1,368 @@
+"""Whether tasks can be solved, and neither by doing nothing nor unread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+from agentgym.core.options import integer
+from agentgym.core.oracle import OraclePolicy
+from agentgym.core.outcome import StopReason, reason_words
+from agentgym.errors import ConfigurationError, NotSupported, PolicyStopped
+from agentgym.evaluation.demonstrations import demonstrate
+from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.policy_maker import PolicyMaker
+from agentgym.evaluation.policy_names import load_policy
+from agentgym.evaluation.reports.tables import html
+from agentgym.evaluation.runner import evaluate
+from agentgym.making import make_env, resolve
+from agentgym.policies.base import Policy
+from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
+from agentgym.support.statistics import Estimate, wilson_ci95
+from agentgym.support.terminal import cell
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from agentgym.core.env import TextEnv
+
+Rows = Sequence[EpisodeResult]
+Players = Mapping[str, Callable[[], Policy]]
+
+IDLE_TURNS = 3
+"""Turns after which doing nothing has been tried, where no action ends an episode by itself."""
+HEADER = (
+    "split", "tasks", "solved by the expert", "solved by doing nothing", "best blind policy",
+    "turns",
+)  # fmt: skip
+"""Columns of the table of a validation."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be."""
+
+    subject: str
+    """Id of the task, or the split, as ``split test``."""
+    problem: str
+    """What is wrong."""
+
+    def __str__(self) -> str:
+        """Return both in one sentence."""
+        return f"{self.subject}: {self.problem}"
+
+
+@dataclass(frozen=True)
+class BlindResult:
+    """What the blind policy that solves most of a split solves of it."""
+
+    policy: str
+    """Name of the policy."""
+    share: Estimate
+    """Share of the tasks that it solves, with its 95 % interval."""
+    n: int
+    """Tasks that each blind policy played."""
+
+    def __str__(self) -> str:
+        """Return the policy and its share."""
+        value, low, high = self.share
+        return f"{self.policy} {value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+@dataclass(frozen=True)
+class SplitValidation:
+    """What was found in a split."""
+
+    split: str
+    """The split."""
+    n: int
+    """Tasks that were checked."""
+    solved: int | None
+    """How many the expert solves; None if there is no expert."""
+    idle: int
+    """How many are solved by doing nothing."""
+    blind: BlindResult | None
+    """The best blind policy; None if none was asked for."""
+    turns: tuple[int, int]
+    """Fewest and most turns of the expert."""
+    failing: tuple[Finding, ...]
+    """The tasks that fail."""
+
+
+@dataclass(frozen=True, repr=False)
+class Validation:
+    """Result of `agentgym.validate`."""
+
+    family: str
+    """Class of the environment."""
+    blind_limit: float
+    """Share of a split that a blind policy may solve."""
+    splits: tuple[SplitValidation, ...]
+    """What was found in each split."""
+
+    @property
+    def n(self) -> int:
+        """Tasks that were checked."""
+        return sum(each.n for each in self.splits)
+
+    @property
+    def failing(self) -> tuple[Finding, ...]:
+        """The tasks that fail, by their ids."""
+        return tuple(finding for each in self.splits for finding in each.failing)
+
+    @property
+    def unsound(self) -> tuple[Finding, ...]:
+        """The splits that a blind policy solves, or of which nothing shows that they can be."""
+        return tuple(finding for each in self.splits for finding in self._of_split(each))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that is not as it should be."""
+        return self.failing + self.unsound
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    def table(self) -> Table:
+        """Return what was found in each split as a rich table."""
+        from rich.table import Table
+
+        table = Table(*HEADER)
+        for line in self._lines():
+            table.add_row(*map(cell, line))
+        return table
+
+    def __str__(self) -> str:
+        """Return the outcome in a sentence."""
+        return f"{self.n:,} tasks checked, {len(self.failing):,} fail."
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return f"<Validation of {self.family}: {'passed' if self.passed else 'failed'}; {self}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            "<tr>" + "".join(f"<{tag}>{html(told)}</{tag}>" for told in line) + "</tr>"
+            for tag, line in (("th", HEADER), *(("td", line) for line in self._lines()))
+        ]
+        found = "".join(f"<li>{html(str(finding))}</li>" for finding in self.findings)
+        return f"<table>{''.join(rows)}</table><p>{self}</p><ul>{found}</ul>"
+
+    def _lines(self) -> Iterator[tuple[str, ...]]:
+        for each in self.splits:
+            expert, turns = "no expert", ""
+            if each.solved is not None:
+                expert, turns = f"{each.solved:,}", "{} to {}".format(*each.turns)
+            blind = str(each.blind or "not played")
+            yield each.split, f"{each.n:,}", expert, f"{each.idle:,}", blind, turns
+
+    def _of_split(self, each: SplitValidation) -> Iterator[Finding]:
+        """Yield what is wrong with a split as a whole."""
+        blind = each.blind
+        if blind is not None and blind.share.low > self.blind_limit:  # and not by chance
+            yield Finding(
+                f"split {each.split}",
+                f"{blind.policy}, which reads no word, solves {blind.share.value:.3f} of {blind.n} "
+                f"tasks, more than `blind_limit` {self.blind_limit:g}; what the actions give away "
+                "decides these tasks",
+            )
+        if each.solved is None:
+            yield Finding(
+                f"split {each.split}",
+                f"{self.family} has no expert: nothing shows that the tasks of {each.split} can be "
+                "solved",
+            )
+
+
+def validate(
+    env: gymnasium.Env[str, str] | str,
+    split: str | Sequence[str] = (),
+    n: int | None = None,
+    seed: int = 0,
+    *,
+    env_kwargs: Mapping[str, Any] | None = None,
+    blind_n: int = 50,
+    blind_limit: float = 0.25,
+    concurrency: int = 1,
+    on_episode: Callable[[EpisodeResult], None] | None = None,
+) -> Validation:
+    """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many.
+
+    Args:
+        env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
+            here).
+        split: Split to check, or several. Default: all.
+        n: Tasks to check of each split, drawn by the seed. Default: all.
+        seed: Seed of the choice.
+        env_kwargs: Keyword arguments for an environment given by name.
+        blind_n: Most tasks of each split that each blind policy (`agentgym.policies.BLIND`) plays;
+            0 leaves them out.
+        blind_limit: Share of a split that a blind policy may solve. One fails that solves more, if
+            the 95 % interval of its share lies above this.
+        concurrency: Episodes played at the same time, above 1 each in a thread.
+        on_episode: Called after each episode, for progress display.
+
+    Returns:
+        What was found.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+        TaskNotFound: There is no such split.
+        EvaluationFailed: The environment fails in nearly every episode.
+    """
+    _check(n, concurrency, blind_n, blind_limit)
+    with ExitStack() as stack:
+        if isinstance(env, str):
+            env = make_env(resolve(env)[1], env_kwargs or {}, "env_kwargs")
+            stack.callback(env.close)
+        made: Any = env.unwrapped
+        named = [split] if isinstance(split, str) else split
+        splits = [made.tasks.check(each) for each in named] or [*made.tasks.splits]
+        panels = _Panels(env, n, seed, blind_n, concurrency, on_episode)
+        players = panels.blind_players()
+        found = tuple(_validated(panels, each, players) for each in splits)
+    return Validation(type(made).__name__, blind_limit, found)
+
+
+def _check(n: int | None, concurrency: int, blind_n: int, blind_limit: float) -> None:
+    """Refuse numbers that are out of range."""
+    for name, value, low in (("n", n, 1), ("concurrency", concurrency, 1), ("blind_n", blind_n, 0)):
+        if value is not None:
+            integer(value, f"`{name}`", low, None)
+    if not 0 <= blind_limit <= 1:
+        raise ConfigurationError(
+            f"expected `blind_limit` to be a share from 0 to 1, got {blind_limit!r:.80}"
+        )
+
+
+def _validated(panels: _Panels, split: str, players: Players) -> SplitValidation:
+    """Check a split."""
+    expert, nothing = panels.expert(split), panels.nothing(split)
+    solved, idle = (sum(row.success for row in rows) for rows in (expert, nothing))
+    turns = [row.turns for row in expert]
+    return SplitValidation(
+        split,
+        len(expert),
+        None if _no_expert(expert) else solved,
+        idle,
+        panels.best_blind(split, players),
+        (min(turns), max(turns)),
+        tuple(_failures(expert, nothing)),
+    )
+
+
+class _Expert(OraclePolicy):
+    """The expert, who leaves a task where it knows no action, so that the others are checked."""
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """Return the expert's next action.
+
+        Raises:
+            PolicyStopped: There is none.
+        """
+        try:
+            return super().act(observation, info)
+        except NotSupported as error:
+            raise PolicyStopped(StopReason.STOPPED.value) from error
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """Plays the tasks of an environment with one policy after the other."""
+
+    env: gymnasium.Env[str, str]
+    n: int | None
+    seed: int
+    blind_n: int
+    concurrency: int
+    on_episode: Callable[[EpisodeResult], None] | None
+
+    def expert(self, split: str) -> Rows:
+        """Let the expert play."""
+        return self._play(replace(load_policy("oracle", self.env), make=_Expert), split, self.n)
+
+    def nothing(self, split: str) -> Rows:
+        """Let nobody play: end an episode at once where an action does that, else say nothing."""
+        idle = idle_action(self.env.unwrapped)  # type: ignore[arg-type]  # of text environments
+        horizon = None if idle else IDLE_TURNS
+        return self._play(lambda: ConstantPolicy(idle), split, self.n, horizon)
+
+    def blind_players(self) -> Players:
+        """Make the blind policies; none where none were asked for.
+
+        Those that are fitted need an expert to learn from.
+        """
+        if self.blind_n == 0:
+            return {}
+        players: dict[str, Callable[[], Policy]] = {
+            name: partial(blind_policy, name, self.seed) for name in UNFITTED
+        }
+        with suppress(NotSupported):
+            shown = demonstrate(self.env, self._most_blind, self.seed)
+            players |= {name: partial(fit_blind, name, shown) for name in FITTED}
+        return players
+
+    def best_blind(self, split: str, players: Players) -> BlindResult | None:
+        """Return what the blind policy that solves most solves, or None where there are none."""
+        found = []
+        for name, make in players.items():
+            rows = self._play(make, split, self._most_blind)
+            share = wilson_ci95(sum(row.success for row in rows), len(rows))
+            found.append(BlindResult(name, share, len(rows)))
+        return max(found, key=lambda result: result.share.value, default=None)
+
+    @property
+    def _most_blind(self) -> int:
+        return min(self.blind_n, self.n or self.blind_n)
+
+    def _play(
+        self,
+        policy: Callable[[], Policy] | PolicyMaker,
+        split: str,
+        n: int | None,
+        horizon: int | None = None,
+    ) -> Rows:
+        where: dict[str, Any] = {}
+        if self.concurrency > 1:
+            where = {"backend": "thread", "concurrency": self.concurrency}
+        how: dict[str, Any] = {"horizon": horizon, "on_episode": self.on_episode, **where}
+        return evaluate(policy, self.env, split, n, self.seed, **how).rows
+
+
+def idle_action(env: TextEnv) -> str:
+    """Return the action that ends an episode with nothing done, in the environment's grammar.
+
+    It is the one that ends an episode and takes no parameters, if the family has such an action.
+    """
+    for spec in env.action_specs:
+        if spec.terminal and not spec.params:
+            return env.language.write(spec.templates[0])
+    return ""
+
+
+def _no_expert(played: Rows) -> bool:
+    """Return whether the expert knew no action in any task."""
+    return all(row.stop_reason == StopReason.STOPPED and row.turns == 0 for row in played)
+
+
+def _failures(expert: Rows, nothing: Rows) -> Iterator[Finding]:
+    """Yield the tasks that the expert, if there is one, does not solve, or that nobody has to."""
+    no_expert = _no_expert(expert)
+    for played, idle in zip(expert, nothing, strict=True):
+        problems = []
+        if not played.success and not no_expert:
+            end = f"the expert's episode ended ({reason_words(played.stop_reason)})"
+            problems.append(f"{end}: {played.error}" if played.error else end)
+        if idle.success:
+            problems.append("doing nothing solves it")
+        if idle.error:
+            problems.append(f"doing nothing fails: {idle.error}")
+        if problems:
+            yield Finding(played.task_id, "; ".join(problems))

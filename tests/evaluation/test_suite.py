@@ -1,0 +1,115 @@
+"""``agentgym.evaluate_all``: what ``agentgym eval`` of several plays, from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentgym
+from agentgym.errors import ConfigurationError, EvaluationFailed
+from agentgym.evaluation.named_evaluation import EvaluationProgress, NamedEvaluation
+from tests.test_cli import main
+from tests.toy import TOY_ID
+
+TOY = f"tests.toy:{TOY_ID}"
+BOTH = {"environments": [TOY, {"env": "webshop", "set": {"size": 200}}], "n": 3}
+
+
+def broken(observation: str, info: Any) -> str:
+    raise ConnectionError("gone")
+
+
+def test_every_policy_plays_every_environment(tmp_path: Path) -> None:
+    suite = {**BOTH, "policies": ["random", {"policy": "oracle", "samples": 2}]}
+    found = agentgym.evaluate_all(suite, tmp_path, seed=1)
+    assert found.complete and not found.failures and found.out == tmp_path
+    played = [(r.policy, r.n, r.seed, r.scale) for r in found.reports.values()]
+    assert played == [("random", 3, 1, None), ("oracle", 6, 1, None)] * 2
+    assert len(found.leaderboard.panels) == 2 and "oracle" in found._repr_html_()
+    assert repr(found) == "<SuiteResult: 4 reports, 0 failed>"
+    folders = json.loads((tmp_path / "leaderboard.json").read_text())["folders"]
+    assert folders == [*found.reports] and (tmp_path / "leaderboard.md").exists()
+
+
+def test_the_command_goes_on_where_the_library_stopped(tmp_path: Path, capsys: Any) -> None:
+    toml = tmp_path / "suite.toml"
+    toml.write_text(f'n = 3\nenvironments = ["{TOY}"]\npolicies = ["random", "oracle"]\n')
+    kept = agentgym.evaluate_all(toml, tmp_path / "o")
+    assert main(["eval", "--file", str(toml), "--out", str(tmp_path / "o"), "--n", "4"]) == 0
+    assert capsys.readouterr().out.count("3 episodes were read from") == 2
+    again = agentgym.evaluate_all(str(toml), tmp_path / "o", n=4)
+    assert [*again.reports] == [*kept.reports]
+    assert [report.n for report in again.reports.values()] == [4, 4]
+
+
+class Heard(EvaluationProgress):
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def begin(self, evaluation: NamedEvaluation, out: Any, policy: Any, episodes: int) -> None:
+        self.told.append(f"begin {evaluation.policy} {episodes}")
+
+    def episode(self, result: Any) -> None:
+        self.told.append("episode")
+
+    def end(self) -> None:
+        self.told.append("end")
+
+    def played(self, evaluation: NamedEvaluation, report: Any) -> None:
+        self.told.append(f"played {evaluation.policy} {report.n}")
+
+    def failed(self, evaluation: NamedEvaluation, error: Exception) -> None:
+        self.told.append(f"failed {error}"[:29])
+
+
+def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
+    heard = Heard()
+    suite = {"environments": [TOY], "policies": [f"{__name__}:broken", "oracle"], "n": 2}
+    found = agentgym.evaluate_all(suite, progress=heard, scale=False)
+    [error] = found.failures.values()
+    assert isinstance(error, EvaluationFailed) and not found.complete
+    assert [report.policy for report in found.reports.values()] == ["oracle"]
+    assert "gone" in found._repr_html_() and found.out is None
+    one = ["episode"] * 2 + ["end"]
+    assert heard.told == [
+        f"begin {__name__}:broken 2", *one, "failed expected episodes, but", "begin oracle 2", *one,
+        "played oracle 2",
+    ]  # fmt: skip
+    alone = agentgym.evaluate_all({**suite, "policies": [f"{__name__}:broken"]}, scale=False)
+    with pytest.raises(EvaluationFailed, match=r"every evaluation failed; first: .*gone"):
+        _ = alone.leaderboard
+
+
+@pytest.mark.parametrize(
+    ("suite", "settings", "words"),
+    [
+        ({"environments": ["webshop"]}, {}, "a list of policies in the suite"),
+        ({**BOTH, "policies": ["random"]}, {"m": 3}, "beside the suite, got 'm'"),
+        ({**BOTH, "policies": ["random"]}, {"n": 0}, "at least 1, got 0"),
+        (
+            {**BOTH, "policies": ["random"]},
+            {"backend": "dask"},
+            "'backend' to be 'sync'",
+        ),
+        ({**BOTH, "policies": [{"policy": "oracle", "extra": "a"}]}, {}, "as name=value"),
+        ({**BOTH, "policies": ["random"]}, {"set": {"a": object()}}, r"JSON can hold for set\.a"),
+        ({**BOTH, "policies": ["random", {"policy": "random", "n": 1}]}, {}, "name the same one"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_played(
+    tmp_path: Path, suite: Any, settings: Any, words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        agentgym.evaluate_all(suite, tmp_path / "o", **settings)
+    assert not (tmp_path / "o").exists()
+
+
+def test_names_with_values_are_merged_and_the_last_wins(tmp_path: Path) -> None:
+    entry = {"env": "webshop", "set": {"size": 200, "difficulty": "hard"}}
+    suite = {"environments": [entry], "policies": ["oracle"], "n": 1, "timeout": 7}
+    found = agentgym.evaluate_all(suite, set={"difficulty": "easy"})
+    [report] = found.reports.values()
+    assert dict(report.env_kwargs) == {"size": 200, "difficulty": "easy"}

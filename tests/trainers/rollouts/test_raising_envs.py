@@ -1,0 +1,45 @@
+"""Environments that raise cost a run the episodes in which they do: demonstrations and rollouts."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+from agentgym.core.guard import GuardedEnv
+from agentgym.core.oracle import OraclePolicy
+from agentgym.core.tasks import Task
+from agentgym.episodes import RecordFacts
+from agentgym.vector import TextVectorEnv
+from tests.raising import METHODS, RaisingEnv, faulty_method
+from trainers.rollouts.demonstrations import watch
+
+TASKS: list[Task] = [RaisingEnv().tasks.task("train", index) for index in range(4 * len(METHODS))]
+ASIDE = ("", "_snapshot", "_restore")
+
+
+def expert(env: Any, seed: int) -> OraclePolicy:
+    return OraclePolicy(env)
+
+
+def test_an_expert_is_watched_wherever_an_environment_raises() -> None:
+    options = [{"task_id": task.id} for task in TASKS]
+    for count in (1, 2):
+        envs = [GuardedEnv(RaisingEnv()) for _ in range(count)]
+        seen = {shown.info["task_id"] for shown in watch(envs, options, expert)}
+        well = {task.id for task in TASKS if faulty_method(task) in (*ASIDE, "_potential")}
+        assert seen == well
+
+
+def test_rollouts_whose_facts_are_recorded_end_with_an_error() -> None:
+    with closing(TextVectorEnv([lambda: RecordFacts(RaisingEnv())], backend="sync")) as envs:
+        for task in TASKS:
+            [(observation, info)] = envs.reset_slots([0], [0], [{"task_id": task.id}])
+            while not info["stop_reason"]:
+                action = "" if faulty_method(task) == "_misread" else _press(observation)
+                [(observation, _, _, _, info)] = envs.step_slots([0], [action])
+            failed = faulty_method(task) not in (*ASIDE, "_oracle_action")
+            assert info["stop_reason"] == ("error" if failed else "success")
+
+
+def _press(observation: str) -> str:
+    return f"<press>{observation.split()[-1]}</press>"
