@@ -15,9 +15,10 @@ import gymnasium
 import numpy as np
 
 from agentgym.envs.textworld.env import TextWorldEnv
+from agentgym.envs.textworld.games.game_set import GameSet
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game
-from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import ConfigurationError
 from agentgym.tasks import Task, whole_number
 

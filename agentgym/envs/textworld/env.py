@@ -10,6 +10,7 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core import TextEnv
+from agentgym.envs.textworld.games.game_set import EXPERTS
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
     REFUSED,
@@ -19,7 +20,7 @@ from agentgym.envs.textworld.generator.config import (
 from agentgym.envs.textworld.rewards import REWARDS, Status, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
-from agentgym.envs.textworld.tasks import EXPERTS, open_tasks
+from agentgym.envs.textworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.hesitant import with_checks
 from agentgym.options import arguments, choice, flag, with_guesses
@@ -27,7 +28,7 @@ from agentgym.outcome import Outcome
 from agentgym.tasks import Task
 
 if TYPE_CHECKING:
-    from agentgym.envs.textworld.games.files import Source
+    from agentgym.envs.textworld.games.files import Files
     from agentgym.envs.textworld.original.isolated import StoryProcess
 
 PARAMETERS = frozenset(
@@ -106,7 +107,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         *,
         challenge: str | None = None,
         games: Mapping[str, int] | int | None = None,
-        game_files: Source | Mapping[str, Source] | None = None,
+        game_files: Files | Mapping[str, Files] | None = None,
         engine: str = "native",
         reward: str = "sparse",
         expert: str = "direct",
