@@ -18,6 +18,7 @@ from agentgym.envs.textworld.engine.logic import (
     Logic,
     Pairs,
     RuleForm,
+    Template,
     ranks,
 )  # fmt: skip
 from agentgym.envs.textworld.engine.steps import Step, Steps
@@ -62,6 +63,8 @@ class Action:
         return self._step
 
 
+Binding = tuple[str | None, ...]
+"""An entity for each placeholder of a rule; None where it is still open."""
 Actions = dict[str, Action]
 """Command to what it does."""
 
@@ -86,7 +89,7 @@ class Rules:
         kinds: Mapping[str, str],
     ) -> None:
         self._logic = logic
-        self._forms = {form.rule.name: form for form in logic.forms}
+        self._forms = logic.forms
         self._table = table
         self._steps = steps
         self._names = names
@@ -96,27 +99,28 @@ class Rules:
 
     def actions(self, facts: int) -> Actions:
         """Give what a state admits; of one command, what the last rule makes of it counts."""
-        fitting = self._logic.fitting
-        live, present = [0] * len(self._logic.patterns), 0
-        for kinds, bits in list(self._table.alike.items()):  # other threads may add some
-            if bits & facts:
-                for place in fitting(kinds):
-                    live[place] |= bits & facts
-                    present |= 1 << place
+        live = [fitting & facts for fitting in self._table.fitting]
         merged: Actions = {}
         for form in self._forms.values():
-            if form.needs & present == form.needs:
-                merged.update(self._admitted(form, live))
+            relevant = 0
+            for pattern in form.patterns:
+                if not live[pattern]:
+                    break
+                relevant |= live[pattern]
+            else:
+                merged.update(self._admitted(form, live, relevant))
         return merged
 
-    def _admitted(self, form: RuleForm, live: Sequence[int]) -> Actions:
-        """Give what a rule admits in a state, known by the facts that may meet each pattern.
+    def _admitted(self, form: RuleForm, live: Sequence[int], relevant: int) -> Actions:
+        """Give what a rule admits in a state.
 
         Of several actions with one command it is the one that TextWorld finds first.
+
+        Args:
+            form: The rule.
+            live: The facts of the state that fit each pattern.
+            relevant: Those that the rule can see, by which the answer is remembered.
         """
-        relevant = 0
-        for join in form.joins:
-            relevant |= live[join.pattern]
         key = (form.rule.name, relevant)
         found = self._memory.get(key)
         if found is None:
@@ -132,61 +136,64 @@ class Rules:
     def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[tuple[str, ...]]:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
-        bindings = [list(form.start)]
+        bindings = [form.start]
         for _, pattern, known, new, same in form.joins:
-            longer: list[list[str | None]] = []
+            longer: list[Binding] = []
             for binding in bindings:
                 facts = live[pattern]
                 for place, slot in known:
                     facts &= about.get((place, binding[slot]), 0)  # type: ignore[arg-type]
-                if new:
-                    longer += self._extended(binding, facts, new, same)
+                if new and facts:
+                    self._extend(longer, binding, facts, new, same)
                 elif facts:
                     longer.append(binding)
             bindings = longer
-        if not form.free:
-            return [tuple(binding) for binding in bindings]  # type: ignore[arg-type]
-        free = [
-            (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
-            for slot, fit in form.free
-        ]
-        return [each for binding in bindings for each in _filled(binding, free)]
+        if form.free and bindings:
+            free = [
+                (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
+                for slot, fit in form.free
+            ]
+            bindings = [each for binding in bindings for each in _filled(binding, free)]
+        return bindings  # type: ignore[return-value]  # every placeholder is bound now
 
-    def _extended(
-        self, binding: list[str | None], facts: int, new: Pairs, same: Pairs
-    ) -> Iterator[list[str | None]]:
+    def _extend(
+        self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same: Pairs
+    ) -> None:
         """Bind new placeholders to what facts are about, in every way."""
         for fact in self._table.facts(facts):
             if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
                 continue
-            longer = binding.copy()
+            extended = binding
             for place, slot in new:
                 # Two placeholders never stand for one entity.
-                if fact[place + 1] in longer:
+                if fact[place + 1] in extended:
                     break
-                longer[slot] = fact[place + 1]
+                extended = (*extended[:slot], fact[place + 1], *extended[slot + 1 :])
             else:
-                yield longer
+                longer.append(extended)
 
     def action(self, form: RuleForm, binding: tuple[str, ...]) -> Action:
         """Bind a rule: one entity for each placeholder."""
         key = (form.rule.name, binding)
         found = self._actions.get(key)
         if found is None:
-            entities = dict(zip(form.rule.types, binding, strict=True))
-            command = fill(form.commands[0], entities, self._names)
+            command = self._command(form.command, binding)
             found = self._actions.setdefault(key, Action(self, form, binding, command))
         return found
 
+    def _command(self, template: Template, binding: Sequence[str]) -> str:
+        """Write the command of a bound rule."""
+        names = self._names
+        return template.text % tuple([names[binding[slot]] for slot in template.slots])
+
     def step(self, action: Action) -> Step:
         """Describe an action to the plans."""
-        rule, bindings = action.form.rule, action.bindings
-        undo = action.form.commands[1]
+        rule, bindings, undo = action.form.rule, action.bindings, action.form.undo
         return self._steps.make(
             rule.name,
             self._table.mask(facts(rule.preconditions, bindings)),
             self._table.mask(facts(rule.postconditions, bindings)),
-            (action.command, None if undo is None else fill(undo, bindings, self._names)),
+            (action.command, None if undo is None else self._command(undo, action.binding)),
             proper=rule.proper,
         )
 
@@ -239,10 +246,10 @@ def _filled(
             yield from _filled([*binding[:slot], entity, *binding[slot + 1 :]], rest)
 
 
-def fill(template: str, bindings: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Put the names of entities into a command template such as ``take {o} from {c}``."""
+def fill(template: str, names: Mapping[str, str]) -> str:
+    """Put names into a command template such as ``take {o_1} from {c_0}``."""
     parts = list(_pieces(template))
-    parts[1::2] = [names[bindings[placeholder]] for placeholder in parts[1::2]]
+    parts[1::2] = [names[placeholder] for placeholder in parts[1::2]]
     return "".join(parts)
 
 

@@ -208,7 +208,9 @@ class Draft:
         changed = self._drop(step.key)
         if not self.roots:
             return changed
-        spoilt = self.push(self._steps.reverse(step))
+        # The reverse brings about what the step takes away: most of the time nobody wants that.
+        wanted = any([root.wants & step.removed for root in self.roots])
+        spoilt = wanted and self.push(self._steps.reverse(step))
         return spoilt if self._steps.undoable(step) else changed or spoilt
 
     def _drop(self, key: int) -> bool:
@@ -237,15 +239,14 @@ class Draft:
 
     def flatten(self) -> Iterator[Step]:
         """Take the tree apart: leaves first, those that spoil nothing before the others."""
-        undo: Step | None = None
-        changed = False
+        avoided: int | None = None
         while self.roots:
-            # Undoing the last action where that put something back would go in circles.
-            avoided = undo.key if changed and undo is not None else None
             step = self._order.first(self.leaves(), avoided)
             yield step
             changed = self.remove(step)
-            undo = self._steps.reverse(step) if self._steps.undoable(step) else None
+            # Undoing the last action where that put something back would go in circles.
+            circles = changed and self._steps.undoable(step)
+            avoided = self._steps.reverse(step).key if circles else None
             for root in tuple(self.roots):
                 if not root.children:
                     yield root.element.step
@@ -325,7 +326,7 @@ class TreeCache:
 
     def after(self, tree: Tree, step: Step) -> tuple[Tree, bool]:
         """Return the tree after an action, and whether it changed as TextWorld counts it."""
-        if step.key not in tree.keys and not self.steps.reverse(step).added & tree.wants:
+        if step.key not in tree.keys and not step.removed & tree.wants:
             return tree, False
         found = self._edited.get((tree, step))
         if found is None:

@@ -47,7 +47,7 @@ class Machine:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._known: tuple[int, frozenset[Fact]] = (0, frozenset())
+        self._known = world.initial, world.record.beginning
         self.reset()
 
     def reset(self) -> None:
