@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from agentgym.caching import BoundedCache
 from agentgym.envs.textworld.engine.facts import FactTable
@@ -27,23 +28,26 @@ from agentgym.envs.textworld.session import Fact
 _REMEMBERED = 4096
 
 
-class Action:
+Binding = tuple[str | None, ...]
+"""An entity for each placeholder of a rule; None where it is still open."""
+Bound = tuple[str, ...]
+"""An entity for each placeholder of a rule."""
+
+
+class Action(NamedTuple):
     """A rule with an entity for each placeholder: one thing that can be done.
 
-    Most are only named in a list of commands: the rest is made when it is asked for. Equal ones of
-    one world are one object.
+    Equal ones of one world are one object.
     """
 
-    __slots__ = ("_rules", "_step", "binding", "command", "form")
-
-    def __init__(
-        self, rules: Rules, form: RuleForm, binding: tuple[str, ...], command: str
-    ) -> None:
-        self._rules = rules
-        self.form = form
-        self.binding = binding
-        self.command = command
-        self._step: Step | None = None
+    form: RuleForm
+    """The rule."""
+    binding: Bound
+    """Its entities."""
+    command: str
+    """The command that names it."""
+    step: Step
+    """What a plan sees of it."""
 
     @property
     def name(self) -> str:
@@ -53,20 +57,31 @@ class Action:
     @property
     def bindings(self) -> dict[str, str]:
         """Placeholders to entities, for example ``{"P": "P", "r": "r_0", "c": "c_1"}``."""
-        return dict(zip(self.form.rule.types, self.binding, strict=True))
-
-    @property
-    def step(self) -> Step:
-        """What a plan sees of it."""
-        if self._step is None:
-            self._step = self._rules.step(self)
-        return self._step
+        return _bindings(self.form, self.binding)
 
 
-Binding = tuple[str | None, ...]
-"""An entity for each placeholder of a rule; None where it is still open."""
-Actions = dict[str, Action]
-"""Command to what it does."""
+class Admitted:
+    """What a state admits. Most actions are only named: one is made when it is asked for.
+
+    Args:
+        rules: The rules.
+        found: Name of a rule to its commands and what each binds, in the order of the rules.
+    """
+
+    __slots__ = ("_found", "_rules", "commands")
+
+    def __init__(self, rules: Rules, found: Mapping[str, Mapping[str, Bound]]) -> None:
+        self._rules = rules
+        self._found = dict(found)
+        self.commands = tuple(sorted(set().union(*found.values())))
+        """The commands, sorted."""
+
+    def action(self, command: str) -> Action | None:
+        """Return what a command does, None if nothing; what the last rule makes of it counts."""
+        for name, bindings in reversed(self._found.items()):
+            if command in bindings:
+                return self._rules.action(name, bindings[command])
+        return None
 
 
 class Rules:
@@ -95,24 +110,24 @@ class Rules:
         self._names = names
         self._kinds = kinds
         self._actions: dict[tuple[str, tuple[str, ...]], Action] = {}
-        self._memory: BoundedCache[tuple[str, int], Actions] = BoundedCache(_REMEMBERED)
+        self._memory: BoundedCache[tuple[str, int], dict[str, Bound]] = BoundedCache(_REMEMBERED)
 
-    def actions(self, facts: int) -> Actions:
-        """Give what a state admits; of one command, what the last rule makes of it counts."""
+    def admitted(self, facts: int) -> Admitted:
+        """Give what a state admits."""
         live = [fitting & facts for fitting in self._table.fitting]
-        merged: Actions = {}
-        for form in self._forms.values():
+        found = {}
+        for name, form in self._forms.items():
             relevant = 0
             for pattern in form.patterns:
                 if not live[pattern]:
                     break
                 relevant |= live[pattern]
             else:
-                merged.update(self._admitted(form, live, relevant))
-        return merged
+                found[name] = self._commands(form, live, relevant)
+        return Admitted(self, found)
 
-    def _admitted(self, form: RuleForm, live: Sequence[int], relevant: int) -> Actions:
-        """Give what a rule admits in a state.
+    def _commands(self, form: RuleForm, live: Sequence[int], relevant: int) -> dict[str, Bound]:
+        """Give what a rule admits in a state: commands, and what each binds.
 
         Of several actions with one command it is the one that TextWorld finds first.
 
@@ -126,14 +141,14 @@ class Rules:
         if found is None:
             found = {}
             for binding in self._bindings(form, live):
-                action = self.action(form, binding)
-                other = found.setdefault(action.command, action)
-                if other is not action and self._place(action) < self._place(other):
-                    found[action.command] = action
+                command = self._command(form.command, binding)
+                other = found.setdefault(command, binding)
+                if other is not binding and self._place(form, binding) < self._place(form, other):
+                    found[command] = binding
             self._memory.put(key, found)
         return found
 
-    def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[tuple[str, ...]]:
+    def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[Bound]:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
         bindings = [form.start]
@@ -142,7 +157,7 @@ class Rules:
             for binding in bindings:
                 facts = live[pattern]
                 for place, slot in known:
-                    facts &= about.get((place, binding[slot]), 0)  # type: ignore[arg-type]
+                    facts &= about[place].get(binding[slot], 0)  # type: ignore[arg-type]
                 if new and facts:
                     self._extend(longer, binding, facts, new, same)
                 elif facts:
@@ -172,30 +187,31 @@ class Rules:
             else:
                 longer.append(extended)
 
-    def action(self, form: RuleForm, binding: tuple[str, ...]) -> Action:
-        """Bind a rule: one entity for each placeholder."""
-        key = (form.rule.name, binding)
-        found = self._actions.get(key)
+    def action(self, name: str, binding: Bound) -> Action:
+        """Bind a rule, given by its name, that a command names.
+
+        Raises:
+            KeyError: No command names such a rule.
+        """
+        found = self._actions.get((name, binding))
         if found is None:
+            form = self._forms[name]
+            rule, entities = form.rule, _bindings(form, binding)
             command = self._command(form.command, binding)
-            found = self._actions.setdefault(key, Action(self, form, binding, command))
+            undo = None if form.undo is None else self._command(form.undo, binding)
+            before, after = (
+                self._table.mask(facts(atoms, entities))
+                for atoms in (rule.preconditions, rule.postconditions)
+            )
+            step = self._steps.make(name, before, after, (command, undo), proper=rule.proper)
+            action = Action(form, binding, command, step)
+            found = self._actions.setdefault((name, binding), action)
         return found
 
-    def _command(self, template: Template, binding: Sequence[str]) -> str:
+    def _command(self, template: Template, binding: Bound) -> str:
         """Write the command of a bound rule."""
         names = self._names
         return template.text % tuple([names[binding[slot]] for slot in template.slots])
-
-    def step(self, action: Action) -> Step:
-        """Describe an action to the plans."""
-        rule, bindings, undo = action.form.rule, action.bindings, action.form.undo
-        return self._steps.make(
-            rule.name,
-            self._table.mask(facts(rule.preconditions, bindings)),
-            self._table.mask(facts(rule.postconditions, bindings)),
-            (action.command, None if undo is None else self._command(undo, action.binding)),
-            proper=rule.proper,
-        )
 
     def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> Action:
         """Find the action of a rule by its facts, which stand in the rule's order.
@@ -203,25 +219,28 @@ class Rules:
         Raises:
             KeyError: No command names such a rule.
         """
-        form = self._forms[name]
-        rule = form.rule
+        rule = self._forms[name].rule
         atoms = (*rule.preconditions, *rule.postconditions)
         found = {
             arg: entity
             for atom, fact in zip(atoms, (*before, *after), strict=True)
             for arg, entity in zip(atom.args, fact[1:], strict=True)
         }
-        return self.action(form, tuple([found[name] for name in rule.types]))
+        return self.action(name, tuple([found[placeholder] for placeholder in rule.types]))
 
-    def _place(self, action: Action) -> tuple[object, ...]:
+    def _place(self, form: RuleForm, binding: Bound) -> tuple[object, ...]:
         """Say where TextWorld's search meets an action: a depth-first path through its facts."""
-        rule, children = action.form.rule, self._logic.children
+        rule, children = form.rule, self._logic.children
         atoms, types = rule.preconditions, rule.types
         path: list[object] = []
-        for atom, fact in zip(atoms, facts(atoms, action.bindings), strict=True):
+        for atom, fact in zip(atoms, facts(atoms, _bindings(form, binding)), strict=True):
             order = ranks(tuple([types[arg] for arg in atom.args]), children)
             path.append((order[tuple([self._kinds[entity] for entity in fact[1:]])], fact))
-        return (*path, action.binding)
+        return (*path, binding)
+
+
+def _bindings(form: RuleForm, binding: Bound) -> dict[str, str]:
+    return dict(zip(form.rule.types, binding, strict=True))
 
 
 def facts(atoms: Sequence[Atom], bindings: Mapping[str, str]) -> list[Fact]:

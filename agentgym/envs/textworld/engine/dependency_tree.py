@@ -12,7 +12,6 @@ A tree that is under change is a ``Draft``; one that does not change any more is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
@@ -122,6 +121,11 @@ def _without(nodes: list[Node], key: int) -> list[Node]:
     return kept
 
 
+def _counts(keys: list[int]) -> dict[int, int]:
+    """Count how often each key stands in a list; trees are small, and a ``Counter`` is not."""
+    return {key: keys.count(key) for key in keys}
+
+
 class LeafOrder:
     """Which of several leaves comes first; equal questions are answered from memory."""
 
@@ -163,7 +167,7 @@ class Draft:
         self._ends: list[Node] = []
         keys: list[int] = []
         self.roots = [root.copy(None, self._ends, keys) for root in roots]
-        self._counts = Counter(keys)
+        self._counts = _counts(keys)
 
     def leaves(self) -> list[Element]:
         """Give the actions that wait for no other, from left to right, each once."""
@@ -183,7 +187,7 @@ class Draft:
             fresh.append(Node(element))
             self.roots, self._ends = [*fresh], [*fresh]
         if fresh:
-            self._counts[step.key] += len(fresh)
+            self._counts[step.key] = self._counts.get(step.key, 0) + len(fresh)
         return bool(fresh)
 
     def _hang(self, node: Node) -> None:
@@ -234,7 +238,7 @@ class Draft:
             self.roots, self._ends = _without(self.roots, key), []
             for root in self.roots:
                 root.survey(self._ends, keys)
-            self._counts = Counter(keys)
+            self._counts = _counts(keys)
         return True
 
     def flatten(self) -> Iterator[Step]:

@@ -7,7 +7,7 @@ given in the order of first sight: they have no meaning outside their table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
 from agentgym.envs.textworld.engine.logic import Logic
@@ -23,7 +23,7 @@ class FactTable:
         facts: The first facts, each once: number ``n`` owns bit ``n``.
     """
 
-    def __init__(self, logic: Logic, kinds: Mapping[str, str], facts: Iterable[Fact] = ()) -> None:
+    def __init__(self, logic: Logic, kinds: Mapping[str, str], facts: Sequence[Fact] = ()) -> None:
         self._patterns = logic.fitting
         self._kinds = kinds
         self._bits: dict[Fact, int] = {}
@@ -31,8 +31,8 @@ class FactTable:
         self._lock = Lock()
         self.fitting: list[int] = [0] * len(logic.patterns)
         """Bits of the facts that fit each pattern of the logic."""
-        self.about: dict[tuple[int, str], int] = {}
-        """Argument and entity to the bits of the facts that hold it there."""
+        self.about: list[dict[str, int]] = []
+        """For each argument of facts: entity to the bits of the facts that hold it there."""
         self._add(facts)
 
     def bit(self, fact: Fact) -> int:
@@ -59,17 +59,18 @@ class FactTable:
             mask ^= bit
             yield self._facts[bit.bit_length() - 1]
 
-    def _add(self, facts: Iterable[Fact]) -> None:
+    def _add(self, facts: Sequence[Fact]) -> None:
         """Give bits to facts that have none."""
         kinds, patterns, fitting, about = self._kinds, self._patterns, self.fitting, self.about
+        about += [{} for _ in range(max(map(len, facts), default=1) - 1 - len(about))]
         bit = 1 << len(self._facts)
+        self._facts += facts
         for fact in facts:
             kind = fact[:1]
-            for place in enumerate(fact[1:]):
-                about[place] = about.get(place, 0) | bit
-                kind += (kinds[place[1]],)
+            for place, entity in enumerate(fact[1:]):
+                about[place][entity] = about[place].get(entity, 0) | bit
+                kind += (kinds[entity],)
             for pattern in patterns[kind]:
                 fitting[pattern] |= bit
-            self._facts.append(fact)
             self._bits[fact] = bit  # last: who finds it here finds it everywhere
             bit <<= 1

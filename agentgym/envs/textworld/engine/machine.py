@@ -82,7 +82,7 @@ class Machine:
 
     def command(self, text: str) -> Action | None:
         """Find the action of a command, or None where it is not admissible."""
-        return self.world.admitted(self._mask).actions.get(text.strip())
+        return self.world.admitted(self._mask).action(text.strip())
 
     def apply(self, action: Action) -> None:
         """Carry out an action that ``command`` gave in this state.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentgym.caching import BoundedCache
-from agentgym.envs.textworld.engine.commands import Actions, Rules, fill
+from agentgym.envs.textworld.engine.commands import Admitted, Rules, fill
 from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.quests import TRIGGER, Event, Quest, begin
@@ -21,18 +21,6 @@ from agentgym.envs.textworld.record import (
 )  # fmt: skip
 
 _REMEMBERED = 512
-
-
-class Admitted:
-    """What a state admits."""
-
-    __slots__ = ("actions", "commands")
-
-    def __init__(self, actions: Actions) -> None:
-        self.actions = actions
-        """Command to action."""
-        self.commands = tuple(sorted(actions))
-        """The commands, sorted."""
 
 
 class World:
@@ -97,7 +85,7 @@ class World:
         """Give what the state with these facts admits."""
         found = self._admitted.get(facts)
         if found is None:
-            found = self._admitted.put(facts, Admitted(self.rules.actions(facts)))
+            found = self._admitted.put(facts, self.rules.admitted(facts))
         return found
 
 

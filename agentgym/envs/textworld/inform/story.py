@@ -96,9 +96,6 @@ class Story:
 
     def __init__(self, record: Record) -> None:
         self._start = record.facts[: record.start]
-        self._named: dict[str, list[Fact]] = {}
-        for fact in self._start:
-            self._named.setdefault(fact[0], []).append(fact)
         self.facts = record.beginning
         """The facts at the start."""
         order, self.homes = _creation(self._start, record.kinds, self._of("link"))
@@ -123,7 +120,7 @@ class Story:
 
     def _of(self, predicate: str) -> Sequence[Fact]:
         """Return the facts of a predicate at the start, in order."""
-        return self._named.get(predicate, ())
+        return [fact for fact in self._start if fact[0] == predicate]
 
     @cached_property
     def _between(self) -> dict[tuple[str, str], str]:

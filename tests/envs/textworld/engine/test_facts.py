@@ -44,7 +44,8 @@ def test_facts_are_found_by_the_patterns_they_fit_and_by_what_they_are_about(
                 fits.add(fact)
         assert set(table.facts(bits)) == fits
     for place, entity in itertools.product(range(2), KINDS):
-        found = set(table.facts(table.about.get((place, entity), 0)))
+        about = table.about[place] if table.about else {}
+        found = set(table.facts(about.get(entity, 0)))
         assert found == {fact for fact in facts if fact[1 + place] == entity}
 
 
