@@ -57,7 +57,7 @@ class Action(NamedTuple):
     @property
     def bindings(self) -> dict[str, str]:
         """Placeholders to entities, for example ``{"P": "P", "r": "r_0", "c": "c_1"}``."""
-        return _bindings(self.form, self.binding)
+        return _by_placeholder(self.form, self.binding)
 
 
 class Admitted:
@@ -70,9 +70,9 @@ class Admitted:
 
     __slots__ = ("_found", "_rules", "commands")
 
-    def __init__(self, rules: Rules, found: Mapping[str, Mapping[str, Bound]]) -> None:
+    def __init__(self, rules: Rules, found: dict[str, dict[str, Bound]]) -> None:
         self._rules = rules
-        self._found = dict(found)
+        self._found = found
         self.commands = tuple(sorted(set().union(*found.values())))
         """The commands, sorted."""
 
@@ -109,7 +109,7 @@ class Rules:
         self._steps = steps
         self._names = names
         self._kinds = kinds
-        self._actions: dict[tuple[str, tuple[str, ...]], Action] = {}
+        self._actions: dict[tuple[str, Bound], Action] = {}
         self._memory: BoundedCache[tuple[str, int], dict[str, Bound]] = BoundedCache(_REMEMBERED)
 
     def admitted(self, facts: int) -> Admitted:
@@ -196,7 +196,7 @@ class Rules:
         found = self._actions.get((name, binding))
         if found is None:
             form = self._forms[name]
-            rule, entities = form.rule, _bindings(form, binding)
+            rule, entities = form.rule, _by_placeholder(form, binding)
             command = self._command(form.command, binding)
             undo = None if form.undo is None else self._command(form.undo, binding)
             before, after = (
@@ -233,13 +233,13 @@ class Rules:
         rule, children = form.rule, self._logic.children
         atoms, types = rule.preconditions, rule.types
         path: list[object] = []
-        for atom, fact in zip(atoms, facts(atoms, _bindings(form, binding)), strict=True):
+        for atom, fact in zip(atoms, facts(atoms, _by_placeholder(form, binding)), strict=True):
             order = ranks(tuple([types[arg] for arg in atom.args]), children)
             path.append((order[tuple([self._kinds[entity] for entity in fact[1:]])], fact))
         return (*path, binding)
 
 
-def _bindings(form: RuleForm, binding: Bound) -> dict[str, str]:
+def _by_placeholder(form: RuleForm, binding: Bound) -> dict[str, str]:
     return dict(zip(form.rule.types, binding, strict=True))
 
 

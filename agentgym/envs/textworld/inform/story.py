@@ -1,6 +1,6 @@
 """What never changes in a game, compiled once: names, kinds, articles, texts, the map.
 
-A ``Story`` is made from the game's JSON. It knows nothing of the state, so every episode of a game
+A ``Story`` is made of a game's record. It knows nothing of the state, so every episode of a game
 shares one.
 """
 
