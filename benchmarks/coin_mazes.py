@@ -16,9 +16,10 @@ import numpy as np
 
 from agentgym.core.tasks import Task, whole_number
 from agentgym.envs.textworld.env import TextWorldEnv
+from agentgym.envs.textworld.games.game_set import GameSet
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.generator.generate import Game
-from agentgym.envs.textworld.tasks import GameSet, GameTasks
+from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import ConfigurationError
 
 ID = "benchmarks/CoinMazes-v0"

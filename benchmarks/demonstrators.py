@@ -23,7 +23,7 @@ import gymnasium
 
 from agentgym.core.env import TextEnv
 from agentgym.envs.alfworld.experts import EXPERTS as ALFWORLD
-from agentgym.envs.textworld.tasks import EXPERTS as TEXTWORLD
+from agentgym.envs.textworld.games.game_set import EXPERTS as TEXTWORLD
 from agentgym.envs.webshop.experts import EXPERTS as WEBSHOP
 from agentgym.registration import family
 from agentgym.support.statistics import wilson_ci95

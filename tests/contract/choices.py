@@ -28,9 +28,9 @@ from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.textworld import session as textworld_session
+from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
-from agentgym.envs.textworld.tasks import EXPERTS as PLAYERS
 from agentgym.envs.webshop import shared_shop
 from agentgym.envs.webshop.engine import reward as webshop_reward
 from agentgym.envs.webshop.env import SPEAKING

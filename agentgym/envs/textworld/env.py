@@ -14,6 +14,7 @@ from agentgym.core.options import arguments, choice, flag, with_guesses
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.envs.hesitation import with_checks
+from agentgym.envs.textworld.games.game_set import EXPERTS
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
     REFUSED,
@@ -23,11 +24,11 @@ from agentgym.envs.textworld.generator.config import (
 from agentgym.envs.textworld.rewards import REWARDS, Status, potential, progress, value
 from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
-from agentgym.envs.textworld.tasks import EXPERTS, open_tasks
+from agentgym.envs.textworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from agentgym.envs.textworld.games.files import Source
+    from agentgym.envs.textworld.games.files import Files
     from agentgym.envs.textworld.original.isolated import StoryProcess
 
 PARAMETERS = frozenset(
@@ -108,7 +109,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         *,
         challenge: str | None = None,
         games: Mapping[str, int] | int | None = None,
-        data: Source | Mapping[str, Source] | None = None,
+        data: Files | Mapping[str, Files] | None = None,
         engine: str = "native",
         reward: str = "sparse",
         expert: str = "oracle",

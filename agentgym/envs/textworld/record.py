@@ -159,6 +159,11 @@ class Record:
         }
 
     @cached_property
+    def beginning(self) -> frozenset[Fact]:
+        """The facts at the start."""
+        return frozenset(self.facts[: self.start])
+
+    @cached_property
     def game(self) -> dict[str, Any]:
         """The JSON, written when it is first asked for."""
         return self.json()

@@ -2,156 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from agentgym.core.options import choice
-from agentgym.core.tasks import SPLITS, NumberedTasks, Task, canonical_json, whole_number
-from agentgym.envs.hesitation import hesitates
+from agentgym.core.tasks import SPLITS, Task, whole_number
 from agentgym.envs.textworld.games.bundled import bundled
+from agentgym.envs.textworld.games.files import Files, FileTasks
+from agentgym.envs.textworld.games.game_set import GameSet, PlanLength, Source
 from agentgym.envs.textworld.games.store import GameStore
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, GeneratorConfig
-from agentgym.envs.textworld.generator.generate import Game, stored_plan
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
-from agentgym.envs.textworld.record import Record
 from agentgym.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from agentgym.envs.textworld.games.files import Source as Files
 
 SIZES = {"train": 1000, "valid": 100, "test": 200}
 """Games of each split of a setting that is not bundled."""
-KEPT_GAMES = 128
-"""Most games to keep in memory, read and compiled (0.1 to 1 MB each)."""
 FILES_HORIZON = 50
 """Turn budget of games from files."""
-NO_OBJECTIVE = "Find out what there is to do, and do it."
-"""Goal of a game that tells none (``simple`` with ``goal="none"``)."""
-
-EXPERTS = ("oracle", "hesitant")
-"""Who may demonstrate: the game's own winning policy, or who makes sure before each command."""
-
-Source = Game | Record
-"""A game as it is read: in brief if it is bundled, else as JSON."""
-
-PlanLength = Callable[[Any], "int | None"]
-"""Gives the length of the expert's plan from the start of a game, given as JSON."""
-
-
-class GameSet(NumberedTasks[Source]):
-    """Tasks that are games; ``problem(task)`` is the JSON of a task's game.
-
-    Args:
-        name: Name of the set, which begins every id.
-        plan_length: Gives the length of the expert's plan; the default reads the plan that the game
-            holds.
-
-    Attributes:
-        expert: Whose turns :meth:`oracle_turns` counts, one of :data:`EXPERTS`.
-    """
-
-    foreign: ClassVar[bool] = False
-    """Whether games or story files come from elsewhere, so that anything can be in them."""
-
-    def __init__(self, name: str, plan_length: PlanLength | None = None) -> None:
-        length: PlanLength = plan_length or stored_plan_length
-        super().__init__(name, plan_length=length, kept=KEPT_GAMES)
-        self.expert = EXPERTS[0]
-
-    def source(self, task: Task) -> Source:
-        """Return what the native engine makes of a task's game. It is shared: do not change it."""
-        return super().problem(task)
-
-    def problem(self, task: Task) -> Game:
-        """Return the JSON of a task's game. It is shared: do not change it."""
-        return _json(self.source(task))
-
-    def hesitates(self, task: Task) -> bool:
-        """Return whether the expert makes sure before each of its commands."""
-        return self.expert == "hesitant" and hesitates(task.id)
-
-    def oracle_turns(self, task: Task) -> int | None:
-        """Return the number of turns that the expert needs from the start; None if unknown."""
-        turns = super().oracle_turns(task)
-        return 2 * turns if turns and self.hesitates(task) else turns
-
-    @abstractmethod
-    def story(self, task: Task) -> Path:
-        """Return the story file of a task, compiled when it is first asked for.
-
-        Returns:
-            Path of the ``.z8`` file; the game's plain ``.json`` lies beside it.
-
-        Raises:
-            EnvFailure: The compiler cannot run on this machine.
-            DependencyNotInstalled: The package ``textworld`` is missing.
-        """
-
-    def plan(self, task: Task) -> tuple[str, ...] | None:
-        """Return commands that win from the start, or None where the game holds none."""
-        return stored_plan(self.problem(task))
-
-    @abstractmethod
-    def _source(self, split: str, number: int) -> dict[str, Any]:
-        """Return what names a game, for the content of its task."""
-
-    def _describe(self, split: str, number: int, problem: Source) -> tuple[str, Mapping[str, Any]]:
-        content = GameContent(self._source(split, number), partial(self._digest, split, number))
-        if self.foreign:  # The file may be another one when somebody asks.
-            content["sha256"]
-        texts = problem.rest if isinstance(problem, Record) else problem
-        return str(texts["objective"] or NO_OBJECTIVE), content
-
-    def _digest(self, split: str, number: int) -> str:
-        return digest(_json(self._kept(self._id(split, number), split, number)))
-
-
-class GameContent(Mapping[str, Any]):
-    """The content of a game's task: what names the game, and its ``sha256``.
-
-    The hash takes as long as a reset, and only panels and snapshots ask for it: it is computed
-    when it is read. A copy is a plain dict.
-
-    Args:
-        source: What names the game.
-        sha256: Computes the hash.
-    """
-
-    __slots__ = ("_known", "_sha256")
-
-    def __init__(self, source: Mapping[str, Any], sha256: Callable[[], str]) -> None:
-        self._known: dict[str, Any] = {**source, "sha256": None}
-        self._sha256 = sha256
-
-    def __getitem__(self, key: str) -> Any:
-        """Return an entry."""
-        if key == "sha256" and self._known[key] is None:
-            self._known[key] = self._sha256()
-        return self._known[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the entries."""
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self._known)
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether there is such an entry, without computing it."""
-        return key in self._known
-
-    def __repr__(self) -> str:
-        """Show all entries."""
-        return repr(dict(self))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as what it holds."""
-        return dict, (dict(self),)
 
 
 class GameTasks(GameSet):
@@ -220,21 +88,6 @@ class GameTasks(GameSet):
         return self.store.game(split, number)
 
 
-def _json(source: Source) -> Game:
-    return source.game if isinstance(source, Record) else source
-
-
-def stored_plan_length(game: Game) -> int | None:
-    """Return the length of the plan that a game holds, or None where it holds none."""
-    commands = stored_plan(game)
-    return None if commands is None else len(commands)
-
-
-def digest(game: Mapping[str, Any]) -> str:
-    """Return the SHA-256 (hex) of a game's canonical JSON."""
-    return hashlib.sha256(canonical_json(game).encode()).hexdigest()
-
-
 def _read_sizes(sizes: Mapping[str, int] | int | None) -> dict[str, int]:
     """Check the sizes that a user gave."""
     given = sizes if isinstance(sizes, Mapping) else {} if sizes is None else {"train": sizes}
@@ -279,7 +132,4 @@ def open_tasks(
             f"expected no parameters with data=, got "
             f"{', '.join([*parameters, 'games'][:3])}; the files are what they are"
         )
-    # Imported here, as it reads the engine as well, which a setting may do without.
-    from agentgym.envs.textworld.games.files import FileTasks
-
     return FileTasks(data, native=native), FILES_HORIZON

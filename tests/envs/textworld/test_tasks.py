@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from agentgym.envs.textworld import tasks
-from agentgym.envs.textworld.games import store
+from agentgym.envs.textworld.games import game_set, store
 from agentgym.envs.textworld.games.bundled import SIZES
 from agentgym.envs.textworld.games.files import FileTasks, read_file
+from agentgym.envs.textworld.games.game_set import NO_OBJECTIVE, digest
 from agentgym.envs.textworld.generator.config import DEFAULT, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import stored_plan
 from agentgym.envs.textworld.generator.splits import SEEDS
-from agentgym.envs.textworld.tasks import GameTasks, digest
+from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
 GOLDEN_PANEL = "6ecceb68c27c770511595392b18bb6732dabf3cdd56fe780d6f752f995a6c322"
@@ -101,7 +102,7 @@ def test_other_settings_are_generated(challenge: str) -> None:
 
 def test_a_game_without_an_objective_still_has_a_goal() -> None:
     pytest.importorskip("textworld", reason="needs the package textworld")
-    assert GameTasks("simple,goal=none").task("train", 0).goal == tasks.NO_OBJECTIVE
+    assert GameTasks("simple,goal=none").task("train", 0).goal == NO_OBJECTIVE
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_unknown_splits_indices_and_sizes_are_refused() -> None:
 
 
 def test_few_games_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "KEPT_GAMES", 3)
+    monkeypatch.setattr(game_set, "KEPT_GAMES", 3)
     monkeypatch.setattr("agentgym.core.tasks.KEPT_TASKS", 4)
     games = GameTasks()
     chosen = [games.task("train", index) for index in range(6)]
@@ -172,7 +173,7 @@ def test_plan_lengths_are_asked_for_once() -> None:
 
 def test_the_hash_of_a_game_is_computed_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Any] = []
-    monkeypatch.setattr(tasks, "digest", lambda game: digest(game) if read else pytest.fail())
+    monkeypatch.setattr(game_set, "digest", lambda game: digest(game) if read else pytest.fail())
     games = GameTasks()
     content = games.task("train", 5).content
     assert list(content) == ["settings", "seed", "sha256"] and "sha256" in content

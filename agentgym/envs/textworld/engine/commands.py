@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import (
@@ -17,6 +18,7 @@ from agentgym.envs.textworld.engine.logic import (
     Logic,
     Pairs,
     RuleForm,
+    Template,
     ranks,
 )  # fmt: skip
 from agentgym.envs.textworld.engine.steps import Step, Steps
@@ -26,23 +28,26 @@ from agentgym.support.caching import BoundedCache
 _REMEMBERED = 4096
 
 
-class Action:
+Binding = tuple[str | None, ...]
+"""An entity for each placeholder of a rule; None where it is still open."""
+Bound = tuple[str, ...]
+"""An entity for each placeholder of a rule."""
+
+
+class Action(NamedTuple):
     """A rule with an entity for each placeholder: one thing that can be done.
 
-    Most are only named in a list of commands: the rest is made when it is asked for. Equal ones of
-    one world are one object.
+    Equal ones of one world are one object.
     """
 
-    __slots__ = ("_rules", "_step", "binding", "command", "form")
-
-    def __init__(
-        self, rules: Rules, form: RuleForm, binding: tuple[str, ...], command: str
-    ) -> None:
-        self._rules = rules
-        self.form = form
-        self.binding = binding
-        self.command = command
-        self._step: Step | None = None
+    form: RuleForm
+    """The rule."""
+    binding: Bound
+    """Its entities."""
+    command: str
+    """The command that names it."""
+    step: Step
+    """What a plan sees of it."""
 
     @property
     def name(self) -> str:
@@ -52,18 +57,31 @@ class Action:
     @property
     def bindings(self) -> dict[str, str]:
         """Placeholders to entities, for example ``{"P": "P", "r": "r_0", "c": "c_1"}``."""
-        return dict(zip(self.form.rule.types, self.binding, strict=True))
-
-    @property
-    def step(self) -> Step:
-        """What a plan sees of it."""
-        if self._step is None:
-            self._step = self._rules.step(self)
-        return self._step
+        return _by_placeholder(self.form, self.binding)
 
 
-Actions = dict[str, Action]
-"""Command to what it does."""
+class Admitted:
+    """What a state admits. Most actions are only named: one is made when it is asked for.
+
+    Args:
+        rules: The rules.
+        found: Name of a rule to its commands and what each binds, in the order of the rules.
+    """
+
+    __slots__ = ("_found", "_rules", "commands")
+
+    def __init__(self, rules: Rules, found: dict[str, dict[str, Bound]]) -> None:
+        self._rules = rules
+        self._found = found
+        self.commands = tuple(sorted(set().union(*found.values())))
+        """The commands, sorted."""
+
+    def action(self, command: str) -> Action | None:
+        """Return what a command does, None if nothing; what the last rule makes of it counts."""
+        for name, bindings in reversed(self._found.items()):
+            if command in bindings:
+                return self._rules.action(name, bindings[command])
+        return None
 
 
 class Rules:
@@ -86,109 +104,114 @@ class Rules:
         kinds: Mapping[str, str],
     ) -> None:
         self._logic = logic
-        self._forms = {form.rule.name: form for form in logic.forms}
+        self._forms = logic.forms
         self._table = table
         self._steps = steps
         self._names = names
         self._kinds = kinds
-        self._actions: dict[tuple[str, tuple[str, ...]], Action] = {}
-        self._memory: BoundedCache[tuple[str, int], Actions] = BoundedCache(_REMEMBERED)
+        self._actions: dict[tuple[str, Bound], Action] = {}
+        self._memory: BoundedCache[tuple[str, int], dict[str, Bound]] = BoundedCache(_REMEMBERED)
 
-    def actions(self, facts: int) -> Actions:
-        """Give what a state admits; of one command, what the last rule makes of it counts."""
-        fitting = self._logic.fitting
-        live, present = [0] * len(self._logic.patterns), 0
-        for kinds, bits in list(self._table.alike.items()):  # other threads may add some
-            if bits & facts:
-                for place in fitting(kinds):
-                    live[place] |= bits & facts
-                    present |= 1 << place
-        merged: Actions = {}
-        for form in self._forms.values():
-            if form.needs & present == form.needs:
-                merged.update(self._admitted(form, live))
-        return merged
+    def admitted(self, facts: int) -> Admitted:
+        """Give what a state admits."""
+        live = [fitting & facts for fitting in self._table.fitting]
+        found = {}
+        for name, form in self._forms.items():
+            relevant = 0
+            for pattern in form.patterns:
+                if not live[pattern]:
+                    break
+                relevant |= live[pattern]
+            else:
+                found[name] = self._commands(form, live, relevant)
+        return Admitted(self, found)
 
-    def _admitted(self, form: RuleForm, live: Sequence[int]) -> Actions:
-        """Give what a rule admits in a state, known by the facts that may meet each pattern.
+    def _commands(self, form: RuleForm, live: Sequence[int], relevant: int) -> dict[str, Bound]:
+        """Give what a rule admits in a state: commands, and what each binds.
 
         Of several actions with one command it is the one that TextWorld finds first.
+
+        Args:
+            form: The rule.
+            live: The facts of the state that fit each pattern.
+            relevant: Those that the rule can see, by which the answer is remembered.
         """
-        relevant = 0
-        for join in form.joins:
-            relevant |= live[join.pattern]
         key = (form.rule.name, relevant)
         found = self._memory.get(key)
         if found is None:
             found = {}
             for binding in self._bindings(form, live):
-                action = self.action(form, binding)
-                other = found.setdefault(action.command, action)
-                if other is not action and self._place(action) < self._place(other):
-                    found[action.command] = action
+                command = self._command(form.command, binding)
+                other = found.setdefault(command, binding)
+                if other is not binding and self._place(form, binding) < self._place(form, other):
+                    found[command] = binding
             self._memory.put(key, found)
         return found
 
-    def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[tuple[str, ...]]:
+    def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[Bound]:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
-        bindings = [list(form.start)]
+        bindings = [form.start]
         for _, pattern, known, new, same in form.joins:
-            longer: list[list[str | None]] = []
+            longer: list[Binding] = []
             for binding in bindings:
                 facts = live[pattern]
                 for place, slot in known:
-                    facts &= about.get((place, binding[slot]), 0)  # type: ignore[arg-type]
-                if new:
-                    longer += self._extended(binding, facts, new, same)
+                    facts &= about[place].get(binding[slot], 0)  # type: ignore[arg-type]
+                if new and facts:
+                    self._extend(longer, binding, facts, new, same)
                 elif facts:
                     longer.append(binding)
             bindings = longer
-        if not form.free:
-            return [tuple(binding) for binding in bindings]  # type: ignore[arg-type]
-        free = [
-            (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
-            for slot, fit in form.free
-        ]
-        return [each for binding in bindings for each in _filled(binding, free)]
+        if form.free and bindings:
+            free = [
+                (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
+                for slot, fit in form.free
+            ]
+            bindings = [each for binding in bindings for each in _filled(binding, free)]
+        return bindings  # type: ignore[return-value]  # every placeholder is bound now
 
-    def _extended(
-        self, binding: list[str | None], facts: int, new: Pairs, same: Pairs
-    ) -> Iterator[list[str | None]]:
+    def _extend(
+        self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same: Pairs
+    ) -> None:
         """Bind new placeholders to what facts are about, in every way."""
         for fact in self._table.facts(facts):
             if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
                 continue
-            longer = binding.copy()
+            extended = binding
             for place, slot in new:
                 # Two placeholders never stand for one entity.
-                if fact[place + 1] in longer:
+                if fact[place + 1] in extended:
                     break
-                longer[slot] = fact[place + 1]
+                extended = (*extended[:slot], fact[place + 1], *extended[slot + 1 :])
             else:
-                yield longer
+                longer.append(extended)
 
-    def action(self, form: RuleForm, binding: tuple[str, ...]) -> Action:
-        """Bind a rule: one entity for each placeholder."""
-        key = (form.rule.name, binding)
-        found = self._actions.get(key)
+    def action(self, name: str, binding: Bound) -> Action:
+        """Bind a rule, given by its name, that a command names.
+
+        Raises:
+            KeyError: No command names such a rule.
+        """
+        found = self._actions.get((name, binding))
         if found is None:
-            entities = dict(zip(form.rule.types, binding, strict=True))
-            command = fill(form.commands[0], entities, self._names)
-            found = self._actions.setdefault(key, Action(self, form, binding, command))
+            form = self._forms[name]
+            rule, entities = form.rule, _by_placeholder(form, binding)
+            command = self._command(form.command, binding)
+            undo = None if form.undo is None else self._command(form.undo, binding)
+            before, after = (
+                self._table.mask(facts(atoms, entities))
+                for atoms in (rule.preconditions, rule.postconditions)
+            )
+            step = self._steps.make(name, before, after, (command, undo), proper=rule.proper)
+            action = Action(form, binding, command, step)
+            found = self._actions.setdefault((name, binding), action)
         return found
 
-    def step(self, action: Action) -> Step:
-        """Describe an action to the plans."""
-        rule, bindings = action.form.rule, action.bindings
-        undo = action.form.commands[1]
-        return self._steps.make(
-            rule.name,
-            self._table.mask(facts(rule.preconditions, bindings)),
-            self._table.mask(facts(rule.postconditions, bindings)),
-            (action.command, None if undo is None else fill(undo, bindings, self._names)),
-            proper=rule.proper,
-        )
+    def _command(self, template: Template, binding: Bound) -> str:
+        """Write the command of a bound rule."""
+        names = self._names
+        return template.text % tuple([names[binding[slot]] for slot in template.slots])
 
     def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> Action:
         """Find the action of a rule by its facts, which stand in the rule's order.
@@ -196,25 +219,28 @@ class Rules:
         Raises:
             KeyError: No command names such a rule.
         """
-        form = self._forms[name]
-        rule = form.rule
+        rule = self._forms[name].rule
         atoms = (*rule.preconditions, *rule.postconditions)
         found = {
             arg: entity
             for atom, fact in zip(atoms, (*before, *after), strict=True)
             for arg, entity in zip(atom.args, fact[1:], strict=True)
         }
-        return self.action(form, tuple([found[name] for name in rule.types]))
+        return self.action(name, tuple([found[placeholder] for placeholder in rule.types]))
 
-    def _place(self, action: Action) -> tuple[object, ...]:
+    def _place(self, form: RuleForm, binding: Bound) -> tuple[object, ...]:
         """Say where TextWorld's search meets an action: a depth-first path through its facts."""
-        rule, children = action.form.rule, self._logic.children
+        rule, children = form.rule, self._logic.children
         atoms, types = rule.preconditions, rule.types
         path: list[object] = []
-        for atom, fact in zip(atoms, facts(atoms, action.bindings), strict=True):
+        for atom, fact in zip(atoms, facts(atoms, _by_placeholder(form, binding)), strict=True):
             order = ranks(tuple([types[arg] for arg in atom.args]), children)
             path.append((order[tuple([self._kinds[entity] for entity in fact[1:]])], fact))
-        return (*path, action.binding)
+        return (*path, binding)
+
+
+def _by_placeholder(form: RuleForm, binding: Bound) -> dict[str, str]:
+    return dict(zip(form.rule.types, binding, strict=True))
 
 
 def facts(atoms: Sequence[Atom], bindings: Mapping[str, str]) -> list[Fact]:
@@ -239,10 +265,10 @@ def _filled(
             yield from _filled([*binding[:slot], entity, *binding[slot + 1 :]], rest)
 
 
-def fill(template: str, bindings: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Put the names of entities into a command template such as ``take {o} from {c}``."""
+def fill(template: str, names: Mapping[str, str]) -> str:
+    """Put names into a command template such as ``take {o_1} from {c_0}``."""
     parts = list(_pieces(template))
-    parts[1::2] = [names[bindings[placeholder]] for placeholder in parts[1::2]]
+    parts[1::2] = [names[placeholder] for placeholder in parts[1::2]]
     return "".join(parts)
 
 

@@ -12,7 +12,6 @@ A tree that is under change is a ``Draft``; one that does not change any more is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
@@ -122,6 +121,11 @@ def _without(nodes: list[Node], key: int) -> list[Node]:
     return kept
 
 
+def _counts(keys: list[int]) -> dict[int, int]:
+    """Count how often each key stands in a list; trees are small, and a ``Counter`` is not."""
+    return {key: keys.count(key) for key in keys}
+
+
 class LeafOrder:
     """Which of several leaves comes first; equal questions are answered from memory."""
 
@@ -163,7 +167,7 @@ class Draft:
         self._ends: list[Node] = []
         keys: list[int] = []
         self.roots = [root.copy(None, self._ends, keys) for root in roots]
-        self._counts = Counter(keys)
+        self._counts = _counts(keys)
 
     def leaves(self) -> list[Element]:
         """Give the actions that wait for no other, from left to right, each once."""
@@ -183,7 +187,7 @@ class Draft:
             fresh.append(Node(element))
             self.roots, self._ends = [*fresh], [*fresh]
         if fresh:
-            self._counts[step.key] += len(fresh)
+            self._counts[step.key] = self._counts.get(step.key, 0) + len(fresh)
         return bool(fresh)
 
     def _hang(self, node: Node) -> None:
@@ -208,7 +212,9 @@ class Draft:
         changed = self._drop(step.key)
         if not self.roots:
             return changed
-        spoilt = self.push(self._steps.reverse(step))
+        # The reverse brings about what the step takes away: most of the time nobody wants that.
+        wanted = any([root.wants & step.removed for root in self.roots])
+        spoilt = wanted and self.push(self._steps.reverse(step))
         return spoilt if self._steps.undoable(step) else changed or spoilt
 
     def _drop(self, key: int) -> bool:
@@ -232,20 +238,19 @@ class Draft:
             self.roots, self._ends = _without(self.roots, key), []
             for root in self.roots:
                 root.survey(self._ends, keys)
-            self._counts = Counter(keys)
+            self._counts = _counts(keys)
         return True
 
     def flatten(self) -> Iterator[Step]:
         """Take the tree apart: leaves first, those that spoil nothing before the others."""
-        undo: Step | None = None
-        changed = False
+        avoided: int | None = None
         while self.roots:
-            # Undoing the last action where that put something back would go in circles.
-            avoided = undo.key if changed and undo is not None else None
             step = self._order.first(self.leaves(), avoided)
             yield step
             changed = self.remove(step)
-            undo = self._steps.reverse(step) if self._steps.undoable(step) else None
+            # Undoing the last action where that put something back would go in circles.
+            circles = changed and self._steps.undoable(step)
+            avoided = self._steps.reverse(step).key if circles else None
             for root in tuple(self.roots):
                 if not root.children:
                     yield root.element.step
@@ -325,7 +330,7 @@ class TreeCache:
 
     def after(self, tree: Tree, step: Step) -> tuple[Tree, bool]:
         """Return the tree after an action, and whether it changed as TextWorld counts it."""
-        if step.key not in tree.keys and not self.steps.reverse(step).added & tree.wants:
+        if step.key not in tree.keys and not step.removed & tree.wants:
             return tree, False
         found = self._edited.get((tree, step))
         if found is None:

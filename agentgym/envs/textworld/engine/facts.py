@@ -7,10 +7,10 @@ given in the order of first sight: they have no meaning outside their table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
-from agentgym.envs.textworld.engine.logic import FactKind
+from agentgym.envs.textworld.engine.logic import Logic
 from agentgym.envs.textworld.session import Fact
 
 
@@ -18,23 +18,32 @@ class FactTable:
     """The bits of the facts of one world.
 
     Args:
+        logic: The logic, whose patterns facts may fit.
         kinds: Entity to its type.
+        facts: The first facts, each once: number ``n`` owns bit ``n``.
     """
 
-    def __init__(self, kinds: Mapping[str, str]) -> None:
+    def __init__(self, logic: Logic, kinds: Mapping[str, str], facts: Sequence[Fact] = ()) -> None:
+        self._patterns = logic.fitting
         self._kinds = kinds
         self._bits: dict[Fact, int] = {}
         self._facts: list[Fact] = []
         self._lock = Lock()
-        self.alike: dict[FactKind, int] = {}
-        """Predicate and types of the entities to the bits of such facts."""
-        self.about: dict[tuple[int, str], int] = {}
-        """Argument and entity to the bits of the facts that hold it there."""
+        self.fitting: list[int] = [0] * len(logic.patterns)
+        """Bits of the facts that fit each pattern of the logic."""
+        self.about: list[dict[str, int]] = []
+        """For each argument of facts: entity to the bits of the facts that hold it there."""
+        self._add(facts)
 
     def bit(self, fact: Fact) -> int:
         """Give the bit of a fact, a new one to a fact not seen before."""
         known = self._bits.get(fact)
-        return self._add(fact) if known is None else known
+        if known is None:
+            with self._lock:  # Worlds are shared: two threads must not give one bit to two facts.
+                if fact not in self._bits:
+                    self._add([fact])
+                known = self._bits[fact]
+        return known
 
     def mask(self, facts: Iterable[Fact]) -> int:
         """Join the bits of facts."""
@@ -50,15 +59,18 @@ class FactTable:
             mask ^= bit
             yield self._facts[bit.bit_length() - 1]
 
-    def _add(self, fact: Fact) -> int:
-        with self._lock:  # Worlds are shared: two threads must not give one bit to two facts.
-            if fact in self._bits:
-                return self._bits[fact]
-            kinds = (fact[0], tuple([self._kinds[entity] for entity in fact[1:]]))
-            bit = 1 << len(self._facts)
-            self._facts.append(fact)
-            self.alike[kinds] = self.alike.get(kinds, 0) | bit
-            for place in enumerate(fact[1:]):
-                self.about[place] = self.about.get(place, 0) | bit
+    def _add(self, facts: Sequence[Fact]) -> None:
+        """Give bits to facts that have none."""
+        kinds, patterns, fitting, about = self._kinds, self._patterns, self.fitting, self.about
+        about += [{} for _ in range(max(map(len, facts), default=1) - 1 - len(about))]
+        bit = 1 << len(self._facts)
+        self._facts += facts
+        for fact in facts:
+            kind = fact[:1]
+            for place, entity in enumerate(fact[1:]):
+                about[place][entity] = about[place].get(entity, 0) | bit
+                kind += (kinds[entity],)
+            for pattern in patterns[kind]:
+                fitting[pattern] |= bit
             self._bits[fact] = bit  # last: who finds it here finds it everywhere
-            return bit
+            bit <<= 1

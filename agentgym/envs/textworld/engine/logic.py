@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from agentgym.support.caching import BoundedCache
-
 Types = tuple[str, ...]
 Pairs = tuple[tuple[int, int], ...]
 FIELD = re.compile(r"\{([^{}]*)\}")
@@ -63,10 +61,37 @@ class Rule:
         return len(set(sides[0])) == len(sides[0]), len(set(sides[1])) == len(sides[1])
 
 
-FactKind = tuple[str, Types]
-"""Predicate of a fact, and types of the entities that it is about."""
+FactKind = tuple[str, ...]
+"""Predicate of a fact, then the types of the entities that it is about."""
 Pattern = tuple[str, tuple[frozenset[str], ...]]
 """A predicate, and the types that may stand at each of its arguments."""
+
+
+class Fitting(dict[FactKind, tuple[int, ...]]):
+    """Kind of a fact to the places of the patterns that such facts fit, found once for each kind.
+
+    Args:
+        patterns: The patterns.
+    """
+
+    SIZE = 1 << 12
+    """Most kinds that are remembered."""
+
+    def __init__(self, patterns: Iterable[Pattern]) -> None:
+        super().__init__()
+        self._patterns = tuple(patterns)
+
+    def __missing__(self, kind: FactKind) -> tuple[int, ...]:
+        """Compare a kind that was not met before with each pattern."""
+        if len(self) >= self.SIZE:
+            self.clear()
+        name, *types = kind
+        found = self[kind] = tuple([
+            place for place, (wanted, fits) in enumerate(self._patterns)
+            if wanted == name and len(fits) == len(types)
+            and all([given in fit for given, fit in zip(types, fits, strict=True)])
+        ])  # fmt: skip
+        return found
 
 
 class Join(NamedTuple):
@@ -84,19 +109,30 @@ class Join(NamedTuple):
     """Pairs of arguments that are equal because one new placeholder stands at both."""
 
 
+class Template(NamedTuple):
+    """The command of a rule, to be filled with the names of what the rule is bound to."""
+
+    text: str
+    """The command with ``%s`` where a name goes."""
+    slots: tuple[int, ...]
+    """Whose names: places in ``Rule.types``."""
+
+
 class RuleForm(NamedTuple):
     """What of a rule that a command names is the same in every world."""
 
     rule: Rule
     """The rule."""
-    commands: tuple[str, str | None]
-    """Template of its command, and of that of the rule that undoes it."""
+    command: Template
+    """Its command."""
+    undo: Template | None
+    """The command of the rule that undoes it."""
     start: tuple[str | None, ...]
     """A binding in which only the constants are bound."""
     joins: tuple[Join, ...]
     """Preconditions in the order in which to look them up."""
-    needs: int
-    """Bits of the patterns without which it cannot apply."""
+    patterns: tuple[int, ...]
+    """The patterns, each once: without a fact of every one it cannot apply."""
     free: tuple[tuple[int, frozenset[str]], ...]
     """Slot and types of each placeholder that no precondition mentions."""
 
@@ -145,12 +181,13 @@ class Logic:
         return joins
 
     @cached_property
-    def forms(self) -> tuple[RuleForm, ...]:
+    def forms(self) -> dict[str, RuleForm]:
         """The rules that a command names; of one command, the action of the last one counts."""
         forms = [self._form(rule) for rule in self.rules if rule.name in self.commands]
         # It is the rule with the most conditions, else the first. (A meal of two ingredients also
         # meets the rule of one.)
-        return tuple(sorted(forms[::-1], key=lambda form: len(form.rule.preconditions)))
+        ordered = sorted(forms[::-1], key=lambda form: len(form.rule.preconditions))
+        return {form.rule.name: form for form in ordered}
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -159,21 +196,10 @@ class Logic:
             dict.fromkeys([pattern for rule in self.rules for pattern in self._asked(rule)])
         )
 
-    def fitting(self, kinds: FactKind) -> tuple[int, ...]:
-        """Return the places of the patterns that facts of a kind fit."""
-        found = self._fitting.get(kinds)
-        if found is None:
-            name, types = kinds
-            found = self._fitting.put(kinds, tuple([
-                place for place, (wanted, fits) in enumerate(self.patterns)
-                if wanted == name and len(fits) == len(types)
-                and all([kind in fit for kind, fit in zip(types, fits, strict=True)])
-            ]))  # fmt: skip
-        return found
-
     @cached_property
-    def _fitting(self) -> BoundedCache[FactKind, tuple[int, ...]]:
-        return BoundedCache(1 << 12)
+    def fitting(self) -> Fitting:
+        """Kind of a fact to the places of the patterns that such facts fit."""
+        return Fitting(self.patterns)
 
     def _asked(self, rule: Rule) -> list[Pattern]:
         """Return the pattern of each precondition of a rule."""
@@ -197,11 +223,24 @@ class Logic:
             for slot, name in enumerate(rule.types)
             if name not in bound and start[slot] is None
         ])  # fmt: skip
-        needs = 0
-        for join in joins:
-            needs |= 1 << join.pattern
+        patterns = tuple(dict.fromkeys([join.pattern for join in joins]))
         undo = self.commands.get(self.reverses.get(rule.name) or "")
-        return RuleForm(rule, (self.commands[rule.name], undo), start, joins, needs, free)
+        return RuleForm(
+            rule,
+            _template(self.commands[rule.name], rule),
+            None if undo is None else _template(undo, rule),
+            start,
+            joins,
+            patterns,
+            free,
+        )
+
+
+def _template(command: str, rule: Rule) -> Template:
+    """Read a command such as ``take {o} from {c}``."""
+    slots = {name: slot for slot, name in enumerate(rule.types)}
+    pieces = FIELD.split(command.replace("%", "%%"))
+    return Template("%s".join(pieces[::2]), tuple([slots[name] for name in pieces[1::2]]))
 
 
 def _without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...]:

@@ -47,7 +47,7 @@ class Machine:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._known: tuple[int, frozenset[Fact]] = (0, frozenset())
+        self._known = world.initial, world.record.beginning
         self.reset()
 
     def reset(self) -> None:
@@ -82,7 +82,7 @@ class Machine:
 
     def command(self, text: str) -> Action | None:
         """Find the action of a command, or None where it is not admissible."""
-        return self.world.admitted(self._mask).actions.get(text.strip())
+        return self.world.admitted(self._mask).action(text.strip())
 
     def apply(self, action: Action) -> None:
         """Carry out an action that ``command`` gave in this state.

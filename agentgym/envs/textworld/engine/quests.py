@@ -123,7 +123,7 @@ class QuestProgress:
 
 def visible(plan: Plan) -> Plan:
     """Drop the triggers from a plan."""
-    return tuple(step for step in plan if step.name != TRIGGER)
+    return tuple([step for step in plan if step.name != TRIGGER])
 
 
 def begin(quest: Quest, facts: int, trees: TreeCache) -> QuestProgress:

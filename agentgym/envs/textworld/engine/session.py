@@ -14,7 +14,7 @@ from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.record import Record
-from agentgym.envs.textworld.session import PREPARE_MEAL, Fact, Turn, describe_state
+from agentgym.envs.textworld.session import PREPARE_MEAL, Turn, describe_state
 from agentgym.support.caching import BoundedCache
 
 
@@ -24,7 +24,6 @@ class _Compiled(NamedTuple):
     game: Mapping[str, Any] | Record
     world: World
     story: Story
-    initial: frozenset[Fact]
 
 
 class NativeSession:
@@ -89,7 +88,7 @@ class NativeSession:
         """Return a text that is equal for equal states."""
         result = self._machine.result
         return describe_state(
-            self._compiled.initial, self._machine.facts, int(result.score), result.won,
+            self._compiled.story.facts, self._machine.facts, int(result.score), result.won,
             result.lost,
         )  # fmt: skip
 
@@ -141,7 +140,6 @@ def _compile(game: Mapping[str, Any] | Record) -> _Compiled:
     found = _compiled.refresh(id(game))
     if found is None or found.game is not game:
         world = World.of(game)
-        story = Story.of(world.record)
-        compiled = _Compiled(game, world, story, story.facts)
+        compiled = _Compiled(game, world, Story(world.record))
         found = _compiled.put(id(game), compiled)
     return found

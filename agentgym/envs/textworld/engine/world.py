@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentgym.envs.textworld.engine.commands import Actions, Rules, fill
+from agentgym.envs.textworld.engine.commands import Admitted, Rules, fill
 from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.quests import TRIGGER, Event, Quest, begin
@@ -23,18 +23,6 @@ from agentgym.support.caching import BoundedCache
 _REMEMBERED = 512
 
 
-class Admitted:
-    """What a state admits."""
-
-    __slots__ = ("actions", "commands")
-
-    def __init__(self, actions: Actions) -> None:
-        self.actions = actions
-        """Command to action."""
-        self.commands = tuple(sorted(actions))
-        """The commands, sorted."""
-
-
 class World:
     """A game that any number of machines can play at once. Make one with ``World.of``.
 
@@ -50,13 +38,13 @@ class World:
         self.names = {info.id: info.name or "" for info in record.infos}
         """Entity to the name that a player uses, in the order of the game; empty for what no player
         meets."""
-        self.table = FactTable(record.kinds)
-        """The facts that this world has met, as bits."""
+        self.table = FactTable(self.logic, record.kinds, record.facts)
+        """The facts that this world has met, as bits: first those of the record."""
         self.steps = Steps(self.table, self.logic.reverses)
         """The steps of plans."""
         self.rules = Rules(self.logic, self.table, self.steps, self.names, record.kinds)
         """What can be done."""
-        self.initial = self.table.mask(record.facts[: record.start])
+        self.initial = (1 << record.start) - 1
         """Bits of the facts at the start."""
         builder = _QuestBuilder(self)
         self.quests = tuple([builder.quest(source) for source in record.quests])
@@ -97,7 +85,7 @@ class World:
         """Give what the state with these facts admits."""
         found = self._admitted.get(facts)
         if found is None:
-            found = self._admitted.put(facts, Admitted(self.rules.actions(facts)))
+            found = self._admitted.put(facts, self.rules.admitted(facts))
         return found
 
 
@@ -107,9 +95,7 @@ class _QuestBuilder:
     def __init__(self, world: World) -> None:
         self._table, self._steps, self._rules = world.table, world.steps, world.rules
         self._names = world.names
-        self._entities = {entity: entity for entity in world.names}
-        self._record = record = world.record
-        self._bits = [world.table.bit(fact) for fact in record.facts]
+        self._record = world.record
         self._known: dict[int, Step] = {}
 
     def quest(self, source: QuestRecord) -> Quest:
@@ -121,7 +107,7 @@ class _QuestBuilder:
         return Quest(wins, fails, source.reward, source.optional, source.repeatable)
 
     def _event(self, source: EventRecord) -> Event:
-        condition = self._mask(source.condition)
+        condition = _mask(source.condition)
         if not source.actions:
             return Event(condition, ())
         plan = [self._step(number) for number in source.actions]
@@ -139,20 +125,13 @@ class _QuestBuilder:
             before, after = action.before, action.after
             step = self._known[number] = self._steps.make(
                 action.name,
-                self._mask(before),
-                self._mask(after),
+                _mask(before),
+                _mask(after),
                 self._commands(action),
                 action.undone_by,
                 (len(set(before)) == len(before), len(set(after)) == len(after)),
             )
         return step
-
-    def _mask(self, numbers: Iterable[int]) -> int:
-        """Join the bits of facts."""
-        mask = 0
-        for number in numbers:
-            mask |= self._bits[number]
-        return mask
 
     def _commands(self, action: ActionRecord) -> Commands:
         if action.command is None:  # Old versions of TextWorld leave it to the rule.
@@ -161,8 +140,13 @@ class _QuestBuilder:
                 [facts[number] for number in numbers] for numbers in (action.before, action.after)
             )
             return self._rules.read(action.name, before, after).step.commands
-        entities, names = self._entities, self._names
-        return (
-            fill(action.command, entities, names),
-            None if action.undo is None else fill(action.undo, entities, names),
-        )
+        undo = None if action.undo is None else fill(action.undo, self._names)
+        return fill(action.command, self._names), undo
+
+
+def _mask(numbers: Iterable[int]) -> int:
+    """Join the bits of facts, given by their numbers in the record."""
+    mask = 0
+    for number in numbers:
+        mask |= 1 << number
+    return mask

@@ -11,16 +11,21 @@ from typing import Any
 from agentgym.core.tasks import SPLITS, Task
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.games.game_set import (
+    GameSet,
+    PlanLength,
+    digest,
+    stored_plan_length,
+)
 from agentgym.envs.textworld.games.schema import check_game
 from agentgym.envs.textworld.games.store import root, story
 from agentgym.envs.textworld.generator.generate import Game
 from agentgym.envs.textworld.generator.splits import fingerprint
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.sanitise import typable
-from agentgym.envs.textworld.tasks import GameSet, PlanLength, digest, stored_plan_length
 from agentgym.errors import ConfigurationError, DataError
 
-Source = str | Path | Sequence[str | Path]
+Files = str | Path | Sequence[str | Path]
 
 _HELD_OUT = 8
 """One game of so many is for ``test``, and one for ``valid``."""
@@ -54,7 +59,7 @@ class FileTasks(GameSet):
 
     def __init__(
         self,
-        source: Source | Mapping[str, Source],
+        source: Files | Mapping[str, Files],
         *,
         native: bool = False,
         folder: Path | None = None,
@@ -183,7 +188,7 @@ def _checked(file: Path, native: bool, version: tuple[int, int]) -> str:
         ) from error
 
 
-def _by_split(source: Source | Mapping[str, Source]) -> dict[str, list[Path]]:
+def _by_split(source: Files | Mapping[str, Files]) -> dict[str, list[Path]]:
     """Find the files of each split."""
     if isinstance(source, Mapping):
         unknown = [split for split in source if split not in SPLITS]
@@ -201,7 +206,7 @@ def _by_split(source: Source | Mapping[str, Source]) -> dict[str, list[Path]]:
     return _split_by_content(_json_files(source))
 
 
-def _json_files(source: Source) -> list[Path]:
+def _json_files(source: Files) -> list[Path]:
     """Return the ``.json`` files of a folder in order of their names, or those of a list."""
     if isinstance(source, (str, Path)):
         place = Path(source).expanduser()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agentgym.errors import DataError
 
@@ -21,8 +21,9 @@ _THERE = re.compile(r"^there (?:is|are) (something|nothing) (?:in|on) (?:the )?(
 _EMPTY = re.compile(r"^(?:the )?(\S+) contains (nothing|something)$")
 _LIST = re.compile(r"^(is-are )?(?:(a|the) )?list of things (?:in|on) (?:the )?(\S+)$")
 _BRANCH = re.compile(r"^(?:(else|otherwise) )?if (.*)$", re.DOTALL)
-_APOSTROPHE = re.compile(r"(?<![^\W_])'|'(?![^\W_])")
-_BREAKS = re.compile(r"[ \t]*\n\s*")
+# Both begin with the one sign that is looked for, so that the search skips what holds none.
+_APOSTROPHE = re.compile(r"'(?:(?<![^\W_]')|(?![^\W_]))")
+_BREAKS = re.compile(r"(\n\s*)")
 _SELF = ""
 _BRACKETS = 1 << 12  # remembered: games of one setting share most
 DEEPEST = 50
@@ -67,8 +68,7 @@ class Condition:
         return context.state_of(entity, self.state)
 
 
-@dataclass(frozen=True)
-class Branches:
+class Branches(NamedTuple):
     """``[if]...[else if]...[otherwise]...[end if]``: conditions (all must hold) and their parts."""
 
     ways: tuple[tuple[tuple[Condition, ...], Parts], ...]
@@ -92,6 +92,15 @@ Part = str | Branches | Listing | OwnName
 Parts = tuple[Part, ...]
 
 
+@dataclass(frozen=True)
+class Way:
+    """A bracket that begins a way of ``Branches``; ``[otherwise]`` has no conditions."""
+
+    conditions: tuple[Condition, ...]
+    first: bool
+    """Whether it is an ``[if]``."""
+
+
 def plain(text: str) -> str:
     """Return a literal as Inform prints it.
 
@@ -109,64 +118,90 @@ def paragraphs(text: str) -> str:
     """
     if "\n" not in text:
         return text
-    return _BREAKS.sub(lambda m: "\n\n" if m.group().count("\n") > 1 else " ", text)
+    pieces = _BREAKS.split(text)
+    pieces[:-1:2] = [line.rstrip(" \t") for line in pieces[:-1:2]]
+    pieces[1::2] = ["\n\n" if blanks.count("\n") > 1 else " " for blanks in pieces[1::2]]
+    return "".join(pieces)
 
 
-def compile_text(source: str) -> Parts:
-    """Compile a text in Inform's notation, with line breaks as they shall be printed.
+def compile_text(source: str, *, room: bool = False) -> Parts:
+    """Compile a text in Inform's notation.
+
+    Args:
+        source: The text, with line breaks as they shall be printed; of a room, as they stand in its
+            source.
+        room: Whether it describes a room: TextWorld cuts such a text behind each ``[end if]``, so
+            that one ends all ``[if]``s.
 
     Raises:
         DataError: If a bracket is not understood or not closed.
     """
-    pieces = _PIECE.split(source)
-    parts, rest = _sequence(pieces, 0, DEEPEST)
-    if rest < len(pieces) or any("[" in literal or "]" in literal for literal in pieces[::2]):
-        raise DataError(
-            f"expected balanced brackets and an [if] for every [end if], got {source[:200]!r}; "
-            "play this game with the engine 'inform7'"
-        )
+    pieces = _PIECE.split(paragraphs(source) if room else source)
+    literals = "".join(pieces[::2])
+    if "[" in literals or "]" in literals:
+        raise _unbalanced(source)
+    parts: list[Part] = []
+    opened: list[_Opened] = []
+    for place, piece in enumerate(pieces):  # every other one is a bracket
+        if place % 2 == 0:
+            if piece:
+                parts.append(plain(piece))
+            continue
+        bracket = _bracket(piece)
+        if isinstance(bracket, Way):
+            if bracket.first:
+                opened.append((parts, []))
+            elif not opened:
+                raise _unbalanced(source)
+            parts = []
+            opened[-1][1].append((bracket.conditions, parts))
+        elif bracket is not None:
+            parts.append(bracket)
+        elif not opened:
+            raise _unbalanced(source)
+        else:
+            parts = _close(opened)
+            while room and opened:
+                parts = _close(opened)
+        if len(opened) == DEEPEST:
+            raise DataError(
+                f"expected at most {DEEPEST} [if]s in each other, got more in a text; use fewer"
+            )
+    while opened:
+        parts = _close(opened)
+    return tuple(parts)
+
+
+_Opened = tuple[list[Part], list[tuple[tuple[Condition, ...], list[Part]]]]
+"""What an ``[if]`` interrupted, and its ways so far."""
+
+
+def _close(opened: list[_Opened]) -> list[Part]:
+    """End the innermost ``[if]``; return what it interrupted, with it."""
+    parts, ways = opened.pop()
+    parts.append(Branches(tuple([(conditions, tuple(inner)) for conditions, inner in ways])))
     return parts
 
 
-def _sequence(pieces: list[str], at: int, depth: int) -> tuple[Parts, int]:
-    """Compile pieces until a bracket that ends a branch; odd indices are brackets."""
-    if not depth:
-        raise DataError(
-            f"expected at most {DEEPEST} [if]s in each other, got more in a text; use fewer"
-        )
-    parts: list[Part] = []
-    while at < len(pieces):
-        piece = pieces[at]
-        if at % 2 == 0:
-            if piece:
-                parts.append(plain(piece))
-            at += 1
-        elif piece.startswith("if "):
-            branches, at = _branches(pieces, at, depth)
-            parts.append(branches)
-        elif piece in ("end if", "otherwise", "else") or _BRANCH.match(piece):
-            break
-        else:
-            parts.append(_substitution(piece))
-            at += 1
-    return tuple(parts), at
-
-
-def _branches(pieces: list[str], at: int, depth: int) -> tuple[Branches, int]:
-    """Compile ``[if]`` at ``at`` up to its ``[end if]``, or to the end of the text."""
-    ways: list[tuple[tuple[Condition, ...], Parts]] = []
-    while at < len(pieces) and pieces[at] != "end if":
-        found = _BRANCH.match(pieces[at])
-        conditions = _conditions(found.group(2)) if found else ()
-        parts, at = _sequence(pieces, at + 1, depth - 1)
-        ways.append((conditions, parts))
-    return Branches(tuple(ways)), at + 1
+def _unbalanced(source: str) -> DataError:
+    return DataError(
+        f"expected balanced brackets and an [if] for every [end if], got {source[:200]!r}; "
+        "play this game with the engine 'inform7'"
+    )
 
 
 @lru_cache(maxsize=_BRACKETS)
-def _conditions(text: str) -> tuple[Condition, ...]:
-    """Compile the clauses of a condition."""
-    return tuple(_condition(clause.strip()) for clause in text.split(" and "))
+def _bracket(text: str) -> Part | Way | None:
+    """Compile what stands in a bracket; None for the end of an ``[if]``."""
+    if text == "end if":
+        return None
+    if text in ("otherwise", "else"):
+        return Way((), first=False)
+    if found := _BRANCH.match(text):
+        clauses = found.group(2).split(" and ")
+        conditions = tuple([_condition(clause.strip()) for clause in clauses])
+        return Way(conditions, first=not found.group(1))
+    return _substitution(text)
 
 
 def _condition(clause: str) -> Condition:
@@ -183,7 +218,6 @@ def _condition(clause: str) -> Condition:
     )
 
 
-@lru_cache(maxsize=_BRACKETS)
 def _substitution(bracket: str) -> Part:
     """Compile a bracket that stands for a text."""
     if bracket == "line break":
@@ -204,7 +238,7 @@ def say(parts: Parts, context: TextContext, me: str = "") -> str:
             said.append(part)
         elif isinstance(part, Branches):
             for conditions, inner in part.ways:
-                if all(condition.holds(context, me) for condition in conditions):
+                if all([condition.holds(context, me) for condition in conditions]):
                     said.append(say(inner, context, me))
                     break
         elif isinstance(part, Listing):

@@ -1,6 +1,6 @@
 """What never changes in a game, compiled once: names, kinds, articles, texts, the map.
 
-A ``Story`` is made from the game's JSON. It knows nothing of the state, so every episode of a game
+A ``Story`` is made of a game's record. It knows nothing of the state, so every episode of a game
 shares one.
 """
 
@@ -10,12 +10,11 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
 from agentgym.envs.textworld import sanitise
-from agentgym.envs.textworld.inform.brackets import Parts, compile_text, paragraphs, plain
+from agentgym.envs.textworld.inform.brackets import Parts, compile_text, plain
 from agentgym.envs.textworld.inform.dictionary import key
 from agentgym.envs.textworld.record import Info, QuestRecord, Record
 from agentgym.envs.textworld.session import Fact
@@ -35,9 +34,8 @@ DIRECTION_WORDS = {key(word): direction for direction, short in zip(COMPASS, _SH
 
 
 _TYPE = re.compile(r"^\s*type\s+(\w+)\s*(?::\s*(\w+))?\s*\{", re.MULTILINE)
-_AFTER_IF = re.compile(r"(?<=\[end if\])")
 _BACK = {"north": "south", "south": "north", "east": "west", "west": "east"}
-_PLACES = ("at", "in", "on")
+_RELATIONS = frozenset(("at", "in", "on", "match"))
 COOKED = ("fried", "roasted", "grilled")
 CUT = ("sliced", "diced", "chopped")
 _DONE_TO_FOOD = ("raw", "uncut", *COOKED, *CUT)
@@ -45,118 +43,139 @@ _SLICE = 200  # TextWorld cuts the objective into pieces of so many characters
 _NOTHING: frozenset[str] = frozenset()
 
 
-@dataclass(eq=False)
 class Entity:
     """A room or thing.
 
-    Attributes:
-        id: Id in the facts, such as ``c_0``.
+    Args:
+        info: What the game says of it.
         kind: Type of the game, such as ``oven``.
         kinds: The type and all that it descends from.
-        name: Printed name.
-        article: Indefinite article, empty where ``a`` or ``an`` is right.
-        definite: Definite article; empty for a door, which Inform takes for a proper name.
-        phrases: Names by which a command may call it.
-        source: Description in Inform's notation.
         rank: Place in Inform's order of creation.
     """
 
-    id: str
-    kind: str
-    kinds: frozenset[str]
-    name: str
-    article: str
-    definite: str
-    phrases: tuple[str, ...]
-    source: str
-    rank: int
+    __slots__ = ("_info", "_text", "article", "definite", "id", "kind", "kinds", "name", "rank")
 
-    @cached_property
+    def __init__(self, info: Info, kind: str, kinds: frozenset[str], rank: int) -> None:
+        self._info = info
+        self._text: Parts | None = None
+        self.id = info.id
+        """Id in the facts, such as ``c_0``."""
+        self.kind = kind
+        self.kinds = kinds
+        self.rank = rank
+        self.name = info.name or ""
+        """Printed name."""
+        self.article = info.indefinite or ""
+        """Indefinite article, empty where ``a`` or ``an`` is right."""
+        self.definite = info.definite or ("" if kind == "d" else "the")
+        """Definite article; empty for a door, which Inform takes for a proper name."""
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """Names by which a command may call it."""
+        return tuple(filter(None, (self.name, *(self._info.synonyms or ()))))
+
+    @property
     def text(self) -> Parts:
         """Compiled description; most are never said, so each is compiled when it is asked for.
 
         Raises:
             DataError: It holds brackets that are not TextWorld's.
         """
-        if self.kind != "r":
-            return compile_text(self.source)
-        pieces = _AFTER_IF.split(self.source)
-        return tuple([part for piece in pieces for part in compile_text(paragraphs(piece))])
+        if self._text is None:
+            self._text = compile_text(self._info.desc or "", room=self.kind == "r")
+        return self._text
 
 
-@dataclass(frozen=True)
 class Story:
-    """The constant part of a game.
+    """The constant part of a game. What few turns need is made when it is first asked for.
 
-    Attributes:
-        entities: Every room and thing by id.
-        exits: Room -> direction -> (room, door or empty).
-        doors: Room -> its doors in the order of their creation.
-        homes: Door -> the room that it is in before the player has been near it.
-        keys: Container or door -> the key that fits.
-        facts: The facts at the start.
-        objective: What the introduction says there is to do.
-        max_score: What the story calls the highest score.
-        kitchen: Room where the meal is prepared; empty in other games.
-        meal: The meal; empty in other games.
-        slots: How many things can be carried; 0 for any number.
-        recipe: What goes into the meal, in the game's order: food, cooking, cutting.
+    Raises:
+        DataError: A part is missing.
     """
 
-    entities: dict[str, Entity]
-    exits: dict[str, dict[str, tuple[str, str]]]
-    doors: dict[str, tuple[str, ...]]
-    homes: dict[str, str]
-    keys: dict[str, str]
-    facts: frozenset[tuple[str, ...]]
-    objective: str
-    max_score: float
-    kitchen: str = ""
-    meal: str = ""
-    slots: int = 0
-    recipe: tuple[tuple[str, str, str], ...] = ()
+    def __init__(self, record: Record) -> None:
+        self._start = record.facts[: record.start]
+        self.facts = record.beginning
+        """The facts at the start."""
+        order, self.homes = _creation(self._start, record.kinds, self._of("link"))
+        """Door -> the room that it is in before the player has been near it."""
+        self.entities = _entities(order, record)
+        """Every room and thing by id."""
+        if not any([f[1] == PLAYER and not self.entities.keys().isdisjoint(f[2:])
+                    for f in self._of("at")]):  # fmt: skip
+            raise DataError("expected a fact that says in which room the player is, got none; "
+                            "generate the damaged game again")  # fmt: skip
+        self.kitchen = next((f[1] for f in self._of("cooking_location")), "")
+        """Room where the meal is prepared; empty in other games."""
+        self.objective = _objective(record.rest.get("objective") or "")
+        """What the introduction says there is to do."""
+        self.max_score = _max_score(record.quests)
+        """What the story calls the highest score."""
 
     @classmethod
     def of(cls, game: Mapping[str, Any] | Record) -> Story:
-        """Make the story of a game, from a record or its JSON.
+        """Make the story of a game, from a record or its JSON."""
+        return cls(Record.of(game))
 
-        Raises:
-            DataError: A part is missing.
-        """
-        record = Record.of(game)
-        facts = record.facts[: record.start]
-        order, homes = _creation(facts, record.kinds)
-        infos = {info.id: info for info in record.infos}
-        lineages = _lineages(record.knowledge["logic"])
-        entities = {}
-        for rank, (entity, kind) in enumerate(order.items()):
-            lineage = lineages.get(kind) or frozenset((kind,))
-            info = infos.get(entity) or Info(entity, kind)
-            entities[entity] = _entity(entity, kind, lineage, info, rank)
-        if not any([f[:2] == ("at", PLAYER) and not entities.keys().isdisjoint(f[2:])
-                    for f in facts]):  # fmt: skip
-            raise DataError("expected a fact that says in which room the player is, got none; "
-                            "generate the damaged game again")  # fmt: skip
-        exits, doors = _map(facts, entities)
-        keys = {f[2]: f[1] for f in facts if f[0] == "match"}
-        kitchen = next((f[1] for f in facts if f[0] == "cooking_location"), "")
-        meal = next((f[1] for f in facts if f[0] == "out"), "")
-        slots = sum([kind == "slot" for kind in order.values()])
-        objective = _objective(record.rest.get("objective") or "")
-        return cls(
-            entities,
-            exits,
-            doors,
-            homes,
-            keys,
-            frozenset(facts),
-            objective,
-            _max_score(record.quests),
-            kitchen,
-            meal,
-            slots,
-            _recipe(facts, entities),
-        )
+    def _of(self, predicate: str) -> Sequence[Fact]:
+        """Return the facts of a predicate at the start, in order."""
+        return [fact for fact in self._start if fact[0] == predicate]
+
+    @cached_property
+    def _between(self) -> dict[tuple[str, str], str]:
+        """Room and room -> the door between them."""
+        return {(f[1], f[3]): f[2] for f in self._of("link")}
+
+    @cached_property
+    def exits(self) -> dict[str, dict[str, tuple[str, str]]]:
+        """Room -> direction -> (room, door or empty)."""
+        exits: dict[str, dict[str, tuple[str, str]]] = {}
+        for fact in self._start:
+            direction = fact[0].removesuffix("_of")
+            if direction in _BACK and fact[0].endswith("_of"):
+                there, here = fact[1], fact[2]
+                door = self._between.get((here, there), "")
+                exits.setdefault(here, {})[direction] = (there, door)
+                exits.setdefault(there, {}).setdefault(_BACK[direction], (here, door))
+        return exits
+
+    @cached_property
+    def doors(self) -> dict[str, tuple[str, ...]]:
+        """Room -> its doors in the order of their creation."""
+        doors: dict[str, list[str]] = {}
+        for (room, _), door in sorted(self._between.items()):
+            doors.setdefault(room, []).append(door)
+        return {room: tuple(sorted(found, key=lambda door: self.entities[door].rank))
+                for room, found in doors.items()}  # fmt: skip
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Container or door -> the key that fits."""
+        return {f[2]: f[1] for f in self._of("match")}
+
+    @cached_property
+    def meal(self) -> str:
+        """The meal; empty in games without a kitchen."""
+        return next((f[1] for f in self._of("out")), "")
+
+    @cached_property
+    def slots(self) -> int:
+        """How many things can be carried; 0 for any number."""
+        return sum([entity.kind == "slot" for entity in self.entities.values()])
+
+    @cached_property
+    def recipe(self) -> tuple[tuple[str, str, str], ...]:
+        """What goes into the meal, in the order of creation: food, cooking, cutting."""
+        bases = {f[2]: f[1] for f in self._of("base")}
+        states = {(f[1], f[0]) for f in self._start if len(f) == 2}
+        wanted = [fact[1] for fact in self._of("in") if fact[1] in bases]
+        found = []
+        for ingredient in sorted(wanted, key=lambda name: self.entities[name].rank):
+            cooking = next((s for s in COOKED if (ingredient, s) in states), "raw")
+            cutting = next((s for s in CUT if (ingredient, s) in states), "uncut")
+            found.append((bases[ingredient], cooking, cutting))
+        return tuple(found)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -164,13 +183,13 @@ class Story:
         return Vocabulary(self.entities, cooking=bool(self.kitchen))
 
     def check(self) -> None:
-        """Compile every text, so that what is wrong with one is said at once.
+        """Read everything, so that what is wrong with it is said at once.
 
         Raises:
             DataError: A text holds brackets that are not TextWorld's.
         """
-        for entity in self.entities.values():
-            entity.text  # noqa: B018
+        _ = [entity.text for entity in self.entities.values()]
+        _ = self.exits, self.doors, self.keys, self.recipe
 
     def is_a(self, entity: str, kind: str) -> bool:
         """Tell whether an entity is of a kind, such as ``c`` for containers."""
@@ -179,8 +198,8 @@ class Story:
 
 
 def _creation(
-    facts: Sequence[Fact], kinds: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, str]]:
+    facts: Sequence[Fact], kinds: Mapping[str, str], links: Sequence[Fact]
+) -> tuple[list[str], dict[str, str]]:
     """Order entities as Inform creates them: rooms, doors, then the others type by type.
 
     Within a type TextWorld lists entities as it meets them in the sorted facts: those of rooms
@@ -188,12 +207,15 @@ def _creation(
     """
     met: dict[str, None] = {}
     homes: dict[str, str] = {}
-    rooms = [fact for fact in facts if kinds[fact[1]] == "r"]
-    for fact in rooms:
+    rooms, others = [], []
+    for fact in facts:
+        if kinds[fact[1]] != "r":
+            others.append(fact)
+            continue
+        rooms.append(fact)
         met[fact[1]] = None
         if fact[0].endswith("_of"):
             met[fact[2]] = None
-    links = [fact for fact in facts if fact[0] == "link"]
     for fact in links:
         met[fact[1]] = met[fact[3]] = None
     between = {(fact[1], fact[3]): fact[2] for fact in links}
@@ -203,15 +225,29 @@ def _creation(
             if door and fact[1] == room:
                 met[door] = None
                 homes.setdefault(door, room)
-    for fact in facts:
-        if kinds[fact[1]] != "r":
-            met[fact[1]] = None
-            if fact[0] == "match" or fact[0] in _PLACES:
-                met[fact[2]] = None
-    first = {"r": 0, "d": 1}
-    ranked = sorted(met, key=lambda entity: (first.get(kinds[entity], 2), kinds[entity]))
-    order = {entity: kinds[entity] for entity in ranked if entity not in (PLAYER, INVENTORY)}
-    return order, homes
+    for fact in others:
+        met[fact[1]] = None
+        if fact[0] in _RELATIONS:
+            met[fact[2]] = None
+    by_kind: dict[str, list[str]] = {"r": [], "d": []}
+    for entity in met:
+        by_kind.setdefault(kinds[entity], []).append(entity)
+    order = by_kind.pop("r") + by_kind.pop("d")
+    for kind in sorted(by_kind):
+        order += by_kind[kind]
+    return [entity for entity in order if entity not in (PLAYER, INVENTORY)], homes
+
+
+def _entities(order: Iterable[str], record: Record) -> dict[str, Entity]:
+    """Make the entities in their order."""
+    lineages = _lineages(record.knowledge["logic"])
+    infos = {info.id: info for info in record.infos}
+    entities = {}
+    for rank, entity in enumerate(order):
+        kind = record.kinds[entity]
+        info = infos.get(entity) or Info(entity, kind)
+        entities[entity] = Entity(info, kind, lineages.get(kind) or frozenset((kind,)), rank)
+    return entities
 
 
 @lru_cache(maxsize=8)
@@ -229,56 +265,13 @@ def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _entity(entity: str, kind: str, kinds: frozenset[str], info: Info, rank: int) -> Entity:
-    """Read one entity."""
-    name = info.name or ""
-    phrases = tuple(filter(None, (name, *(info.synonyms or ()))))
-    definite = info.definite or ("" if kind == "d" else "the")
-    return Entity(entity, kind, kinds, name, info.indefinite or "", definite, phrases,
-                  info.desc or "", rank)  # fmt: skip
-
-
-def _map(
-    facts: Sequence[Fact], entities: Mapping[str, Entity]
-) -> tuple[dict[str, dict[str, tuple[str, str]]], dict[str, tuple[str, ...]]]:
-    """Read exits and doors from the facts."""
-    between = {(f[1], f[3]): f[2] for f in facts if f[0] == "link"}
-    exits: dict[str, dict[str, tuple[str, str]]] = {}
-    for fact in facts:
-        direction = fact[0].removesuffix("_of")
-        if direction in _BACK and fact[0].endswith("_of"):
-            there, here = fact[1], fact[2]
-            door = between.get((here, there), "")
-            exits.setdefault(here, {})[direction] = (there, door)
-            exits.setdefault(there, {}).setdefault(_BACK[direction], (here, door))
-    doors: dict[str, tuple[str, ...]] = {}
-    for (room, _), door in sorted(between.items()):
-        doors[room] = (*doors.get(room, ()), door)
-    ordered = {room: tuple(sorted(found, key=lambda d: entities[d].rank))
-               for room, found in doors.items()}  # fmt: skip
-    return exits, ordered
-
-
-def _recipe(
-    facts: Sequence[Fact], entities: Mapping[str, Entity]
-) -> tuple[tuple[str, str, str], ...]:
-    """Read the recipe; its ingredients stand in the order in which Inform creates them."""
-    bases = {f[2]: f[1] for f in facts if f[0] == "base"}
-    states = {(f[1], f[0]) for f in facts if len(f) == 2}
-    wanted = [fact[1] for fact in facts if fact[0] == "in" and fact[1] in bases]
-    found = []
-    for ingredient in sorted(wanted, key=lambda name: entities[name].rank):
-        cooking = next((s for s in COOKED if (ingredient, s) in states), "raw")
-        cutting = next((s for s in CUT if (ingredient, s) in states), "uncut")
-        found.append((bases[ingredient], cooking, cutting))
-    return tuple(found)
-
-
 def _objective(text: str) -> str:
     """Return the objective as the game prints it.
 
     TextWorld hands it to Inform in pieces of 200 characters, each a literal of its own.
     """
+    if "'" not in text:  # nothing else looks another way in print
+        return text
     said = []
     for line in text.split("\n"):
         cut = range(0, max(len(line), 1), _SLICE)

@@ -16,9 +16,13 @@ BOXES = [f"c_{number}" for number in (10, 2)]
 
 
 def test_a_template_is_filled_with_names() -> None:
-    assert fill("take {o} from {c}", {"o": "o_1", "c": "c_0"}, {"o_1": "{r}", "c_0": "box"}) == (
-        "take {r} from box"
-    )
+    assert fill("take {o} from {c}", {"o": "{r}", "c": "box"}) == "take {r} from box"
+
+
+def test_a_command_holds_signs_as_they_are() -> None:
+    game = games.game()
+    game["KB"]["logic"] = games.LOGIC.replace('look :: "look"', 'look :: "look 100% at %s {r}"')
+    assert "look 100% at %s yard" in Machine(World.of(game)).admissible()
 
 
 def _boxes(state: str) -> World:
@@ -93,6 +97,6 @@ def test_a_search_finds_what_trying_everything_finds(choices: list[int]) -> None
             bindings = dict(zip(rule.types, entities, strict=True))
             facts = {(a.name, *(bindings[arg] for arg in a.args)) for a in rule.preconditions}
             if len(set(entities)) == len(entities) and facts <= machine.facts:
-                template = world.logic.commands[rule.name]
-                expected.add(fill(template, bindings, world.names))
+                named = {name: world.names[entity] for name, entity in bindings.items()}
+                expected.add(fill(world.logic.commands[rule.name], named))
     assert machine.admissible() == tuple(sorted(expected))

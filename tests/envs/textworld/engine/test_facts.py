@@ -7,14 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.engine.facts import FactTable
+from agentgym.envs.textworld.engine.rule_parser import parse
 
+LOGIC = parse("""
+type a { } type b : a { } type c { }
+type rules_of_all { rules { r :: p(a, c) & p(b, b') & q(a, a') & q(c, b) -> p(a, c); } }
+""")
 KINDS = {f"{kind}_{number}": kind for kind in "abc" for number in range(3)}
 FACTS = st.tuples(st.sampled_from(["p", "q"]), *[st.sampled_from(sorted(KINDS))] * 2)
 
 
 @given(st.lists(FACTS, max_size=30))
 def test_a_mask_is_its_facts(facts: list[tuple[str, ...]]) -> None:
-    table = FactTable(KINDS)
+    table = FactTable(LOGIC, KINDS)
     mask = table.mask(facts)
     assert set(table.facts(mask)) == set(facts)
     assert mask.bit_count() == len(set(facts))
@@ -22,24 +27,30 @@ def test_a_mask_is_its_facts(facts: list[tuple[str, ...]]) -> None:
         assert list(table.facts(table.bit(fact))) == [fact]
 
 
-@given(st.lists(FACTS, max_size=30))
-def test_facts_are_found_by_their_kind_and_by_what_they_are_about(
-    facts: list[tuple[str, ...]],
+@given(st.lists(FACTS, max_size=30, unique=True), st.lists(FACTS, max_size=30))
+def test_facts_are_found_by_the_patterns_they_fit_and_by_what_they_are_about(
+    first: list[tuple[str, ...]], more: list[tuple[str, ...]]
 ) -> None:
-    table = FactTable(KINDS)
-    table.mask(facts)
-    for name, first, second in itertools.product("pq", "abc", "abc"):
-        fits = {
-            fact for fact in facts if (fact[0], fact[1][0], fact[2][0]) == (name, first, second)
-        }
-        assert set(table.facts(table.alike.get((name, (first, second)), 0))) == fits
+    table = FactTable(LOGIC, KINDS, first)
+    assert [table.bit(fact) for fact in first] == [1 << place for place in range(len(first))]
+    table.mask(more)
+    facts = {*first, *more}
+    assert len(LOGIC.patterns) == 4
+    for (name, types), bits in zip(LOGIC.patterns, table.fitting, strict=True):
+        fits = set()
+        for fact in facts:
+            met = zip(fact[1:], types, strict=True)
+            if fact[0] == name and all(KINDS[entity] in fit for entity, fit in met):
+                fits.add(fact)
+        assert set(table.facts(bits)) == fits
     for place, entity in itertools.product(range(2), KINDS):
-        found = set(table.facts(table.about.get((place, entity), 0)))
+        about = table.about[place] if table.about else {}
+        found = set(table.facts(about.get(entity, 0)))
         assert found == {fact for fact in facts if fact[1 + place] == entity}
 
 
 def test_threads_share_a_table() -> None:
-    table = FactTable(KINDS)
+    table = FactTable(LOGIC, KINDS)
     facts = [("p", one, other) for one in KINDS for other in KINDS]
 
     def meet(seed: int) -> None:
