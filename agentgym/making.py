@@ -5,12 +5,8 @@ Both commands read names (``webshop``, an id, ``MODULE:ID``) and ``name=value`` 
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 from typing import Any
 
 import gymnasium
@@ -18,6 +14,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from agentgym.core import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.options import import_named
 from agentgym.registration import FAMILIES, family
 
 _REPEATED = " was raised from the environment creator"
@@ -64,28 +61,6 @@ def _registered_by(module: str) -> list[str]:
         for name, point in points.items()
         if (point.partition(":")[0] if isinstance(point, str) else point.__module__) == module
     ]
-
-
-def import_named(module: str, form: str) -> ModuleType:
-    """Import a module that a person named; modules are also looked for in the working directory.
-
-    Args:
-        module: Its name.
-        form: What the person was to type, such as ``MODULE:ID``, for the message.
-
-    Raises:
-        ConfigurationError: It cannot be imported, for whatever reason.
-    """
-    here = os.getcwd()
-    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
-        sys.path.append(here)
-    try:
-        return importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(
-            f"expected {form} with a module that can be imported, got {module!r}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
 
 
 def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:

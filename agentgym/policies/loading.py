@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from itertools import pairwise
-from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
-from agentgym.making import import_named
+from agentgym.options import find_own
 from agentgym.playing import play
 from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy, PolicyWithFacts
@@ -223,7 +222,7 @@ def policy_content(name: str, **options: Any) -> str:
     """
     path, found = _kind_of(name)
     if found is None and _is_own(name):
-        return source_sha256(*_found(name))
+        return source_sha256(*find_own(name, OWN))
     if isinstance(found, PolicyKindWithContent) and not found.problem(path):
         return found.content(path, **options)
     return ""
@@ -241,7 +240,7 @@ def names_agent(name: str, **options: Any) -> bool:
     """
     if not _is_own(name) or name.partition(":")[0] in policy_kinds() or os.path.exists(name):
         return False
-    found = _found(name)[1]
+    found = find_own(name, OWN)[1]
     if isinstance(found, Policy | type):
         return False
     return len(_parameters(name, found, 0, options)[0]) == 1
@@ -452,7 +451,7 @@ def _own(
     name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
 ) -> PolicyMaker:
     """Load a policy, what makes one, a policy function or an agent of a module."""
-    module, found = _found(name)
+    module, found = find_own(name, OWN)
     facts = {
         "kind": OWN,
         "policy": name,
@@ -486,22 +485,6 @@ def _said(function: Any) -> dict[str, Any]:
     """Return what a function says of itself, in an attribute ``facts`` that is called."""
     told = function.facts() if isinstance(function, PolicyWithFacts) else {}
     return {fact: hide_secrets(value, fact) for fact, value in told.items()}
-
-
-def _found(name: str) -> tuple[ModuleType, Any]:
-    """Return the module and the attribute that a name stands for.
-
-    Raises:
-        ConfigurationError: There is no such module, or it has no such attribute.
-    """
-    place, _, attribute = name.partition(":")
-    module = import_named(place, OWN)
-    found: Any = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise ConfigurationError(f"expected {OWN}, but {place} has no {attribute!r}")
-        found = getattr(found, part)
-    return module, found
 
 
 def _parameters(

@@ -12,7 +12,7 @@ from typing import Any
 
 import benchmarks.studies
 from agentgym.errors import ConfigurationError
-from agentgym.making import import_named
+from agentgym.options import import_named
 from benchmarks.studies.runner.played import PlayedRun
 
 Runs = Mapping[str, Sequence[PlayedRun]]
