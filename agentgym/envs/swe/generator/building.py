@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from agentgym.caching import publish
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.edits import apply_edits
 from agentgym.envs.swe.generator.mutation import (
@@ -122,7 +123,7 @@ class Output:
             scratch = target.with_name(f".{name}.{os.getpid()}")
             shutil.rmtree(scratch, ignore_errors=True)
             shutil.copytree(source, scratch, ignore=_LEFT_OUT, symlinks=False)
-            scratch.rename(target)
+            publish(scratch, target)
         known = self.repositories.get(name)
         if known is not None and known.digest != digest(target):
             raise DataError(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
+from agentgym.caching import publish
 from agentgym.errors import ConfigurationError, DataError
 
 INSTALLED = "installed:"
@@ -117,7 +118,7 @@ def unpack(file: Path, work: Path) -> Path:
         raise DataError(f"expected a source distribution, got {file}: {error}") from error
     if not scratch.is_dir():
         raise DataError(f"expected a source distribution with one folder, got {file}")
-    scratch.rename(target)
+    publish(scratch, target)
     return target
 
 
