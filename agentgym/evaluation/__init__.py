@@ -24,9 +24,6 @@ from agentgym.statistics import (
 )
 from agentgym.vector.backends import BACKENDS
 
-Row = EpisodeResult
-"""The name of `EpisodeResult` in earlier versions."""
-
 __all__ = [
     "BACKENDS",
     "DEMONSTRATIONS",
@@ -42,7 +39,6 @@ __all__ = [
     "Protocol",
     "ProtocolUse",
     "Report",
-    "Row",
     "Scale",
     "Standing",
     "compare",

@@ -21,7 +21,7 @@ from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
     "eval__imitation": 0, "rl__log_groups": 99, "horizon": "3",
 }  # fmt: skip
 SOURCE = '''

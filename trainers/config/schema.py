@@ -89,12 +89,12 @@ class TrainConfig:
     from 5 to 15, ``5-15``; or as a schedule of your own says, ``MODULE:NAME``.
 
     None: the preset's, else the family's; at most the ``horizon`` of ``--env-args``."""
-    horizon_every: Annotated[Count | None, tyro.conf.arg(aliases=["--every"])] = None
+    horizon_every: Count | None = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
     """Begin the next stage when this share of the training episodes of the last
     ``--horizon-every`` steps was a success; None: after ``--horizon-every`` steps."""
-    fit_horizon: Annotated[bool | None, tyro.conf.arg(aliases=["--fit"])] = None
+    fit_horizon: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""

@@ -106,7 +106,7 @@ class TrainingTasks:
             raise ConfigurationError(
                 f"expected tasks that the expert solves within {horizon} turns, but found none in "
                 f"split {self._split!r} of {self._tasks.name}; start --horizon higher, or pass "
-                "--no-fit"
+                "--no-fit-horizon"
             )
         ids = list(chosen)
         return [{"task_id": ids[k % len(ids)]} for k in range(count)]

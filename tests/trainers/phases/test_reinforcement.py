@@ -199,5 +199,6 @@ def test_the_feed_draws_training_tasks_that_fit(tmp_path):
     chosen = 0, UniformSampler
     feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(*chosen)
     assert all(task["task_id"].count("-") <= 1 for task in feed(1, 8, 2))
-    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).envs[0].make_training_tasks(*chosen)
+    run = resolve(toy_runs.config(tmp_path, "--no-fit-horizon"))
+    loose = run.envs[0].make_training_tasks(*chosen)
     assert any(task["task_id"].count("-") > 1 for task in loose(1, 8, 2))

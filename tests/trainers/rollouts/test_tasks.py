@@ -76,7 +76,7 @@ def test_without_fit_every_length_is_drawn():
 
 
 def test_nothing_that_fits_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match=r"within 1 turns.*'train' of toy.*--no-fit"):
+    with pytest.raises(ConfigurationError, match=r"within 1 turns.*'train' of toy.*--no-fit-"):
         ids(horizon=1)
 
 
