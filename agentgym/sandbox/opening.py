@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from agentgym.options import own
 from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
 
 BACKENDS: Mapping[str, str] = {
@@ -25,9 +26,9 @@ def open_sandbox(config: SandboxConfig, backend: str = "auto", **options: Any) -
 
     Args:
         config: What it holds and may do.
-        backend: One of :data:`BACKENDS`, or ``"auto"``: the first that isolates and can run here;
-            where there is none, ``"subprocess"`` if the configuration says that commands are
-            trusted.
+        backend: One of :data:`BACKENDS`, ``MODULE:CLASS`` of your own, or ``"auto"``: the first
+            that isolates and can run here; where there is none, ``"subprocess"`` if the
+            configuration says that commands are trusted.
         **options: Further arguments of the back end.
 
     Raises:
@@ -69,18 +70,32 @@ def probe(backend: str) -> str:
 
 
 def load_backend(name: str) -> type[Sandbox]:
-    """Import a back end.
+    """Import a back end: one of :data:`BACKENDS`, or ``MODULE:CLASS`` of one's own.
 
     Raises:
         ConfigurationError: There is no such back end.
     """
-    if name not in BACKENDS:
-        raise ConfigurationError(
-            f"expected one of the back ends {', '.join(BACKENDS)} or 'auto', got {name!r}"
-        )
-    module, _, kind = BACKENDS[name].partition(":")
-    found: type[Sandbox] = getattr(importlib.import_module(module), kind)
-    return found
+    if name in BACKENDS:
+        module, _, kind = BACKENDS[name].partition(":")
+        found: type[Sandbox] = getattr(importlib.import_module(module), kind)
+        return found
+    form = f"one of the back ends {', '.join(BACKENDS)} or 'auto', or MODULE:CLASS"
+    return own(name, form, "a subclass of agentgym.sandbox.Sandbox", _is_backend)
+
+
+def _is_backend(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Sandbox)
+
+
+def check_name(name: str) -> str:
+    """Return the name of a back end, or ``"auto"``.
+
+    Raises:
+        ConfigurationError: There is no such back end.
+    """
+    if name != "auto":
+        load_backend(name)
+    return name
 
 
 def _choose(config: SandboxConfig) -> str:

@@ -17,7 +17,7 @@ from trainers.config.resolve import resolve
 SMALL = {
     **toy_runs.SETTINGS,
     "steps": 1,
-    "every": 1,
+    "horizon-every": 1,
     "sft.demonstrations": 24,
     "sft.max-steps": 4,
     "sft.gate-every": 4,

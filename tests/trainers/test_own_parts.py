@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
+from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.sampling import ValueSampler
@@ -26,11 +28,8 @@ QUICK: dict[str, Any] = {
 }  # fmt: skip
 SOURCE = '''
 from dataclasses import dataclass, replace
-import gymnasium
-from agentgym.rewards import TurnCost
-from tests.toy import ToyEnv
+from agentgym.sandbox.namespace.box import NamespaceSandbox
 from trainers.algorithms.presets import PRESETS
-from trainers.algorithms.schedule import Gated, Stages
 from trainers.rollouts.engines.hf import HFEngine
 
 PRESET = replace(PRESETS["turn-loo"], shapers=(lambda batch: 0.0 * batch.reward,), filters=())
@@ -70,6 +69,11 @@ class Engine(HFEngine):
     """Draws other tokens."""
     def submit(self, requests, sampling):
         super().submit([replace(each, seed=each.seed + 1) for each in requests], sampling)
+
+class Box(NamespaceSandbox):
+    """Says of every command that it took too long."""
+    def exec(self, command, **options):
+        return replace(super().exec(command, **options), timed_out=True)
 
 NOTHING = 5
 '''
@@ -192,6 +196,34 @@ def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
     out = trained(tmp_path / "run", engine="mine:Engine")
     assert tasks_by_step(out) == tasks_by_step(plain)
     assert not same_weights(out, plain)
+
+
+@needs_box
+def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
+    out = tmp_path / "run"
+    asked = {
+        **QUICK, "env": "swe", "horizon": "6", "env_args": "backend=mine:Box", "minutes": 0,
+        "sft__demonstrations": 2, "sft__max_steps": 1, "rl__groups": 1, "rl__group_size": 2,
+        "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
+    }  # fmt: skip
+    assert main(toy_runs.arguments(out, **asked)) == 0
+    assert {each["env_kwargs"]["backend"] for each in episodes(out)} == {"mine:Box"}
+    (line,) = (out / "eval_episodes" / "oracle.jsonl").read_text().splitlines()
+    played = json.loads(line)
+    assert played["details"]["grading"].startswith("the tests took longer than")
+
+
+def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
+    page = (toy_runs.ROOT / "trainers" / "README.md").read_text()
+    found = re.search(r"```python\n(# mine.py.*?)```\n```bash\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    source, command = found.groups()
+    mine.write_text(source)
+    flags = command.replace("\\\n", " ").split()[1:]
+    assert main([*flags[2:], f"--env={TOY_ID}", f"--out={tmp_path / 'run'}", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "with 'mine:PRESET'" in shown and "horizon 4, 9, as mine:LADDER says" in shown
+    assert "short_answers" in shown and "mine:Fewest" in shown
 
 
 # -- the supplied samplers -------------------------------------------------------------------------
