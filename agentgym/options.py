@@ -1,4 +1,4 @@
-"""What callers may ask for: arguments of an environment, and seed and options of ``reset``."""
+"""What callers may ask for: arguments, options of ``reset``, and parts by ``MODULE:NAME``."""
 
 from __future__ import annotations
 

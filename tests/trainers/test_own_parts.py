@@ -162,7 +162,8 @@ def test_a_run_goes_on_with_the_source_that_it_began_with(mine, tmp_path, capsys
 def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, capsys):
     from agentgym.cli import main as agentgym
 
-    out = trained(tmp_path / "run", "--rl.hooks", "mine:Bonus=0.5", "turn_cost=0.01")
+    hooks = ["--rl.hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
+    out = trained(tmp_path / "run", *hooks, "--rollout.backend=process", "--rollout.workers=1")
     assert not same_weights(out, plain)
     turns = [turn for episode in episodes(out) for turn in episode["turns"]]
     assert {turn["reward_terms"]["red"] for turn in turns} == {0.0, 0.5}

@@ -82,7 +82,7 @@ def find_schedule(name: str) -> OwnSchedule:
     """
     wanted = (
         "a schedule of turns such as a trainers.algorithms.schedule.Stages: an object with rounds, "
-        "which are all its values, __call__(step) and stage(step)"
+        "which holds all its values, __call__(step) and stage(step)"
     )
     found: Any = own(name, "--horizon MODULE:NAME", wanted, _is_schedule)
     made: OwnSchedule = copy.deepcopy(found)
@@ -95,7 +95,7 @@ def _is_schedule(found: Any) -> bool:
         return False
     rounds = found.rounds
     turns = isinstance(rounds, tuple) and all(isinstance(each, int) and each > 0 for each in rounds)
-    return turns and len(rounds) > 0
+    return turns and found(1) in rounds
 
 
 def sources(names: Iterable[str]) -> dict[str, str]:
