@@ -5,18 +5,16 @@ Both commands read names (``webshop``, an id, ``MODULE:ID``) and ``name=value`` 
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import sys
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
 from gymnasium.envs.registration import load_env_creator
 
 from agentgym.core.env import TextEnv
+from agentgym.core.options import import_named
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration import families, family
 
@@ -64,28 +62,6 @@ def _registered_by(module: str) -> list[str]:
         for name, point in points.items()
         if (point.partition(":")[0] if isinstance(point, str) else point.__module__) == module
     ]
-
-
-def import_named(module: str, form: str) -> ModuleType:
-    """Import a module that a person named; modules are also looked for in the working directory.
-
-    Args:
-        module: Its name.
-        form: What the person was to type, such as ``MODULE:ID``, for the message.
-
-    Raises:
-        ConfigurationError: It cannot be imported, for whatever reason.
-    """
-    here = os.getcwd()
-    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
-        sys.path.append(here)
-    try:
-        return importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(
-            f"expected {form} with a module that can be imported, got {module!r}: "
-            f"{type(error).__name__}: {error}"
-        ) from error
 
 
 def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:

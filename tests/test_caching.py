@@ -156,6 +156,27 @@ def test_content_reaches_the_disk_before_the_name(tmp_path, monkeypatch):
     assert calls[:2] == ["fsync", "replace"]
 
 
+def test_all_of_a_folder_reaches_the_disk_before_its_name(tmp_path, monkeypatch):
+    scratch, target = tmp_path / "scratch", tmp_path / "target"
+    (scratch / "deep").mkdir(parents=True)
+    for name in ("one", "deep/two"):
+        (scratch / name).write_text(name)
+    forced: set[int] = set()
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: (forced.add(os.fstat(fd).st_ino), fsync(fd))[1])
+    wanted = {path.stat().st_ino for path in (scratch, *scratch.rglob("*"))}
+    seen_at_rename: list[set[int]] = []
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda *a: (seen_at_rename.append({*forced}), replace(*a)))
+    caching.publish(scratch, target)
+    assert seen_at_rename == [wanted] and (target / "deep" / "two").read_text() == "deep/two"
+    assert tmp_path.stat().st_ino in forced
+    (scratch / "other").mkdir(parents=True)
+    with pytest.raises(OSError, match="not empty"):
+        caching.publish(scratch, target)
+    assert (target / "one").exists()
+
+
 @pytest.mark.parametrize("place", ["a file", "/proc"])
 def test_an_unwritable_cache_is_no_error(tmp_path, place):
     parent = tmp_path / "file" if place == "a file" else Path("/proc/nowhere")

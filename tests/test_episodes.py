@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -182,7 +183,7 @@ def test_the_first_difference_is_shown(tmp_path):
 
 
 def test_what_json_cannot_hold_is_named(tmp_path):
-    hooks = [OwnCost(0.5)]
+    hooks = [unnamed_cost(0.5)]
     episode = record(tmp_path / "e.jsonl", reward_hooks=hooks)
     assert episode.not_stored == ("reward_hooks",) and episode.hooks == ("turn_cost",)
     assert episode.reward_hooks == ()
@@ -197,6 +198,31 @@ def test_what_json_cannot_hold_is_named(tmp_path):
 
 class OwnCost(TurnCost):
     """Not one of the supplied hooks."""
+
+
+def unnamed_cost(cost: float = 0.01) -> TurnCost:
+    """A hook of a class that no module holds by name."""
+
+    class Unnamed(TurnCost):
+        pass
+
+    return Unnamed(cost)
+
+
+def test_hooks_of_ones_own_are_recorded_and_made_again_once_imported(tmp_path, monkeypatch):
+    hooks = [OwnCost(0.5), TurnCost(name="other")]
+    episode = record(tmp_path / "e.jsonl", reward_hooks=hooks)
+    assert episode.reward_hooks[0]["class"] == f"{__name__}:OwnCost"
+    assert hooks_from_json(episode.reward_hooks) == hooks and replay(episode).equal
+    monkeypatch.delitem(sys.modules, __name__)
+    with pytest.raises(ConfigurationError, match=rf"module '{__name__}' to be imported.*--env"):
+        replay(episode)
+
+
+@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", f"{__name__}:gone", "os:"])
+def test_a_record_names_nothing_but_hooks(name):
+    with pytest.raises(DataError, match="damaged"):
+        hooks_from_json([{"class": name, "fields": {}}])
 
 
 SUPPLIED = [
@@ -229,7 +255,7 @@ def test_supplied_hooks_are_recorded_and_made_again(tmp_path, hooks):
 @pytest.mark.parametrize(
     "hook",
     [
-        OwnCost(),
+        unnamed_cost(),
         Potential(phi=lambda state: 0.0),
         Progressive(lambda step: 0.5),
         Progressive(step=OwnCost()),

@@ -245,7 +245,7 @@ def test_a_restore_that_fails_before_any_episode_leaves_none_running() -> None:
     assert env.step("press red") == source.step("press red")
 
 
-@pytest.mark.parametrize("backend", ["inprocess", "thread", "process"])
+@pytest.mark.parametrize("backend", ["sync", "thread", "process"])
 def test_forks_between_slots_of_different_configurations(backend: str) -> None:
     """The vector environment checks all snapshots before it touches a slot."""
     shaped = partial(ToyEnv, reward_hooks=[TurnCost(0.5)])
@@ -266,7 +266,7 @@ def test_forks_between_slots_of_different_configurations(backend: str) -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("backend", ["inprocess", "thread", "process"])
+@pytest.mark.parametrize("backend", ["sync", "thread", "process"])
 def test_a_slot_that_cannot_restore_stays_as_it_was(backend: str) -> None:
     envs = TextVectorEnv([Brittle] * 3, backend=backend, workers=2)
     twins = TextVectorEnv([Brittle] * 3)

@@ -134,7 +134,7 @@ TRAIN = [
     (["--env", TOY_ID, "--rl.lr", "nan"], "--rl.lr"),
     (["--env", TOY_ID, "--minutes", "nan"], "--minutes"),
     (["--env", TOY_ID, "--tiny.head-dim", "-2"], "--tiny.head-dim"),
-    (["--env", TOY_ID, "--fit", "maybe"], "maybe"),
+    (["--env", TOY_ID, "--fit-horizon", "maybe"], "maybe"),
     (["--env", TOY_ID, "--model", "/"], "expected --model"),
     (["--env", TOY_ID, "--out", "/proc/self/run"], "/proc/self/run cannot"),
     (["--env", TOY_ID, "--env-kwargs", "horizon=7"], LATER),
@@ -217,10 +217,10 @@ def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsy
 
 
 TRAIN_FLAGS = (
-    "--seed", "--horizon", "--steps", "--every", "--minutes", "--preset", "--model", "--rl.groups",
-    "--rl.lr", "--rl.temperature", "--sft.lr", "--sft.max-steps", "--lora.r", "--eval.tasks",
-    "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", "--fit", "--env-kwargs",
-    "--template-args",
+    "--seed", "--horizon", "--steps", "--horizon-every", "--minutes", "--preset", "--model",
+    "--rl.groups", "--rl.lr", "--rl.temperature", "--sft.lr", "--sft.max-steps", "--lora.r",
+    "--eval.tasks", "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", 
+    "--fit-horizon", "--env-kwargs", "--template-args",
 )  # fmt: skip
 
 

@@ -155,9 +155,12 @@ def test_what_needs_no_environment_makes_none(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_hooks_that_a_record_cannot_hold_are_named() -> None:
-    episode = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnCost(0.5)]))
+    class Unnamed(TurnCost):
+        """Of a class that no module holds by name."""
+
+    episode = recorded(gymnasium.make(TOY_ID, reward_hooks=[Unnamed(0.5)]))
     for play in (None, True):
-        with Rescorer([OwnCost(0.25)], play=play) as rescore:
+        with Rescorer([Unnamed(0.25)], play=play) as rescore:
             assert rescore(episode).not_stored == ("reward_hooks",)
         with Rescorer([], play=play) as rescore:
             new = rescore(episode)

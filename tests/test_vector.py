@@ -30,7 +30,7 @@ from tests.prepared import BrokenPrepareEnv, PreparedEnv
 from tests.processes import alive
 from tests.toy import COLOURS, TOY_ID, ToyEnv
 
-BACKENDS = ("inprocess", "thread", "process")
+BACKENDS = ("sync", "thread", "process")
 PATIENCE = 3.0
 """Seconds after which a turn counts as hung; others answer in time on a busy machine, too."""
 ACTIONS = [*(f"press {colour}" for colour in COLOURS), "roll", "é\ud800", ""]
@@ -200,7 +200,7 @@ def test_a_failure_costs_one_episode(backend: str, action: str, words: str) -> N
 
 @pytest.mark.parametrize("how", ["raise", "crash", "hang"])
 def test_a_failed_reset_is_a_failed_episode(backend: str, how: str) -> None:
-    if (how != "raise" and backend == "inprocess") or (how, backend) == ("crash", "thread"):
+    if (how != "raise" and backend == "sync") or (how, backend) == ("crash", "thread"):
         pytest.skip("nothing can contain this here")
     make = partial(FaultyEnv, bad_reset=how)
     envs = TextVectorEnv.make(make, 3, backend=backend, workers=2, reset_timeout=PATIENCE)
@@ -592,7 +592,6 @@ def test_heavy_engines_run_in_worker_processes() -> None:
     assert asked.backend == "thread"
     asked.close()
     assert preferred_backend("agentgym/ALFWorld-v0", {"engine": "alfworld"}) == "process"
-    assert TextVectorEnv.make(TOY_ID, 1, backend="inprocess").backend == "sync", "its former name"
     assert preferred_backend(TOY_ID, {"engine": "inform7"}) == "sync"
 
 

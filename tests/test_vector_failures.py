@@ -24,7 +24,7 @@ from tests.faulty import RAISED, RESET_GARBAGE, STEP_GARBAGE, GarbageEnv, SlowEn
 from tests.toy import ToyEnv
 
 ROOT = Path(__file__).resolve().parents[1]
-BACKENDS = ("inprocess", "thread", "process")
+BACKENDS = ("sync", "thread", "process")
 SEPARATE = ("process", "ray")
 """Back ends whose results are sent between processes."""
 UNSENDABLE = ("lock info", "unreadable info")
@@ -282,7 +282,7 @@ def test_an_unknown_method_is_repeated() -> None:
             return 1
 
     envs, reference = (
-        TextVectorEnv([Levers], backend=backend, workers=1) for backend in ("process", "inprocess")
+        TextVectorEnv([Levers], backend=backend, workers=1) for backend in ("process", "sync")
     )
     for member in (envs, reference):
         member.reset_slots([0], [0])

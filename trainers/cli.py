@@ -247,9 +247,9 @@ def _switches(argv: Sequence[str]) -> Iterator[str]:
     for position, argument in enumerate(argv):
         following = argv[position + 1] if position + 1 < len(argv) else "--"
         name = argument.replace("_", "-")
-        if name in ("--no-fit", "--no-fit-horizon"):
+        if name == "--no-fit-horizon":
             yield "--fit-horizon=False"
-        elif name in ("--fit", "--fit-horizon") and following.startswith("--"):
+        elif name == "--fit-horizon" and following.startswith("--"):
             yield "--fit-horizon=True"
         else:
             yield argument

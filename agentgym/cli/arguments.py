@@ -122,7 +122,7 @@ class Replay:
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
     folder of an evaluation."""
     env: str | None = None
-    """MODULE:ID of the environment that was recorded, if it is one of your own."""
+    """MODULE:ID of the environment that was recorded, if it or its reward hooks are your own."""
     limit: int | None = None
     """Only the first episodes of the file; all of them if left out."""
     workers: int = 1

@@ -1,12 +1,15 @@
-"""What callers may ask for: arguments of an environment, and seed and options of ``reset``."""
+"""What callers may ask for: arguments, options of ``reset``, and parts by ``MODULE:NAME``."""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
+import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -92,6 +95,76 @@ def text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError(f"expected {name} to be a str, got {value!r:.80}")
     return value
+
+
+def import_named(module: str, form: str) -> ModuleType:
+    """Import a module that a person named; modules are also looked for in the working directory.
+
+    Args:
+        module: Its name.
+        form: What the person was to type, such as ``MODULE:ID``, for the message.
+
+    Raises:
+        ConfigurationError: It cannot be imported, for whatever reason.
+    """
+    here = os.getcwd()
+    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
+        sys.path.append(here)
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        hint = ""
+        if isinstance(error, ModuleNotFoundError) and module.startswith(error.name or ":"):
+            hint = "; run the command where the module lies, or install it"
+        raise ConfigurationError(
+            f"expected {form} with a module that can be imported, got {module!r}: "
+            f"{type(error).__name__}: {error}{hint}"
+        ) from error
+
+
+def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
+    """Import what a person wrote, by ``MODULE:NAME``; the name may have dots.
+
+    Args:
+        name: What the person typed.
+        form: What the person was to type, such as ``--preset MODULE:NAME``, for the message.
+
+    Returns:
+        The module, and what has the name in it.
+
+    Raises:
+        ConfigurationError: The module cannot be imported, or has no such name.
+    """
+    place, colon, attribute = name.partition(":")
+    if not (place and colon and attribute):
+        raise ConfigurationError(f"expected {form}, got {name!r:.80}")
+    found: Any = (module := import_named(place, form))
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [each for each in vars(module) if not each.startswith("_")]
+            raise ConfigurationError(
+                f"expected {form}, but {place} has no {with_guesses([attribute], names)}"
+            )
+        found = getattr(found, part)
+    return module, found
+
+
+def own(name: str, form: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+    """Return what ``MODULE:NAME`` stands for, if it is what is wanted.
+
+    Args:
+        name: What a person typed.
+        form: What the person was to type, such as ``--preset MODULE:NAME``, for the message.
+        wanted: What it is to be, in words.
+        fits: Says whether it is.
+
+    Raises:
+        ConfigurationError: The module cannot be imported, has no such name, or something else.
+    """
+    found = find_own(name, form)[1]
+    if not fits(found):
+        raise ConfigurationError(f"expected {form} with {wanted}, got {name!r}: {found!r:.120}")
+    return found
 
 
 RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {

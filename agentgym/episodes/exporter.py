@@ -18,7 +18,7 @@ from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
-from agentgym.support.caching import SCRATCH, folder_to_disk
+from agentgym.support.caching import SCRATCH, publish
 
 Form = Literal["parquet", "jsonl", "csv", "datasets", "sft"]
 Row = dict[str, Any]
@@ -161,12 +161,7 @@ def new_path(out: str | Path) -> Iterator[Path]:
         )
     try:
         yield scratch
-        for path in [scratch, *scratch.rglob("*")]:
-            if path.is_file():
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
-        os.rename(scratch, target)
-        folder_to_disk(target.parent)
+        publish(scratch, target)
     except OSError as error:
         raise _not_writable(out, error) from error
     finally:

@@ -16,7 +16,6 @@ still ran at that point. A record that lacks ``reason`` or ``rng_key`` says noth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, cast
@@ -38,7 +37,7 @@ from agentgym.episodes.recorder import (
     rng_key,
 )
 from agentgym.episodes.records import Episode, State, Turn, clean
-from agentgym.errors import AgentGymError, ConfigurationError, DataError, TaskNotFound
+from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.play import Moment, play
 from agentgym.rewards import ShapedReward
@@ -229,7 +228,7 @@ def _start_differs(
     episode: Episode, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
 ) -> str:
     return (
-        _task_differs(episode.task_id, env, info["task_id"])
+        _differs("task_id", episode.task_id, info["task_id"])
         or _differs("split", episode.split, info["split"])
         or _differs("goal", episode.goal, clean(info["goal"]))
         or _differs("hooks", list(episode.hooks), list(hook_names(env)))
@@ -244,15 +243,6 @@ def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
         return ""
     held = f"seed {episode.seed}" if episode.rng is None else "rng"
     return f"{held} leads to another rng_key: expected {episode.rng_key!r}, got {now!r}"
-
-
-def _task_differs(task_id: str, env: gymnasium.Env[str, str], got: str) -> str:
-    """Compare task ids; one of an earlier version may name the same task."""
-    if task_id != got:
-        unwrapped: Any = env.unwrapped
-        with suppress(TaskNotFound):
-            task_id = unwrapped.tasks.find(task_id).id
-    return _differs("task_id", task_id, got)
 
 
 def _state_differs(

@@ -30,9 +30,6 @@ from agentgym.support.statistics import (
 )
 from agentgym.vector.backends import BACKENDS
 
-Row = EpisodeResult
-"""The name of `EpisodeResult` in earlier versions."""
-
 __all__ = [
     "BACKENDS",
     "DEMONSTRATIONS",
@@ -49,7 +46,6 @@ __all__ = [
     "Protocol",
     "ProtocolUse",
     "Report",
-    "Row",
     "Scale",
     "Standing",
     "SuiteResult",

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import gymnasium
 
+from agentgym.core.options import find_own
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import Agent, PolicyMaker, check_options
-from agentgym.making import import_named
 from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy, PolicyWithFacts
 from agentgym.policies.basic import CallablePolicy
@@ -38,7 +37,7 @@ def load_own(
     name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
 ) -> PolicyMaker:
     """Load a policy, what makes one, a policy function or an agent of a module."""
-    module, found = find_own(name)
+    module, found = find_own(name, OWN)
     facts = {
         "kind": OWN,
         "policy": name,
@@ -72,22 +71,6 @@ def _said(function: Any) -> dict[str, Any]:
     """Return what a function says of itself, in an attribute ``facts`` that is called."""
     told = function.facts() if isinstance(function, PolicyWithFacts) else {}
     return {fact: hide_secrets(value, fact) for fact, value in told.items()}
-
-
-def find_own(name: str) -> tuple[ModuleType, Any]:
-    """Return the module and the attribute that a name stands for.
-
-    Raises:
-        ConfigurationError: There is no such module, or it has no such attribute.
-    """
-    place, _, attribute = name.partition(":")
-    module = import_named(place, OWN)
-    found: Any = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise ConfigurationError(f"expected {OWN}, but {place} has no {attribute!r}")
-        found = getattr(found, part)
-    return module, found
 
 
 def parameters_of(
@@ -139,7 +122,7 @@ def _constructor(
 
 def names_own_agent(name: str, options: Mapping[str, Any]) -> bool:
     """Return whether an attribute of one's own is an agent, which plays by calls of tools."""
-    found = find_own(name)[1]
+    found = find_own(name, OWN)[1]
     if isinstance(found, Policy | type):
         return False
     return len(parameters_of(name, found, 0, options)[0]) == 1

@@ -10,10 +10,11 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.core.options import find_own
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.evaluation.demonstrations import demonstrate
-from agentgym.evaluation.own_policies import OWN, find_own, is_own, load_own, names_own_agent
+from agentgym.evaluation.own_policies import OWN, is_own, load_own, names_own_agent
 from agentgym.evaluation.policy_maker import (
     GROUP,
     PolicyKind,
@@ -84,7 +85,7 @@ def policy_content(name: str, **options: Any) -> str:
     """
     path, found = _kind_of(name)
     if found is None and is_own(name):
-        return source_sha256(*find_own(name))
+        return source_sha256(*find_own(name, OWN))
     if isinstance(found, PolicyKindWithContent) and not found.problem(path):
         return found.content(path, **options)
     return ""

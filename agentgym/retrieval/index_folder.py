@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agentgym.errors import ConfigurationError
-from agentgym.support.caching import folder_to_disk
+from agentgym.support.caching import publish, to_disk
 
 _log = logging.getLogger(__name__)
 
@@ -140,16 +140,12 @@ def _holds(lock: int, scratch: Path) -> bool:
 
 
 def _publish(scratch: Path, target: Path) -> None:
-    """Force an index to the disk and give it its name."""
-    for path in scratch.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-    folder_to_disk(scratch)
+    """Give an index its name, in the place of one that has it."""
+    to_disk(scratch)  # it takes a while, in which the old index serves
     replaced = _replaced(target)
     if target.exists() and any(target.iterdir()):
         os.rename(target, replaced)
-    os.rename(scratch, target)
-    folder_to_disk(target.parent)
+    publish(scratch, target)
     shutil.rmtree(replaced, ignore_errors=True)
 
 

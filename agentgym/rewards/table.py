@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import reduce
 from typing import Any
 
+from agentgym.core import options
 from agentgym.core.hooks import TurnReward
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.rewards.search_terms import (
@@ -56,7 +58,11 @@ _SCHEDULES: dict[str, Any] = {"alpha": LinearAlpha}
 _DEPTH = 8
 _HELP = (
     f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
-    "(potential:gamma=0.95,weight=0.5)"
+    "(potential:gamma=0.95,weight=0.5), or MODULE:CLASS of your own in its place"
+)
+_OWN = (
+    "the class of a reward hook: a dataclass with name, weight, __call__(context) and reset(), and "
+    "a default for each of its fields"
 )
 
 
@@ -67,7 +73,8 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
     penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
     ``name:field=value,field=value`` with any of its fields that hold a number or a truth value.
     In the place of a field that may change with the training step stand those of its schedule:
-    ``progressive:start=0,end=1,steps=100``.
+    ``progressive:start=0,end=1,steps=100``. In the place of the name may stand ``MODULE:CLASS``, a
+    dataclass of your own; its size is the field that its attribute ``size`` names, else the weight.
 
     Args:
         texts: The hooks, in the order in which they are run.
@@ -91,10 +98,16 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
 def _parse(text: str) -> TurnReward:
     head, colon, tail = str(text).partition(":")
     name, equals, size = head.partition("=")
-    cls = HOOKS.get(name)
+    cls: Any = HOOKS.get(name)
+    if cls is None and colon and not equals:
+        head, colon, tail = tail.partition(":")
+        attribute, equals, size = head.partition("=")
+        name = f"{name}:{attribute}"
+        cls = options.own(name, "the name of a reward hook or MODULE:CLASS", _OWN, _is_hook)
     if cls is None:
         raise ConfigurationError(f"expected the name of a reward hook, got {text!r:.80}; {_HELP}")
-    pairs = [f"{cls.size}={size}"] if equals else []
+    sized = getattr(cls, "size", "weight")  # of one's own it may be a field like others
+    pairs = [f"{sized if isinstance(sized, str) else 'weight'}={size}"] if equals else []
     pairs += tail.split(",") if colon else []
     # A name on the command line is that of the hook; another one is for lists made in Python.
     known = {entry.name: entry for entry in _arguments(cls) if not _is_text(entry)}
@@ -121,7 +134,17 @@ def _parse(text: str) -> TurnReward:
             )
         if own:
             values[field_name] = schedule(**{part: values.pop(part) for part in own})
-    return cls(**values)
+    made: TurnReward = cls(**values)
+    return made
+
+
+def _is_hook(found: Any) -> bool:
+    """Return whether something is the class of a reward hook that a command line can write."""
+    if not (isinstance(found, type) and is_dataclass(found)):
+        return False
+    has = {*dir(found), *(entry.name for entry in fields(found))}
+    defaults = [entry.default for entry in _arguments(found)]
+    return {"name", "weight", "__call__", "reset"} <= has and MISSING not in defaults
 
 
 def _number(text: str, entry: Field[Any] | None) -> float | bool | None:
@@ -141,24 +164,63 @@ def _is_text(entry: Field[Any]) -> bool:
 def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
     """Describe reward hooks by class name and fields, so that `hooks_from_json` makes them again.
 
-    None unless all are supplied hooks that hold plain values, supplied functions and such hooks.
+    None unless all are supplied hooks that hold plain values, supplied functions and such hooks, or
+    hooks of a class of one's own, named ``MODULE:CLASS``, that hold plain values.
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
-    found = [_describe(hook, _CLASSES, _DEPTH) for hook in hooks]
+    found = [_describe(hook, _CLASSES | _own_class(type(hook)), _DEPTH) for hook in hooks]
     return None if None in found else tuple(entry for entry in found if entry is not None)
 
 
 def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
-    """Make the reward hooks that `hooks_to_json` described; only names of a fixed table are known.
+    """Make the reward hooks that `hooks_to_json` described.
+
+    Only names of a fixed table are known, and classes of modules that are imported already: no
+    record decides what is run.
 
     Raises:
-        ConfigurationError: A hook refuses the value of a field.
+        ConfigurationError: A hook refuses the value of a field, or its module is not imported.
         DataError: An entry is damaged or names something that is not supplied.
     """
     return [
-        _build(entry, _CLASSES, f"reward_hooks[{i}]", _DEPTH) for i, entry in enumerate(entries)
+        _build(entry, _CLASSES | _imported_class(entry), f"reward_hooks[{i}]", _DEPTH)
+        for i, entry in enumerate(entries)
     ]
+
+
+def _own_class(cls: type) -> dict[str, Any]:
+    """Return the entry of a table for the class of a hook of one's own; none if it has no name."""
+    name = f"{cls.__module__}:{cls.__qualname__}"
+    importable = cls.__module__ != "__main__" and _reached(name) is cls
+    return {name: cls} if importable and _is_hook(cls) else {}
+
+
+def _imported_class(entry: Any) -> dict[str, Any]:
+    """Return the entry of a table for the class of one's own that a record names.
+
+    Raises:
+        ConfigurationError: Its module is not imported.
+    """
+    name = entry.get("class") if isinstance(entry, Mapping) else None
+    if not isinstance(name, str) or ":" not in name:
+        return {}
+    module = name.partition(":")[0]
+    if module not in sys.modules:
+        raise ConfigurationError(
+            f"expected the module {module!r} to be imported, because the record names the reward "
+            f"hook {name!r:.80} of it, and no record decides what is run: import it "
+            f"(agentgym replay --env {module}:ENV does), or make the environment and pass it as "
+            "env="
+        )
+    return {name: found} if _is_hook(found := _reached(name)) else {}
+
+
+def _reached(name: str) -> Any:
+    """Return what ``MODULE:NAME`` stands for among modules that are imported; None if nothing."""
+    module, _, attribute = name.partition(":")
+    start = sys.modules.get(module)
+    return reduce(lambda found, part: getattr(found, part, None), attribute.split("."), start)
 
 
 def _describe(value: Any, table: Mapping[str, Any], depth: int) -> dict[str, Any] | None:

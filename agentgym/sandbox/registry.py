@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from agentgym.core.options import own
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
 
@@ -25,9 +26,9 @@ def open_sandbox(config: SandboxConfig, sandbox: str = "auto", **options: Any) -
 
     Args:
         config: What it holds and may do.
-        sandbox: One of :data:`SANDBOXES`, or ``"auto"``: the first that isolates and can run here;
-            where there is none, ``"subprocess"`` if the configuration says that commands are
-            trusted.
+        sandbox: One of :data:`SANDBOXES`, ``MODULE:CLASS`` of your own, or ``"auto"``: the first
+            that isolates and can run here; where there is none, ``"subprocess"`` if the
+            configuration says that commands are trusted.
         **options: Further arguments of the back end.
 
     Raises:
@@ -69,18 +70,32 @@ def probe(backend: str) -> str:
 
 
 def load_backend(name: str) -> type[Sandbox]:
-    """Import a back end.
+    """Import a back end: one of :data:`SANDBOXES`, or ``MODULE:CLASS`` of one's own.
 
     Raises:
         ConfigurationError: There is no such back end.
     """
-    if name not in SANDBOXES:
-        raise ConfigurationError(
-            f"expected one of the back ends {', '.join(SANDBOXES)} or 'auto', got {name!r}"
-        )
-    module, _, kind = SANDBOXES[name].partition(":")
-    found: type[Sandbox] = getattr(importlib.import_module(module), kind)
-    return found
+    if name in SANDBOXES:
+        module, _, kind = SANDBOXES[name].partition(":")
+        found: type[Sandbox] = getattr(importlib.import_module(module), kind)
+        return found
+    form = f"one of the back ends {', '.join(SANDBOXES)} or 'auto', or MODULE:CLASS"
+    return own(name, form, "a subclass of agentgym.sandbox.Sandbox", _is_backend)
+
+
+def _is_backend(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, Sandbox)
+
+
+def check_name(name: str) -> str:
+    """Return the name of a back end, or ``"auto"``.
+
+    Raises:
+        ConfigurationError: There is no such back end.
+    """
+    if name != "auto":
+        load_backend(name)
+    return name
 
 
 def _choose(config: SandboxConfig) -> str:

@@ -66,14 +66,38 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         with scratch.open("xb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
+        publish(scratch, path)
     except BaseException:
         with suppress(OSError):
             scratch.unlink()
         raise
-    folder_to_disk(path.parent)
+
+
+def publish(scratch: Path, target: Path) -> None:
+    """Force a file or a folder to the disk and give it its name, which is on the same file system.
+
+    A reader sees what had the name before or all that is new, also after a crash of the machine.
+
+    Args:
+        scratch: What has been written.
+        target: Its name: free, an empty folder's for a folder, or that of a file to replace.
+
+    Raises:
+        OSError: It cannot be written, or the name is taken; what had the name is as it was.
+    """
+    to_disk(scratch)
+    os.replace(scratch, target)
+    _folder_to_disk(target.parent)
+
+
+def to_disk(content: Path) -> None:
+    """Force a file, or a folder with all that it holds, to the disk."""
+    for path in (*content.rglob("*"), content):
+        if path.is_dir():
+            _folder_to_disk(path)
+        elif path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def save(path: Path, key: str, data: bytes) -> bool:
@@ -150,10 +174,8 @@ def save_folder(folder: Path, fill: Callable[[Path], None]) -> bool:
         files = sorted(path for path in scratch.rglob("*") if path.is_file())
         entries = {path.relative_to(scratch).as_posix(): file_entry(path) for path in files}
         text = json.dumps({"files": entries}, indent=1)
-        write_atomically(scratch / MANIFEST, text.encode())
-        folder_to_disk(scratch)
-        os.rename(scratch, folder)
-        folder_to_disk(folder.parent)
+        (scratch / MANIFEST).write_text(text)
+        publish(scratch, folder)
     except OSError as error:
         _raise_if_exhausted(error)
         if not folder.is_dir():  # otherwise somebody else was first
@@ -186,9 +208,7 @@ def check_folder(folder: Path) -> None:
 
 
 def file_entry(path: Path) -> dict[str, Any]:
-    """Force a file to the disk and describe it by its size and SHA-256."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    """Describe a file by its size and SHA-256."""
     return {"size": path.stat().st_size, "sha256": _digest(path)}
 
 
@@ -324,7 +344,7 @@ def _digest(path: Path) -> str:
     return result.hexdigest()
 
 
-def folder_to_disk(folder: Path) -> None:
+def _folder_to_disk(folder: Path) -> None:
     """Force a rename to the disk, where the system can: folders cannot be opened on Windows."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

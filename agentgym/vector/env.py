@@ -62,8 +62,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
     Args:
         env_fns: One factory for each slot.
-        backend: ``"sync"``, one environment after the other in the calling thread (so does None;
-            ``"inprocess"`` is its former name), ``"thread"`` for environments that wait,
+        backend: ``"sync"``, one environment after the other in the calling thread (so does
+            None), ``"thread"`` for environments that wait,
             ``"process"`` for those that are heavy on the CPU or may crash, or ``"ray"`` for more
             of those than one machine can run (extra ``ray``): on the cluster that this process is
             connected to or ``RAY_ADDRESS`` names, else on a local Ray of its own.
@@ -98,7 +98,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if reset_timeout is None and step_timeout is not None:
             reset_timeout = 10 * step_timeout
         self.autoreset_mode = read_autoreset_mode(autoreset_mode)
-        self.backend = "sync" if backend in (None, "inprocess") else str(backend)
+        self.backend = "sync" if backend is None else str(backend)
         self.num_envs = len(env_fns)
         limits = TimeLimits(step_timeout, reset_timeout)
         self._backend = make_backend(env_fns, self.backend, workers, limits)

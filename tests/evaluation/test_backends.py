@@ -13,7 +13,7 @@ import pytest
 from agentgym.cli import main
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation import EpisodeResult, Report, Row, evaluate, read_report
+from agentgym.evaluation import EpisodeResult, evaluate, read_report
 from agentgym.policies import CallablePolicy, ModelOutput
 from agentgym.rewards import TurnCost
 from agentgym.vector import backends
@@ -164,10 +164,6 @@ def test_a_mistake_in_the_set_up_stops_all_episodes(monkeypatch: pytest.MonkeyPa
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         evaluate(**{"policy": "random", "env": TOY_ID, "n": 2, **options})
-
-
-def test_the_old_name_of_a_result() -> None:
-    assert Row is EpisodeResult and Report.__dataclass_fields__["rows"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -59,3 +59,18 @@ def test_an_image_goes_to_no_back_end_without_images(monkeypatch: pytest.MonkeyP
 def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(ConfigurationError, match=r"namespace, .*got 'chroot'"):
         open_sandbox(SandboxConfig(), "chroot")
+
+
+class OwnSandbox(NamespaceSandbox):
+    """A back end of one's own."""
+
+
+def test_a_back_end_of_ones_own_is_opened_by_module_and_class() -> None:
+    assert type(open_sandbox(SandboxConfig(), f"{__name__}:OwnSandbox")) is OwnSandbox
+    for name, words in (
+        (f"{__name__}:SandboxConfig", "with a subclass of agentgym.sandbox.Sandbox, got"),
+        (f"{__name__}:OwnSandbx", r"no 'OwnSandbx' \(did you mean 'OwnSandbox'\?\)"),
+        ("no_such_module:Box", "module that can be imported, got 'no_such_module'"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            load_backend(name)

@@ -124,7 +124,12 @@ def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
 
 @pytest.mark.parametrize(
     ("flags", "fit"),
-    [([], None), (["--fit"], True), (["--no-fit"], False), (["--fit=False"], False)],
+    [
+        ([], None),
+        (["--fit-horizon"], True),
+        (["--no-fit-horizon"], False),
+        (["--fit-horizon=False"], False),
+    ],
 )
 @pytest.mark.parametrize("after", [[], ["--seed=1"]])
 def test_fit_is_a_switch_with_a_third_state(flags, fit, after):

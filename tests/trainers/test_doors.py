@@ -238,13 +238,13 @@ def stages(records: dict[str, list[dict[str, Any]]]) -> list[tuple[int, int]]:
 def test_a_horizon_is_constant_or_grows_by_one_turn_at_a_time(tmp_path):
     constant = trained(tmp_path / "a", horizon="3", steps=2)
     assert stages(constant) == [(3, 0), (3, 0)]
-    linear = trained(tmp_path / "b", "--horizon-every=1", horizon="3-5", every=None, steps=4)
+    linear = trained(tmp_path / "b", horizon="3-5", horizon_every=1, steps=4)
     assert stages(linear) == [(3, 0), (4, 1), (5, 2), (5, 2)]
 
 
 def test_a_gated_stage_ends_when_enough_episodes_succeed(tmp_path):
     gate = ["--horizon-gate=0.5", "--horizon-every=2"]
-    changes = {"horizon": "3,4,5", "every": None, "steps": 4, "sft__max_steps": 5}
+    changes = {"horizon": "3,4,5", "horizon_every": None, "steps": 4, "sft__max_steps": 5}
     shut = trained(tmp_path / "toy", *gate, **changes)
     assert stages(shut) == [(3, 0)] * 4
     opened = trained(tmp_path / "easy", *gate, env=toy_runs.EASY_ID, **changes)
@@ -255,7 +255,7 @@ def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
     """The run dies after the checkpoint of step 1, in the middle of the gate's two steps."""
     flags = ["--horizon-gate=0.5", "--horizon-every=2"]
     changes = {
-        **QUICK, "env": toy_runs.EASY_ID, "horizon": "3,4", "every": None, "steps": 4,
+        **QUICK, "env": toy_runs.EASY_ID, "horizon": "3,4", "horizon_every": None, "steps": 4,
         "sft__max_steps": 5, "rl__save_every": 1,
     }  # fmt: skip
     whole, folder = tmp_path / "whole", tmp_path / "run"
@@ -266,24 +266,18 @@ def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
     assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
 
 
-def test_flags_have_their_former_names_too():
-    new = parse_config(["--env=webshop", "--horizon-every=3", "--no-fit-horizon"])
-    assert new == parse_config(["--env=webshop", "--every=3", "--no-fit"])
-    assert (new.horizon_every, new.fit_horizon) == (3, False)
-
-
 # -- settings from files ---------------------------------------------------------------------------
 
 
 def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(
-        "env: webshop\nenv_args: {difficulty: medium}\nhorizon: [5, 8]\nevery: 3\n"
+        "env: webshop\nenv_args: {difficulty: medium}\nhorizon: [5, 8]\nhorizon_every: 3\n"
         "rl: {lr: 6e-4, hooks: [repeat]}\neval: {greedy: true}\n"
     )
     read = parse_config(["--config", str(file), "--rl.lr=1e-3", "--seed=4"])
     asked = [
-        "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--every=3",
+        "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--horizon-every=3",
         "--rl.lr=1e-3", "--rl.hooks", "repeat", "--eval.greedy", "--seed=4",
     ]  # fmt: skip
     assert read == parse_config(asked)
@@ -487,8 +481,8 @@ def test_every_door_is_in_the_help(capsys):
     shown = capsys.readouterr().out
     for flag in (
         "--rollout.backend", "--rollout.workers", "--rollout.step-timeout", "--rollout.history",
-        "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every", "--every",
-        "--horizon-gate", "--fit-horizon", "--fit", "--config", "--resume", "--dry-run",
+        "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every",
+        "--horizon-gate", "--fit-horizon", "--config", "--resume", "--dry-run",
         "--report-to", "--minutes", "--steps", "--health.on-alarm", "--health.ignore",
     ):  # fmt: skip
         assert flag in shown, flag

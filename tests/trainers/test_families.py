@@ -9,6 +9,7 @@ import pytest
 from agentgym.envs.search.experts import EXPERTS
 from tests.envs.swe.boxed import needs_box
 from tests.trainers import toy_runs
+from trainers.algorithms.sampling import UniformSampler
 from trainers.cli import main, parse_config
 from trainers.config.environments import TRAIN
 from trainers.config.resolve import resolve
@@ -16,7 +17,7 @@ from trainers.config.resolve import resolve
 SMALL = {
     **toy_runs.SETTINGS,
     "steps": 1,
-    "every": 1,
+    "horizon-every": 1,
     "sft.demonstrations": 24,
     "sft.max-steps": 4,
     "sft.gate-every": 4,
@@ -52,10 +53,10 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
 @pytest.mark.parametrize("expert", sorted(EXPERTS))
 def test_stages_of_search_draw_questions_by_their_hops(expert):
     run = resolve(parse_config(["--env=search", "--env-kwargs", "size=400", f"expert={expert}"]))
-    tasks, env = run.envs[0].make_training_tasks(0), run.envs[0].make_env()
+    tasks, env = run.envs[0].make_training_tasks(0, UniformSampler), run.envs[0].make_env()
     hops = {
         horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}
-        for horizon, drawn in ((rounds, tasks.draw(1, 60, rounds)) for rounds in run.envs[0].rounds)
+        for horizon, drawn in ((rounds, tasks(1, 60, rounds)) for rounds in run.envs[0].rounds)
     }
     assert {horizon: max(found) for horizon, found in hops.items()} == {3: 2, 4: 3, 6: 5}
     assert env.tasks.oracle_turns(env.tasks.task(TRAIN, 0)) <= 6

@@ -83,7 +83,7 @@ def drawn(number: int, most: int) -> dict[str, Any]:
 
 def flags(out: Path, changes: dict[str, Any]) -> list[str]:
     """A command line; what is True is a switch."""
-    values = {"every": None, **{k: v for k, v in changes.items() if v is not True}}
+    values = {"horizon_every": None, **{k: v for k, v in changes.items() if v is not True}}
     switches = {"fit_horizon": "--fit-horizon", "vllm__sleep": "--vllm.sleep"}
     switches["sft__only_successes"] = "--sft.only-successes"
     given = [switches[name] for name, value in changes.items() if value is True]

@@ -193,7 +193,13 @@ def test_a_run_without_an_expert_trains_and_says_so(tmp_path, capsys):
 
 
 def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys):
-    changes = {"steps": 1, "horizon": "2", "sft__max_steps": 5, "eval__every": 0, "fit": False}
+    changes = {
+        "steps": 1,
+        "horizon": "2",
+        "sft__max_steps": 5,
+        "eval__every": 0,
+        "fit_horizon": False,
+    }
     changes["eval__tasks"] = 8
     summary = train(toy_runs.config(tmp_path / "run", **changes))
     assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
@@ -203,9 +209,17 @@ def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys)
 
 
 def test_a_gate_of_the_horizon_that_never_opens_is_said(tmp_path):
-    changes = {"steps": 2, "horizon": "2,5", "horizon_gate": 1.0, "every": 2, "eval__every": 0}
+    changes = {
+        "steps": 2,
+        "horizon": "2,5",
+        "horizon_gate": 1.0,
+        "horizon_every": 2,
+        "eval__every": 0,
+    }
     summary = train(
-        toy_runs.config(tmp_path / "run", **changes, sft__max_steps=5, eval__tasks=8, fit=False)
+        toy_runs.config(
+            tmp_path / "run", **changes, sft__max_steps=5, eval__tasks=8, fit_horizon=False
+        )
     )
     told = " ".join(summary["remarks"])
     assert "The horizon stood at 2 of 5 turns" in told and "--horizon-gate 1" in told

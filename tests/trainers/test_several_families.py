@@ -29,7 +29,7 @@ MIX = [
         "gate_success": 0.0,
     },
 ]
-NOT_FLAGS = ("env", "horizon", "every")
+NOT_FLAGS = ("env", "horizon", "horizon_every")
 
 
 def arguments(out: Path, place: Path, *flags: str, **changes: Any) -> list[str]:
@@ -129,7 +129,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(mixed: Path, tmp_path: Path
 
 def test_an_environment_without_expert_is_trained_beside_one_with(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    changes = {"steps": 1, "eval__tasks": 10, "eval__every": 0, "every": None, "horizon": 4}
+    changes = {"steps": 1, "eval__tasks": 10, "eval__every": 0, "horizon_every": None, "horizon": 4}
     env = f"{TOY_ID},{toy_runs.NO_EXPERT_ID}"
     train(toy_runs.config(out, **{**changes, "env": env, "fit_horizon": "False"}))
     summary = json.loads((out / "summary.json").read_text())

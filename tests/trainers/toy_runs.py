@@ -40,7 +40,7 @@ SETTINGS: Mapping[str, Any] = {
     "env": TOY_ID,
     "steps": 6,
     "horizon": "3,4,5",
-    "every": 2,
+    "horizon-every": 2,
     "minutes": 0,
     "sft.demonstrations": 64,
     "sft.max-steps": 40,

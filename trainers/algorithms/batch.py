@@ -50,8 +50,6 @@ class Batch:
     """(M,) id of the raw observation the turn acted on; equal ids in a group are anchor states."""
     version: IntArray
     """(M,) weight version of the policy that acted."""
-    policy: IntArray
-    """(M,) which member of the policy pool acted: 0 is the current policy."""
     logp_behave: FloatArray
     """(K,) log-probability, in nats, under the policy that sampled the token."""
     logp_old: FloatArray
@@ -86,7 +84,6 @@ class Batch:
         stop_reasons: Sequence[StopReason | str] | None = None,
         states: Sequence[Sequence[Hashable]] | None = None,
         versions: Sequence[Sequence[int]] | None = None,
-        policies: Sequence[Sequence[int]] | None = None,
         logp_behave: Sequence[Sequence[float]] | None = None,
         logp_old: Sequence[Sequence[float]] | None = None,
         values: Sequence[Sequence[float]] | None = None,
@@ -104,7 +101,6 @@ class Batch:
             stop_reasons: Why each trajectory ended; None leaves it open.
             states: State id of each turn; None makes every state unique.
             versions: Weight version of each turn; None means 0.
-            policies: Acting pool member of each turn; None means 0, the current policy.
             logp_behave: Sampling log-probability of each action token; None fills zeros.
             logp_old: Log-probability of each action token before the update; None: as sampled.
             values: Critic value of each action token; None for no critic.
@@ -138,7 +134,6 @@ class Batch:
             stop_reason=np.array([_text(reason) for reason in stop_reasons or [""] * n]),
             state=np.arange(m) if states is None else _ids(_flat("states", states, turns)),
             version=per_turn("versions", versions),
-            policy=per_turn("policies", policies),
             logp_behave=behave,
             logp_old=per_token("logp_old", logp_old, behave),
             values=per_token("values", values, None),
@@ -259,7 +254,6 @@ _COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
         "stop_reason": ("trajectory", "U"),
         "state": ("turn", "i"),
         "version": ("turn", "i"),
-        "policy": ("turn", "i"),
         "logp_behave": ("token", "f"),
         "logp_old": ("token", "f"),
         "values": ("token", "f"),

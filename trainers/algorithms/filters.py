@@ -136,23 +136,6 @@ class FlaggedTurns:
         return Masks(masks.train & clean, baseline)
 
 
-@dataclass(frozen=True)
-class Stale:
-    """Drop trajectories with a turn sampled over eta weight versions ago (arXiv 2505.24298)."""
-
-    eta: int
-    """Largest allowed age, in versions."""
-    current: int | None = None
-    """Current version; None means the newest in the batch."""
-
-    def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drop the trajectories from both masks."""
-        current = int(batch.version.max()) if self.current is None else self.current
-        old = current - batch.version > self.eta
-        fresh = sums(batch.traj, old, batch.n_trajectories) == 0
-        return Masks(masks.train & fresh, masks.baseline & fresh)
-
-
 def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
     """Apply filters from left to right; each sees the masks the former left.
 

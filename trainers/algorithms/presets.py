@@ -44,7 +44,6 @@ SERVES = ("reference",)
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "sampler": "its task sampler",
         "refill": "new groups for those without variance (dynamic sampling)",
         "pool": "turns of a stale policy",
         "brancher": "branching rollouts",
@@ -84,8 +83,8 @@ class Preset:
     """Parts of a batch that are one optimiser step each."""
     iterations: int = 1
     """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
-    sampler: Literal["uniform", "interleaved", "value", "informative"] = "uniform"
-    """Task sampler of ``sampling``."""
+    sampler: str = "uniform"
+    """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
     refill: bool = False
     """Whether groups the filters drop are replaced by new ones until the batch is full."""
     pool: PolicyPool | None = None
@@ -189,7 +188,12 @@ def _plain(part: Any) -> Any:
         return {"part": type(part).__name__, **values}
     if isinstance(part, tuple | list):
         return [_plain(each) for each in part]
-    return part.value if isinstance(part, Enum) else part
+    if isinstance(part, Enum):
+        return part.value
+    if part is None or isinstance(part, str | int | float):
+        return part
+    named = part if hasattr(part, "__qualname__") else type(part)  # a function of one's own
+    return f"{named.__module__}:{named.__qualname__}"
 
 
 def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
@@ -489,7 +493,7 @@ def get_preset(name: str) -> Preset:
     key = DEFAULT if name == "default" else name
     if key not in PRESETS:
         raise ConfigurationError(
-            f"expected a preset of {', '.join(runnable())}, got {name!r}; agentgym-train presets "
-            "says what each of them is, and what others lack"
+            f"expected a preset of {', '.join(runnable())}, or MODULE:NAME of your own, got "
+            f"{name!r}; agentgym-train presets says what each of them is, and what others lack"
         )
     return PRESETS[key]

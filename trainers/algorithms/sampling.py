@@ -6,10 +6,10 @@ a step draws the same tasks. ``rollouts.tasks`` is where the trainer takes its t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -44,6 +44,20 @@ class TaskStats:
         """(T,) population standard deviation of the returns."""
         result: FloatArray = np.sqrt(self.spread / np.maximum(self.count, 1.0))
         return result
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the statistics of the tasks that were tried, JSON-safe."""
+        tried = np.flatnonzero(self.count)
+        columns = (self.count, self.mean, self.spread, self.best)
+        return {"tasks": tried.tolist(), "columns": [each[tried].tolist() for each in columns]}
+
+    def restored(self, state: Mapping[str, Any]) -> TaskStats:
+        """Return what :meth:`state_dict` was asked of, for as many tasks."""
+        fresh = TaskStats.empty(len(self.count))
+        columns = [fresh.count.copy(), fresh.mean.copy(), fresh.spread.copy(), fresh.best]
+        for column, values in zip(columns, state["columns"], strict=True):
+            column[state["tasks"]] = values
+        return TaskStats(*columns)
 
     def update(self, tasks: IntArray, returns: FloatArray) -> TaskStats:
         """Add returns (n,) of tasks (n,) in [0, T), without changing this object.
@@ -106,28 +120,22 @@ class UniformSampler:
 
 @dataclass(frozen=True)
 class InterleavedSampler:
-    """Families in turn, each in an order of its own (AgentRL, arXiv 2510.04206).
+    """The tasks of an environment in an order of their own (AgentRL, arXiv 2510.04206).
 
-    Small families come as often as large ones, as if they were replicated to equal size.
+    Several environments take turns, small ones as often as large ones, whatever the sampler: see
+    ``rollouts.tasks.MixedTasks``.
     """
 
-    family: tuple[int, ...]
-    """(T,) family of each task."""
+    n_tasks: int
+    """T, the number of tasks."""
     seed: int = 0
-    """Seed of the order within families."""
+    """Seed of the order."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
-        """Yield task numbers; no task comes again before all of its family have."""
-        check_step(step)
-        family = np.asarray(self.family)
-        orders = [
-            _rng(self.seed, step, k).permutation(np.flatnonzero(family == name))
-            for k, name in enumerate(np.unique(family))
-        ]
-        # Another family begins each step, so that a step of few tasks favours none of them.
-        for place in count(step - 1):
-            order = orders[place % len(orders)]
-            yield int(order[(place - step + 1) // len(orders) % len(order)])
+        """Yield task numbers; no task comes again before all have."""
+        rng = _rng(self.seed, step)
+        while True:
+            yield from rng.permutation(self.n_tasks).tolist()
 
 
 @dataclass(frozen=True)
@@ -174,6 +182,19 @@ class InformativeSampler:
         candidates = np.arange(self.n_tasks) if keep is None or not keep.size else keep
         while True:
             yield from rng.permutation(candidates).tolist()
+
+
+SamplerMaker = Callable[[int, int], TaskSampler]
+"""Makes a sampler from the number of tasks T and a seed."""
+SAMPLERS: Mapping[str, SamplerMaker] = MappingProxyType(
+    {
+        "uniform": UniformSampler,
+        "interleaved": InterleavedSampler,
+        "value": ValueSampler,
+        "informative": InformativeSampler,
+    }
+)
+"""Every sampler that a run can choose, by name."""
 
 
 @dataclass(frozen=True)

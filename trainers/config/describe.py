@@ -79,6 +79,8 @@ def _warm_start(run: ResolvedRun) -> str:
 def horizon_in_words(env: ResolvedEnv) -> str:
     """Say how many turns an agent may take, and when that changes."""
     rounds = ", ".join(map(str, env.rounds))
+    if env.schedule:
+        return f"{rounds}, as {env.schedule} says"
     if len(env.rounds) == 1:
         return rounds
     every = env.horizon_every

@@ -21,8 +21,10 @@ from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import Preset
-from trainers.algorithms.schedule import Gated, Stages, parse_rounds
+from trainers.algorithms.sampling import SamplerMaker
+from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
+from trainers.config.parts import find_sampler, find_schedule, is_own
 from trainers.config.schema import TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
@@ -61,8 +63,10 @@ class ResolvedEnv:
     """Keyword arguments."""
     weight: float
     """Share of the tasks of training, relative to the weights of the others."""
+    schedule: str
+    """``MODULE:NAME`` of a schedule of one's own; empty: that of the stages."""
     rounds: tuple[int, ...]
-    """Turns that an agent may take, stage by stage."""
+    """Turns that an agent may take, stage by stage; those that a schedule of one's own may give."""
     horizon_every: int
     """Steps of a stage."""
     horizon_gate: float | None
@@ -106,8 +110,10 @@ class ResolvedEnv:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.hooks, "invalid_action")
 
-    def make_schedule(self) -> Stages | Gated:
+    def make_schedule(self) -> Schedule:
         """Make the turn budget by step; a gated one remembers what it was told."""
+        if self.schedule:
+            return find_schedule(self.schedule)
         if self.horizon_gate is None:
             return Stages(self.rounds, self.horizon_every)
         return Gated(self.rounds, self.horizon_gate, self.horizon_every)
@@ -121,11 +127,11 @@ class ResolvedEnv:
             hooks.append(InvalidAction(self.invalid_penalty))
         return [*hooks, *parse_hooks(self.hooks)]
 
-    def make_training_tasks(self, seed: int) -> TrainingTasks:
+    def make_training_tasks(self, seed: int, sampler: SamplerMaker) -> TrainingTasks:
         """Make the source of training tasks."""
         env = self.make_env()
         try:
-            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon)
+            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon, sampler)
         finally:
             env.close()
 
@@ -263,7 +269,8 @@ class _Decision:
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
         asked, defaults, entry = self._asked, self._defaults, self._entry
-        rounds, every, gate = self._stages()
+        schedule = text if is_own(text := entry.horizon or asked.horizon or "") else ""
+        rounds, every, gate = self._own_stages(schedule) if schedule else self._stages()
         full = asked.eval.horizon or max(rounds)
         kwargs = {**defaults.env, **self._arguments}
         kwargs.setdefault("horizon", full)
@@ -273,7 +280,8 @@ class _Decision:
         env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-kwargs")
         try:
             fit = self._fit(env)
-            self._check_first_stage(env, fit, rounds[0])
+            first = find_schedule(schedule)(1) if schedule else rounds[0]
+            self._check_first_stage(env, fit, int(first))
             return ResolvedEnv(
                 name=self._name,
                 family=self._family,
@@ -281,6 +289,7 @@ class _Decision:
                 env_id=self._env_id,
                 kwargs=kwargs,
                 weight=entry.weight,
+                schedule=schedule,
                 rounds=rounds,
                 horizon_every=every,
                 horizon_gate=gate,
@@ -321,6 +330,17 @@ class _Decision:
             )
         return rounds, every or (stages.every if stages else self._defaults.horizon_every), gate
 
+    def _own_stages(self, name: str) -> tuple[tuple[int, ...], int, None]:
+        """Return the same of a schedule of one's own, which has stages as it likes."""
+        asked, entry = self._asked, self._entry
+        for flag in ("horizon_every", "horizon_gate"):
+            if (value := _first(getattr(entry, flag), getattr(asked, flag))) is not None:
+                raise ConfigurationError(
+                    f"expected --{flag.replace('_', '-')} only with stages such as 5,8,10, because "
+                    f"the schedule {name} decides itself when it moves on; got {value}"
+                )
+        return find_schedule(name).rounds, 1, None
+
     def _prices(self) -> tuple[float, float]:
         """Return what success earns and an invalid turn costs; refuse a price named twice."""
         settings = self._asked.rl
@@ -354,8 +374,10 @@ class _Decision:
 
     def _check_first_stage(self, env: TextEnv, fit: bool, turns: int) -> None:
         """Notice a first stage that no task fits now, and not after the warm start."""
-        groups = self._asked.rl.groups or self._preset.groups or GROUPS
-        TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit).draw(1, groups, turns)
+        settings = self._asked.rl
+        sampler = find_sampler(settings.sampler or self._preset.sampler)
+        groups = settings.groups or self._preset.groups or GROUPS
+        TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler)(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
         """Return the number of evaluation tasks; refuse more than the test split has."""

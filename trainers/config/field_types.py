@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AllowInfNan, BeforeValidator, ConfigDict, with_config
+from pydantic import AfterValidator, AllowInfNan, BeforeValidator, ConfigDict, with_config
+from pydantic_core import PydanticCustomError
 
 Count = Annotated[int, Ge(1)]
 """A whole number from 1."""
@@ -45,10 +46,20 @@ def as_dashboards(value: Any) -> Any:
     return [name for name in dict.fromkeys(names) if name != "none"]
 
 
+def _check_own(value: str) -> str:
+    """Check the form of the name of something of one's own."""
+    module, colon, name = value.partition(":")
+    if not (module and colon and name):
+        raise PydanticCustomError("own", "MODULE:NAME of your own")
+    return value
+
+
+Own = Annotated[str, AfterValidator(_check_own)]
+"""Something of one's own, as ``MODULE:NAME``."""
 Dashboard = Literal["none", "tensorboard", "wandb", "trackio"]
 """Where figures are shown."""
 HorizonText = Annotated[str, BeforeValidator(as_horizon)]
-"""Turns that an agent may take, such as ``9``, ``5,8,10`` or ``5-15``."""
+"""Turns that an agent may take, such as ``9``, ``5,8,10`` or ``5-15``, or a schedule's name."""
 Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
 """``name=value`` pairs."""
 

@@ -21,7 +21,8 @@ from pydantic import TypeAdapter
 
 from agentgym import making
 from agentgym.errors import AgentGymError, ConfigurationError
-from trainers.algorithms.presets import SERVES, Preset, get_preset
+from agentgym.policies.identity import is_ours
+from trainers.algorithms.presets import SERVES, Preset
 from trainers.config.environments import (
     GROUPS,
     INVALID_PENALTY,
@@ -29,6 +30,7 @@ from trainers.config.environments import (
     asked_names,
     resolve_envs,
 )
+from trainers.config.parts import find_preset, sources
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.config.stored import check_no_secret_is_missing
 from trainers.grpo.arguments import largest_divisor, loss_arguments
@@ -109,7 +111,20 @@ class ResolvedRun:
         else:
             env = self.envs[0]
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
-        return {**places, **self.filled, "preset_parts": self.preset.described()}
+        own = {"source_sha256": found} if (found := self._sources()) else {}
+        return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
+
+    def _sources(self) -> dict[str, str]:
+        """Return a hash of the source of each part of one's own, by its name."""
+        config = self.config
+        hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
+        return sources(
+            [
+                *(config.preset, config.engine, config.rl.sampler),
+                *(env.schedule for env in self.envs),
+                *(f"{cls.__module__}:{cls.__qualname__}" for cls in hooks if not is_ours(cls)),
+            ]
+        )
 
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
@@ -157,7 +172,7 @@ def _plain(env: ResolvedEnv) -> dict[str, Any]:
 
 def _fill_from(settings: dict[str, Any], env: ResolvedEnv) -> None:
     """Fill in what the only environment of a run decided."""
-    settings["horizon"] = ",".join(map(str, env.rounds))
+    settings["horizon"] = env.schedule or ",".join(map(str, env.rounds))
     settings["horizon_every"], settings["fit_horizon"] = env.horizon_every, env.fit_horizon
     settings["eval"] |= {"horizon": env.full_horizon, "tasks": env.eval_tasks}
     settings["sft"]["gate_success"] = env.gate_success
@@ -172,7 +187,7 @@ def _filler() -> TypeAdapter[Any]:
 
 def _preset(asked: TrainConfig) -> Preset:
     """Return a preset that this trainer can carry out."""
-    preset = get_preset(asked.preset)
+    preset = find_preset(asked.preset)
     preset.require(SERVES)
     loss_arguments(preset.loss)
     return preset if asked.rl.normalize is None else preset.normalized(asked.rl.normalize)
@@ -215,6 +230,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "iterations": preset.iterations,
                 "lr": rl_rate,
                 "invalid_penalty": _invalid_penalty(preset, envs),
+                "sampler": preset.sampler,
             },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},

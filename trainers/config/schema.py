@@ -70,11 +70,12 @@ class TrainConfig:
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
     """What generates: transformers with the weights that are trained (hf), or with a copy of them
-    (hf-copy), vLLM in this process, or servers of vLLM. Where weights are sharded over processes,
-    hf is hf-copy. None: vllm for a pretrained model, where it is installed and a GPU is there; else
-    hf."""
+    (hf-copy), vLLM in this process, servers of vLLM, or an engine of your own, ``MODULE:CLASS``.
+    Where weights are sharded over processes, hf is hf-copy. None: vllm for a pretrained model,
+    where it is installed and a GPU is there; else hf."""
     preset: str = "turn-loo"
-    """Credit assignment and loss, by name; ``agentgym-train presets`` lists them.
+    """Credit assignment and loss, by name, which ``agentgym-train presets`` lists; or a preset of
+    your own, ``MODULE:NAME``.
 
     What it sets besides (horizon, group size, updates per step, penalties) gives way to flags and
     goes before the defaults of the family."""
@@ -85,15 +86,15 @@ class TrainConfig:
     steps extend the run."""
     horizon: HorizonText | None = None
     """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
-    from 5 to 15, ``5-15``.
+    from 5 to 15, ``5-15``; or as a schedule of your own says, ``MODULE:NAME``.
 
     None: the preset's, else the family's; at most the ``horizon`` of ``--env-kwargs``."""
-    horizon_every: Annotated[Count | None, tyro.conf.arg(aliases=["--every"])] = None
+    horizon_every: Count | None = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
     """Begin the next stage when this share of the training episodes of the last
     ``--horizon-every`` steps was a success; None: after ``--horizon-every`` steps."""
-    fit_horizon: Annotated[bool | None, tyro.conf.arg(aliases=["--fit"])] = None
+    fit_horizon: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""

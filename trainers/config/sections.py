@@ -14,6 +14,7 @@ from trainers.config.field_types import (
     Count,
     HorizonText,
     NotNegative,
+    Own,
     Pairs,
     Positive,
     Probability,
@@ -24,8 +25,10 @@ from trainers.config.field_types import (
 
 Backend = Literal["sync", "thread", "process", "ray"]
 """Where environments run."""
-EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"]
+EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"] | Own
 """What generates."""
+SamplerName = Literal["uniform", "interleaved", "value", "informative"] | Own
+"""What orders the tasks."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
 AsLong = Literal["as-long"]
@@ -152,7 +155,8 @@ class RlConfig:
 
     None: that of ``--rl.hooks``, else the preset's, else .05. It is taken once."""
     hooks: tuple[str, ...] = ()
-    """Turn-level rewards besides those two, by name: ``potential turn_cost=0.01 repeat``.
+    """Turn-level rewards besides those two, by name: ``potential turn_cost=0.01 repeat``; or
+    ``MODULE:CLASS=0.5``, a dataclass of your own.
 
     Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
     instead of the two flags above, not as well."""
@@ -170,6 +174,11 @@ class RlConfig:
     that. 0: first the one, then the other, which is exact.
 
     Above 0 ``--engine hf`` is ``hf-copy``, whose weights take the model's memory once more."""
+    sampler: SamplerName | None = None
+    """Which tasks a step plays: each as likely as any other (uniform); all of an environment before
+    one comes again (interleaved); those more often whose returns differ and have room above
+    (value); those alone that are neither always solved nor never (informative); or what a class of
+    your own says, ``MODULE:NAME``. None: the preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
     """Bring the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch, or
     over each environment of several by itself, so that the one whose rewards vary most does not
@@ -430,6 +439,7 @@ class FilledRl(RlConfig):
     turn_tokens: int
     episode_tokens: int
     invalid_penalty: float
+    sampler: str
 
     @property
     def episodes(self) -> int:

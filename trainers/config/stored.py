@@ -6,7 +6,6 @@ under ``resolved`` stands what they leave open, as it was decided when the run b
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ from typing import Any
 from agentgym.errors import ConfigurationError, require
 from agentgym.support.redaction import for_others, holds_hidden
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
-
-logger = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.yaml"
 RESOLVED = "resolved"
@@ -35,11 +32,6 @@ FREE_SECTIONS = ("health",)
 """Sections of which the same is true, up to the next alarm."""
 GROWING = ("steps", "minutes")
 """Settings of which a continuation may have more: it extends the run."""
-RENAMED = {"every": "horizon_every", "fit": "fit_horizon"}
-"""Former names of settings."""
-DROPPED = (("rl", "micro_batch"),)
-"""Former settings that changed no number, and are passed over; ``--memory.micro-tokens`` does the
-work of this one."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -66,10 +58,7 @@ def read_settings(path: Path) -> dict[str, Any]:
         raise ConfigurationError(
             f"expected {path} to hold settings, one 'name: value' a line; got {found}"
         )
-    named = _renamed(values)
-    if isinstance(named.get(RESOLVED), Mapping):
-        named[RESOLVED] = _renamed(named[RESOLVED])
-    return named
+    return dict(values)
 
 
 def read_config(path: Path, env: str = "") -> TrainConfig:
@@ -123,10 +112,7 @@ class SettingsComparison:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsComparison:
-    """Compare what :func:`kept` returned for a run with what it returns for its continuation.
-
-    Settings that did not exist then have their default.
-    """
+    """Compare what :func:`kept` returned for a run with what it returns for its continuation."""
     old, new = _parts(before), _parts(now)
     changes = [
         f"{name} was {old[name]} and is {value}"
@@ -176,14 +162,3 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[f"{prefix}{key}"] = value
     return flat
-
-
-def _renamed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings under their present names, without those that are gone."""
-    named = {RENAMED.get(key, key): value for key, value in values.items()}
-    for section, name in DROPPED:
-        part = named.get(section)
-        if isinstance(part, Mapping) and name in part:
-            named[section] = {key: value for key, value in part.items() if key != name}
-            logger.info("%s.%s is no setting any more and is passed over", section, name)
-    return named

@@ -11,7 +11,7 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.tasks import TaskSource
+from trainers.rollouts.tasks import LearningTaskSource, TaskSource
 
 __all__ = ["Plan", "plan_step"]
 
@@ -27,7 +27,7 @@ class Plan:
     arguments: Mapping[str, Any] = field(repr=False)
     """Keyword arguments of ``RolloutRunner.run``."""
     tasks_before: Mapping[str, Any] | None = None
-    """State of the task source before it chose, if it has one."""
+    """State of the task source before it chose, if that may have changed it."""
 
 
 def plan_step(
@@ -59,7 +59,8 @@ def plan_step(
         ConfigurationError: The task source returned another number of tasks than asked for.
     """
     horizon = int(schedule(step))
-    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks"))
+    changed = not isinstance(tasks, LearningTaskSource)
+    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changed else None
     wanted = count * world // group_size
     chosen = list(tasks(step, wanted, horizon))
     if len(chosen) != wanted or wanted * group_size != count * world:

@@ -74,7 +74,7 @@ from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
-from trainers.rollouts.tasks import TaskSource
+from trainers.rollouts.tasks import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
@@ -328,6 +328,8 @@ class MultiTurnTrainer(BatchTrainer):
         for name, value in {**figures, **trl}.items():
             self._metrics["train"][name].append(float(value))
         tell_schedule(self.schedule, step, everyone, self.staleness)
+        if isinstance(self._tasks, LearningTaskSource):
+            self._tasks.learn(everyone)
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 

@@ -65,7 +65,7 @@ class RunLogger(TrainerCallback):
         records = on_main(self._folder.metrics)
         steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
         self.turns = steps[-1]["turns_total"] if steps else 0
-        self.tokens = steps[-1].get("tokens_total", 0) if steps else 0
+        self.tokens = steps[-1]["tokens_total"] if steps else 0
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

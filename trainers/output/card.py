@@ -30,7 +30,7 @@ SERVED = 8192
 
 def chosen_folder(folder: RunFolder, summary: Summary) -> Path:
     """Return the checkpoint of the policy that was compared."""
-    return folder.checkpoints / summary.chosen.checkpoint if summary.chosen else folder.trained
+    return folder.checkpoints / summary.chosen.checkpoint
 
 
 def write_card(

@@ -265,7 +265,7 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
         env: The environment.
         several: Whether it is one of several.
     """
-    if reached is None or reached >= env.rounds[-1]:
+    if reached is None or reached >= env.rounds[-1] or env.schedule:
         return ""
     where = f" in {env.name}" if several else ""
     if env.horizon_gate is None:

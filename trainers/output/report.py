@@ -103,7 +103,7 @@ class _Part(NamedTuple):
 
 def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Part]:
     """Yield the results to show: first those over all tasks."""
-    step = summary.chosen.step if summary.chosen else None
+    step = summary.chosen.step
     yield _Part("", summary, *draw_panels(metrics, summary.names, step))
     for name, results in summary.families.items():
         records = family_records(metrics, name)

@@ -24,7 +24,7 @@ from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.schema import TrainConfig
-from trainers.config.stored import CONFIG_FILE, RESOLVED, compare, kept, read_settings
+from trainers.config.stored import CONFIG_FILE, compare, kept, read_settings
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
@@ -168,8 +168,6 @@ class RunFolder:
                 "continue that run, or choose another --out"
             )
         stored = read_settings(path)
-        if RESOLVED not in stored:
-            settings = {key: value for key, value in settings.items() if key != RESOLVED}
         found = compare(stored, settings)
         if found.changes:
             raise ConfigurationError(

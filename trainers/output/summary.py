@@ -201,7 +201,7 @@ class Results:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary(Results):
-    """The content of ``summary.json``, key by key; runs of earlier versions lack some.
+    """The content of ``summary.json``, key by key.
 
     Of several environments the results are those over all their held-out tasks together.
     """
@@ -214,6 +214,8 @@ class Summary(Results):
     """Seed of the run."""
     wall_s: float
     """Seconds from start to end."""
+    chosen: ChosenPolicy
+    """The policy that is called trained."""
     families: Mapping[str, Results] = field(default_factory=dict)
     """The results of each environment by name, if there are several."""
     remarks: tuple[str, ...] = ()
@@ -222,9 +224,6 @@ class Summary(Results):
     """Versions that decide what a run computes."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
-    chosen: ChosenPolicy | None = None
-    """The policy that is called trained; None in runs of earlier versions: that of the last
-    step."""
     imitation: ImitationEnd | None = None
     """How the further imitation ended; None if there was none."""
     health: tuple[HealthEvent, ...] = ()
@@ -246,10 +245,10 @@ class Summary(Results):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Summary:
-        """Read what a ``summary.json`` of this or an earlier version holds.
+        """Read what a ``summary.json`` holds.
 
         Raises:
-            DataError: A key is missing that every version writes.
+            DataError: A key is missing.
         """
         families = content.get("families") or {}
         try:
@@ -260,9 +259,9 @@ class Summary(Results):
                     name: _read(Results, {**part, **_parts(part)})
                     for name, part in families.items()
                 },
-                "chosen": content.get("chosen") and _read(ChosenPolicy, content["chosen"]),
+                "chosen": _read(ChosenPolicy, content["chosen"]),
                 "imitation": content.get("imitation") and _read(ImitationEnd, content["imitation"]),
-                "health": [_read(HealthEvent, event) for event in content.get("health", ())],
+                "health": [_read(HealthEvent, event) for event in content["health"]],
             }
             return _read(cls, read)
         except (AttributeError, KeyError, TypeError) as error:
@@ -305,8 +304,8 @@ def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
 
 
 def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the mean seconds of a step by part; empty for runs that did not write them."""
-    times = [record["time"] for record in records if "time" in record]
+    """Return the mean seconds of a step by part; empty if none was taken."""
+    times = [record["time"] for record in records if record.get("phase") == Phase.REINFORCEMENT]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
 
@@ -314,7 +313,7 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether no step of reinforcement learning had an episode in its loss."""
     steps = (r for r in records if r.get("phase") == Phase.REINFORCEMENT)
-    return not any(step.get("trained_fraction", 1.0) > 0 for step in steps)
+    return not any(step["trained_fraction"] > 0 for step in steps)
 
 
 def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:

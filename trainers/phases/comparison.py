@@ -12,7 +12,7 @@ from typing import Any
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
-from agentgym.evaluation import Report, Row, Scale, evaluate, paired_difference
+from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
 from trainers import processes
 from trainers.config.environments import TEST, ResolvedEnv
 from trainers.config.resolve import ResolvedRun
@@ -43,9 +43,9 @@ EXPERT = "expert"
 """Argument of an environment that chooses another expert than its own."""
 
 
-def evaluation_row(trajectory: Trajectory) -> Row:
+def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
     """Return an episode of a learned policy as a row of a report."""
-    return Row(
+    return EpisodeResult(
         trajectory.task_id,
         trajectory.score,
         trajectory.success,
@@ -189,7 +189,7 @@ class EnvComparison:
         for record in self._folder.metrics():
             if record.get("phase") != Phase.COMPARISON or record.get("family", "") != self._where:
                 continue
-            rows = tuple(Row(**row) for row in record["rows"])
+            rows = tuple(EpisodeResult(**row) for row in record["rows"])
             reports[record["arm"]] = self._report(record["arm"], rows)
         return reports
 
@@ -286,7 +286,7 @@ class EnvComparison:
         horizon = Horizon(env.rounds, env.horizon_every, env.fit_horizon)
         return replace(found, horizon=horizon, warm_start=warm_start)
 
-    def _store(self, arm: str, rows: Sequence[Row]) -> None:
+    def _store(self, arm: str, rows: Sequence[EpisodeResult]) -> None:
         self.reports[arm] = self._report(arm, tuple(rows))
         of = {"family": self._where} if self._where else {}
         plain = [asdict(row) for row in rows]
@@ -294,7 +294,7 @@ class EnvComparison:
             phase=Phase.COMPARISON, arm=arm, panel_sha256=self.panel.sha256, rows=plain, **of
         )
 
-    def _report(self, arm: str, rows: tuple[Row, ...]) -> Report:
+    def _report(self, arm: str, rows: tuple[EpisodeResult, ...]) -> Report:
         return Report(self.env.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows)
 
 
@@ -359,7 +359,7 @@ def difference(after: Report, before: Report) -> Difference:
     return Difference(len(ids), score.value, score[1:], success.value, success[1:])
 
 
-def _by_task(rows: Iterable[Row]) -> dict[str, Row]:
+def _by_task(rows: Iterable[EpisodeResult]) -> dict[str, EpisodeResult]:
     return {row.task_id: row for row in rows}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.caching import publish
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.policy import loading
@@ -55,7 +56,7 @@ def merge_adapters(checkpoint: Path, target: Path) -> None:
     merged.save_pretrained(half)
     AutoTokenizer.from_pretrained(str(checkpoint)).save_pretrained(half)
     (half / COMPLETE).touch()
-    half.replace(target)
+    publish(half, target)
 
 
 def base_of(checkpoint: Path) -> str:

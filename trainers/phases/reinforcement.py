@@ -14,6 +14,7 @@ from transformers import PrinterCallback, ProgressCallback
 from agentgym.errors import DataError
 from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
+from trainers.config.parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
@@ -223,12 +224,12 @@ class Reinforcement:
 
 def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
     """Return the turn budget by step, and what chooses the tasks of a step."""
-    seed = run.config.seed
+    chosen = run.config.seed, find_sampler(run.config.rl.sampler)
     if not run.several:
         (env,) = run.envs
-        return env.make_schedule(), env.make_training_tasks(seed).draw
+        return env.make_schedule(), env.make_training_tasks(*chosen)
     schedule = PerFamily({env.name: env.make_schedule() for env in run.envs})
-    sources = {env.name: env.make_training_tasks(seed).draw for env in run.envs}
+    sources = {env.name: env.make_training_tasks(*chosen) for env in run.envs}
     weights = {env.name: env.weight for env in run.envs}
     return schedule, MixedTasks(sources, weights, schedule)
 

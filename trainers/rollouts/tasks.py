@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
+from agentgym.core.outcome import StopReason
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.sampling import TaskSampler, TaskStats, UniformSampler
+from trainers.algorithms.sampling import SamplerMaker, TaskStats, UniformSampler
 from trainers.algorithms.schedule import PerFamily
+from trainers.rollouts.trajectory import Trajectory, by_family
 
-__all__ = ["FAMILY", "MixedTasks", "TaskSource", "TrainingTasks", "knows_oracle_lengths"]
+__all__ = [
+    "FAMILY",
+    "LearningTaskSource",
+    "MixedTasks",
+    "TaskSource",
+    "TrainingTasks",
+    "knows_oracle_lengths",
+]
 
 FAMILY = "family"
 """Key that names the family of a task among several; it tells the runner which environments can
@@ -29,14 +40,27 @@ class TaskSource(Protocol):
         ...
 
 
+@runtime_checkable
+class LearningTaskSource(Protocol):
+    """A task source that chooses by what came of its tasks; to choose does not change it."""
+
+    def learn(self, episodes: Sequence[Trajectory]) -> None:
+        """Take down the episodes of a step, of all processes."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """JSON-safe state."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what ``state_dict`` returned."""
+        ...
+
+
 class TrainingTasks:
     """The tasks of a split as a sampler orders them, without those that do not fit the horizon.
 
-    It has no state of its own, so that a resumed run needs none.
-
-    Attributes:
-        stats: Returns seen so far, for samplers that look at them; kept up to date by whoever
-            gave such a sampler.
+    Its state are the returns seen so far, for samplers that look at them.
     """
 
     def __init__(
@@ -45,7 +69,7 @@ class TrainingTasks:
         split: str,
         seed: int,
         fit: bool,
-        sampler: TaskSampler | None = None,
+        sampler: SamplerMaker = UniformSampler,
     ) -> None:
         """Choose where tasks come from.
 
@@ -55,14 +79,14 @@ class TrainingTasks:
             seed: Seed of the run.
             fit: Draw only tasks whose expert needs no more turns than the step's horizon. A
                 horizon that is shorter than every solution of a task teaches to give up on it.
-            sampler: Orders the tasks, by their number in the split; default: uniformly at random.
+            sampler: Makes what orders the tasks, by their number in the split.
         """
         split = tasks.check(split)
-        self.stats: TaskStats | None = None
         self._tasks, self._split, self._fit = tasks, split, fit
-        self._sampler = sampler or UniformSampler(tasks.len(split), seed)
+        self._sampler = sampler(tasks.len(split), seed)
+        self._stats = TaskStats.empty(tasks.len(split))
 
-    def draw(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
+    def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
         """Choose distinct tasks (as long as there are enough) for one step (from 1).
 
         Returns:
@@ -72,7 +96,7 @@ class TrainingTasks:
             ConfigurationError: No task fits the horizon.
         """
         chosen: dict[str, Task] = {}
-        for index in islice(self._sampler(step, self.stats), TRIES_PER_TASK * count):
+        for index in islice(self._sampler(step, self._stats), TRIES_PER_TASK * count):
             task = self._tasks.task(self._split, index)
             if self._fits(task, horizon):
                 chosen.setdefault(task.id, task)
@@ -82,10 +106,26 @@ class TrainingTasks:
             raise ConfigurationError(
                 f"expected tasks that the expert solves within {horizon} turns, but found none in "
                 f"split {self._split!r} of {self._tasks.name}; start --horizon higher, or pass "
-                "--no-fit"
+                "--no-fit-horizon"
             )
         ids = list(chosen)
         return [{"task_id": ids[k % len(ids)]} for k in range(count)]
+
+    def learn(self, episodes: Sequence[Trajectory]) -> None:
+        """Take down the returns of a step; that of an environment that failed is none."""
+        failed = StopReason.ERROR.value
+        played = [each for each in episodes if each.task_id and each.stop_reason != failed]
+        numbers = [self._tasks.find(each.task_id).index for each in played]
+        returns = np.array([each.episode_return for each in played])
+        self._stats = self._stats.update(np.array(numbers, dtype=np.int64), returns)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the returns seen so far."""
+        return self._stats.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what ``state_dict`` returned."""
+        self._stats = self._stats.restored(state)
 
     def _fits(self, task: Task, horizon: int) -> bool:
         """Return whether the task may be played at this horizon."""
@@ -99,8 +139,8 @@ class MixedTasks:
     """The tasks of several families, by their weights, each with the turns of its family.
 
     Families take turns such that at all times each has had its share, to within fewer tasks than
-    there are families. A group of episodes plays one task, so no group straddles families. Like its
-    sources it has no state of its own.
+    there are families. A group of episodes plays one task, so no group straddles families. Its
+    state is that of its sources.
     """
 
     def __init__(
@@ -131,6 +171,27 @@ class MixedTasks:
             for name in dict.fromkeys(families)
         }
         return [{**next(drawn[name]), FAMILY: name, "horizon": turns[name]} for name in families]
+
+    @property
+    def _learning(self) -> dict[str, LearningTaskSource]:
+        """The sources that choose by what came of their tasks."""
+        found = self._sources.items()
+        return {name: each for name, each in found if isinstance(each, LearningTaskSource)}
+
+    def learn(self, episodes: Sequence[Trajectory]) -> None:
+        """Tell each source of the episodes of its family."""
+        parts = by_family(episodes)
+        for name, source in self._learning.items():
+            source.learn(parts.get(name, []))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of each source."""
+        return {name: source.state_dict() for name, source in self._learning.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what ``state_dict`` returned."""
+        for name, source in self._learning.items():
+            source.load_state_dict(state[name])
 
     def _families(self, begin: int, end: int) -> list[str]:
         """Return the families of a part of the endless order of tasks."""

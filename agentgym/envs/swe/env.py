@@ -28,12 +28,10 @@ from agentgym.envs.swe.tasks import (
     open_instances,
 )
 from agentgym.errors import ConfigurationError
-from agentgym.sandbox.registry import SANDBOXES
+from agentgym.sandbox.registry import check_name
 
 REWARDS = ("sparse", "dense")
 """What pays: a submission that is FULL, or besides every test that is fixed on the way."""
-CHOICES = ("auto", *SANDBOXES)
-"""What ``sandbox`` may be."""
 LARGEST_SHOWN = OBSERVATION_LENGTH - 4096
 """Most characters of an output; the rest is for line numbers and notices."""
 LONGEST = 3600
@@ -47,7 +45,8 @@ class SWEEnv(TextEnv[Session]):
         data: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
             of rows of a published set; the name or hub id of one; or an
             :class:`~agentgym.envs.swe.tasks.InstanceSet`.
-        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`, or
+            ``MODULE:CLASS`` of your own.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
         horizon: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
@@ -103,7 +102,7 @@ class SWEEnv(TextEnv[Session]):
         self._source = Source(data, text(image_mirror or "", "image_mirror"))
         kind = self._source.kind
         self._boxes = Boxes(
-            choice(sandbox, "sandbox", CHOICES),
+            check_name(text(sandbox, "sandbox")),
             flag(allow_unsafe, "allow_unsafe"),
             choice(pull, "pull", PULLS),
         )

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import benchmarks.studies
+from agentgym.core.options import import_named
 from agentgym.errors import ConfigurationError
-from agentgym.making import import_named
 from benchmarks.studies.runner.played import PlayedRun
 
 Runs = Mapping[str, Sequence[PlayedRun]]

@@ -15,7 +15,6 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import (
     FlaggedTurns,
     HarnessEndings,
-    Stale,
     TopVariance,
     ZeroVariance,
     apply_filters,
@@ -78,14 +77,6 @@ def test_void_turns_drop_their_trajectory() -> None:
         apply_filters(batch, [FlaggedTurns("judge")])
 
 
-def test_stale_trajectories_leave_both() -> None:
-    batch = pack([[0, 0], [0], [0]], [0, 0, 0], versions=[[5, 2], [4], [3]])
-    assert apply_filters(batch, [Stale(1)]).train.tolist() == [False, True, False]
-    masks = apply_filters(batch, [Stale(1, current=4)])
-    assert (masks.train == masks.baseline).all()
-    assert masks.train.tolist() == [False, True, True]
-
-
 def test_filters_compose_from_left_to_right() -> None:
     """The failed environment's reward must not make its group look informative."""
     ends = [StopReason.SUCCESS, StopReason.SUCCESS, StopReason.ERROR]
@@ -96,7 +87,7 @@ def test_filters_compose_from_left_to_right() -> None:
 
 @given(batches())
 def test_filters_only_narrow(batch: Batch) -> None:
-    parts: list[Any] = [HarnessEndings(), Stale(1), TopVariance(0.5), ZeroVariance("turn")]
+    parts: list[Any] = [HarnessEndings(), TopVariance(0.5), ZeroVariance("turn")]
     before = apply_filters(batch, [])
     for i in range(1, len(parts) + 1):
         after = apply_filters(batch, parts[:i])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.sampling import (
+    SAMPLERS,
     EntropyBrancher,
     InformativeSampler,
     InterleavedSampler,
@@ -33,18 +36,9 @@ def drawn(sampler: TaskSampler, step: int, n: int, stats: TaskStats | None = Non
     return list(islice(sampler(step, stats), n))
 
 
-FAMILY = (0, 0, 0, 1, 1, 2)
-SAMPLERS = {
-    "uniform": lambda seed: UniformSampler(6, seed),
-    "interleaved": lambda seed: InterleavedSampler(FAMILY, seed),
-    "value": lambda seed: ValueSampler(6, seed),
-    "informative": lambda seed: InformativeSampler(6, seed),
-}
-
-
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers_depend_on_seed_and_step_alone(name: str) -> None:
-    make = SAMPLERS[name]
+    make = partial(SAMPLERS[name], 6)
     first = [drawn(make(3), step, 12) for step in range(1, 30)]
     assert [drawn(make(3), step, 12) for step in range(29, 0, -1)] == first[::-1]
     assert [drawn(make(4), step, 12) for step in range(1, 30)] != first
@@ -55,7 +49,7 @@ def test_samplers_depend_on_seed_and_step_alone(name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_steps_count_from_one(name: str) -> None:
     with pytest.raises(ConfigurationError, match="counted from 1"):
-        next(SAMPLERS[name](0)(0))
+        next(SAMPLERS[name](6, 0)(0))
 
 
 def chi_square(ids: list[int], share: np.ndarray) -> float:
@@ -74,16 +68,10 @@ def test_uniform_draws_every_task_as_often_as_any_other() -> None:
     assert distinct == pytest.approx(0.3024, abs=0.03)
 
 
-def test_interleaving_equalises_families() -> None:
-    family = (0,) * 12 + (1,) * 3 + (2,) * 1
-    sampler = InterleavedSampler(family, seed=1)
-    ids = np.array(drawn(sampler, 1, 36))
-    families = np.array(family)[ids]
-    assert families.tolist() == [0, 1, 2] * 12
-    assert sorted(ids[families == 0]) == list(range(12))
-    assert [sorted(ids[families == 1][k : k + 3]) for k in (0, 3, 6, 9)] == [[12, 13, 14]] * 4
-    begins = [family[drawn(sampler, step, 1)[0]] for step in range(1, 7)]
-    assert begins == [0, 1, 2, 0, 1, 2]
+def test_interleaving_plays_all_before_any_comes_again() -> None:
+    ids = drawn(InterleavedSampler(12, seed=1), 1, 36)
+    assert [sorted(ids[k : k + 12]) for k in (0, 12, 24)] == [[*range(12)]] * 3
+    assert ids[:12] != ids[12:24] != sorted(ids[12:24])
 
 
 def test_value_is_zero_when_all_returns_are_equal() -> None:
@@ -129,6 +117,15 @@ def test_statistics_match_numpy_however_they_arrive(rows: list[tuple[int, float]
         assert stats.mean[t] == pytest.approx(mine.mean(), abs=1e-9)
         assert stats.std[t] == pytest.approx(mine.std(), abs=1e-6)
         assert stats.best[t] == mine.max()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), max_size=40))
+def test_statistics_come_back_from_json_to_the_last_bit(rows: list[tuple[int, float]]) -> None:
+    tasks = np.array([row[0] for row in rows], dtype=np.int64)
+    stats = TaskStats.empty(4).update(tasks, np.array([row[1] for row in rows]))
+    again = TaskStats.empty(4).restored(json.loads(json.dumps(stats.state_dict())))
+    for name in ("count", "mean", "spread", "best"):
+        assert getattr(again, name).tolist() == getattr(stats, name).tolist()
 
 
 def test_policy_pool_mixes_and_refreshes() -> None:

@@ -173,7 +173,9 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 
 def test_the_command_line_goes_before_the_defaults():
-    made = resolved("--no-fit", horizon="4", steps=7, env_kwargs="horizon=20", preset="rloo")
+    made = resolved(
+        "--no-fit-horizon", horizon="4", steps=7, env_kwargs="horizon=20", preset="rloo"
+    )
     assert (made.envs[0].rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
     assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
     assert made.envs[0].make_env().default_horizon == 20
@@ -228,8 +230,8 @@ def test_a_wrong_setting_is_one_clear_error(changes, message):
 def test_fit_is_off_where_lengths_are_unknown_and_refused_if_asked_for():
     unknown = {"env": "agentgym-test/UnknownLength-v0"}
     assert resolved(**unknown).config.fit_horizon is False
-    with pytest.raises(ConfigurationError, match=r"expert's plan lengths .* pass --no-fit"):
-        resolved("--fit", **unknown)
+    with pytest.raises(ConfigurationError, match=r"expert's plan lengths .* pass --no-fit-horizon"):
+        resolved("--fit-horizon", **unknown)
 
 
 def test_an_unknown_split_is_one_clear_error():
@@ -321,14 +323,16 @@ def test_an_environment_of_another_module_is_imported():
 
 def test_a_preset_goes_before_the_family_and_after_the_flags():
     made = resolved(
-        preset="scalinginter", horizon=None, every=None, steps=None, rl__group_size=None
+        preset="scalinginter", horizon=None, horizon_every=None, steps=None, rl__group_size=None
     )
     assert (made.envs[0].rounds, made.config.horizon_every) == ((5, 8, 10), 100)
     assert (made.config.steps, made.config.eval.horizon, made.config.rl.group_size) == (300, 10, 8)
-    made = resolved(preset="scalinginter", horizon="3,4", every=7, steps=5, rl__group_size=2)
+    made = resolved(
+        preset="scalinginter", horizon="3,4", horizon_every=7, steps=5, rl__group_size=2
+    )
     assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
     assert (made.config.eval.horizon, made.config.rl.group_size) == (4, 2)
-    made = resolved(preset="scalinginter", horizon="3,4", every=None, steps=None)
+    made = resolved(preset="scalinginter", horizon="3,4", horizon_every=None, steps=None)
     assert (made.envs[0].rounds, made.config.horizon_every) == ((3, 4), 100)
 
 
@@ -399,8 +403,8 @@ def test_an_environment_without_an_expert_is_trained_without_demonstrations():
         ConfigurationError, match=r"--sft.max-steps 0, because noexpert has no expert"
     ):
         resolved(**lonely | {"sft__max_steps": 9})
-    with pytest.raises(ConfigurationError, match=r"lengths are known.*pass --no-fit"):
-        resolved("--fit", **lonely)
+    with pytest.raises(ConfigurationError, match=r"lengths are known.*pass --no-fit-horizon"):
+        resolved("--fit-horizon", **lonely)
 
 
 @pytest.mark.parametrize("env", [toy_runs.FLAKY_ID, toy_runs.BROKEN_ID])

@@ -137,7 +137,8 @@ def test_a_setting_that_does_not_exist_is_named():
     with pytest.raises(ConfigurationError, match="expected --env, got none"):
         from_mapping({})
     with pytest.raises(
-        ConfigurationError, match=r"expected --engine to be 'hf', .*'vllm-server', got magic"
+        ConfigurationError,
+        match=r"expected --engine to be 'hf', .*'vllm-server' or MODULE.*, got magic",
     ):
         from_mapping({"env": "webshop", "engine": "magic"})
 

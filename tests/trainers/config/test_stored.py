@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from trainers.config.schema import RlConfig, RolloutConfig, TrainConfig
-from trainers.config.stored import compare, kept, read_config, read_settings
+from trainers.config.stored import compare, kept
 
 BASE = TrainConfig(env="webshop", steps=6)
 RESOLVED: dict[str, Any] = {"rounds": [5, 8], "minutes": 12.0, "rl": {"lr": 6e-4}}
@@ -55,17 +54,3 @@ def test_what_changes_no_number_may_change():
     now = after(rollout=RolloutConfig(backend="thread", workers=3), report_to=("tensorboard",))
     assert compare(after(), now).changes == ()
     assert compare(after(), after(rollout=RolloutConfig(window=3))).changes
-
-
-def test_a_file_of_an_earlier_version_has_other_names_and_fewer_settings(tmp_path: Path):
-    file = tmp_path / "config.yaml"
-    file.write_text(
-        "env: webshop\nevery: 7\nfit: false\nseed: 2\nrl: {success_bonus: 1.0}\n"
-        "resolved: {every: 7, rounds: [5], optimiser: {adam_beta2: 0.98}}\n"
-    )
-    config = read_config(file)
-    assert (config.horizon_every, config.fit_horizon, config.seed) == (7, False, 2)
-    stored = read_settings(file)
-    assert stored["resolved"]["horizon_every"] == 7
-    now = kept(config, {"horizon_every": 7, "rounds": [5], "success_bonus": 1.0})
-    assert compare(stored, now) == compare(now, now)

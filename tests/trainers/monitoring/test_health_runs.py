@@ -59,7 +59,7 @@ def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp
 
 LEARNED: dict[str, Any] = {
     "sft__max_steps": 200, "sft__gate_every": 50, "sft__gate_success": 0.9, "horizon": "3",
-    "every": None, "eval__every": 0, "rl__save_every": 99,
+    "horizon_every": None, "eval__every": 0, "rl__save_every": 99,
 }  # fmt: skip
 """A policy that solves its tasks before it is reinforced."""
 

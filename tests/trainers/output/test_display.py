@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from tests.trainers.output.test_summary import ARM, FIRST_VERSION
+from tests.trainers.output.test_summary import ARM, CONTENT
 from trainers.output import display as progress
 from trainers.output.display import Display, measurements, result_table
 from trainers.output.summary import Summary
@@ -104,8 +104,8 @@ def test_quiet_is_quiet(terminal):
 def test_the_results_fit_a_narrow_terminal():
     arms = {arm: ARM for arm in ("random", "sft", "rl", "oracle")}
     names = {"random": "random", "sft": "warm start", "rl": "trained", "oracle": "oracle"}
-    greedy = {"sft": ARM, "rl": ARM, "rl_minus_sft": FIRST_VERSION["paired"]["rl_minus_sft"]}
-    content = {**FIRST_VERSION, "eval": arms, "names": names, "greedy": greedy}
+    greedy = {"sft": ARM, "rl": ARM, "rl_minus_sft": CONTENT["paired"]["rl_minus_sft"]}
+    content = {**CONTENT, "eval": arms, "names": names, "greedy": greedy}
     narrow = Console(file=io.StringIO(), width=80, color_system=None)
     narrow.print(result_table(Summary.from_dict(content)))
     shown = narrow.file.getvalue()  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.imitation import steps_as_long
 
 CHANGES = {
-    "steps": 30, "horizon": 5, "every": None, "minutes": 13, "sft__max_steps": 20,
+    "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
     "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4, "eval__imitation": None,
 }  # fmt: skip
 LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.trainers import tiny_policy, toy_runs
+from trainers.algorithms.sampling import UniformSampler
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.models.tiny import build_model
@@ -195,7 +196,9 @@ def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
 
 
 def test_the_feed_draws_training_tasks_that_fit(tmp_path):
-    feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(0)
-    assert all(task["task_id"].count("-") <= 1 for task in feed.draw(1, 8, 2))
-    loose = resolve(toy_runs.config(tmp_path, "--no-fit")).envs[0].make_training_tasks(0)
-    assert any(task["task_id"].count("-") > 1 for task in loose.draw(1, 8, 2))
+    chosen = 0, UniformSampler
+    feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(*chosen)
+    assert all(task["task_id"].count("-") <= 1 for task in feed(1, 8, 2))
+    run = resolve(toy_runs.config(tmp_path, "--no-fit-horizon"))
+    loose = run.envs[0].make_training_tasks(*chosen)
+    assert any(task["task_id"].count("-") > 1 for task in loose(1, 8, 2))

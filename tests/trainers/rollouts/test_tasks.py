@@ -9,23 +9,24 @@ from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.making import make_env
 from tests.toy import ToyTasks
-from trainers.algorithms.sampling import InformativeSampler, TaskStats
+from trainers.algorithms.sampling import InformativeSampler
 from trainers.algorithms.schedule import PerFamily, Stages
 from trainers.rollouts.tasks import MixedTasks, TrainingTasks, knows_oracle_lengths
+from trainers.rollouts.trajectory import Trajectory, Turn
 
 TASKS = ToyTasks()
 
 
 def ids(step: int = 1, count: int = 8, horizon: int = 5, **changes) -> list[str]:
     options = {"tasks": TASKS, "split": "train", "seed": 0, "fit": True, **changes}
-    return [reset["task_id"] for reset in TrainingTasks(**options).draw(step, count, horizon)]
+    return [reset["task_id"] for reset in TrainingTasks(**options)(step, count, horizon)]
 
 
 def test_tasks_depend_on_seed_and_step_and_nothing_else():
     feed = TrainingTasks(TASKS, "train", 0, True)
-    first = feed.draw(7, 8, 5)
-    feed.draw(8, 3, 2)
-    assert feed.draw(7, 8, 5) == first == TrainingTasks(ToyTasks(), "train", 0, True).draw(7, 8, 5)
+    first = feed(7, 8, 5)
+    feed(8, 3, 2)
+    assert feed(7, 8, 5) == first == TrainingTasks(ToyTasks(), "train", 0, True)(7, 8, 5)
     assert ids(step=7) != ids(step=8)
     assert ids(step=7) != ids(step=7, seed=1)
 
@@ -57,7 +58,7 @@ def test_fit_is_about_the_demonstrator_that_was_chosen():
     env = make_env(
         "agentgym/ALFWorld-v0", {"difficulty": "easy", "expert": "searching"}, "--env-kwargs"
     )
-    drawn = TrainingTasks(env.tasks, "train", 0, True).draw(1, 12, 10)
+    drawn = TrainingTasks(env.tasks, "train", 0, True)(1, 12, 10)
     for options in drawn:
         env.reset(seed=0, options={**options, "horizon": 50})
         done = False
@@ -75,7 +76,7 @@ def test_without_fit_every_length_is_drawn():
 
 
 def test_nothing_that_fits_is_a_clear_error():
-    with pytest.raises(ConfigurationError, match=r"within 1 turns.*'train' of toy.*--no-fit"):
+    with pytest.raises(ConfigurationError, match=r"within 1 turns.*'train' of toy.*--no-fit-"):
         ids(horizon=1)
 
 
@@ -109,15 +110,36 @@ def test_the_tasks_of_a_seed_and_step_are_those_they_always_were():
 
 def test_a_sampler_may_choose_by_the_returns_seen_so_far():
     """Tasks that are always solved are left out; the rest still fits and is distinct."""
-    size = TASKS.len("valid")
-    feed = TrainingTasks(TASKS, "valid", 0, True, InformativeSampler(size, seed=3))
-    first = {options["task_id"] for options in feed.draw(1, 8, 4)}
-    solved = np.repeat([TASKS.find(task_id).index for task_id in first], 8)
-    feed.stats = TaskStats.empty(size).update(solved, np.ones(len(solved)))
-    again = {options["task_id"] for options in feed.draw(1, 8, 4)}
+    feed = TrainingTasks(TASKS, "valid", 0, True, InformativeSampler)
+    first = {options["task_id"] for options in feed(1, 8, 4)}
+    before = feed.state_dict()
+    feed.learn([Trajectory(task_id=name, turns=[Turn([], [1], [0.0], reward=1.0)])
+                for name in first for _ in range(8)])  # fmt: skip
+    again = {options["task_id"] for options in feed(1, 8, 4)}
     assert len(first) == len(again) == 8
     assert not first & again
     assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in again) <= 4
+    feed.load_state_dict(before)
+    assert {options["task_id"] for options in feed(1, 8, 4)} == first
+
+
+def test_the_return_of_an_environment_that_failed_says_nothing():
+    feed = TrainingTasks(TASKS, "valid", 0, True)
+    before = feed.state_dict()
+    feed.learn([Trajectory(task_id=TASKS.task("valid", 3).id, stop_reason="error"), Trajectory()])
+    assert feed.state_dict() == before
+
+
+def test_each_family_learns_from_its_own_episodes():
+    sources = {name: TrainingTasks(TASKS, "valid", 0, False) for name in ("a", "b")}
+    schedule = PerFamily({name: Stages((3,), 1) for name in sources})
+    mixed = MixedTasks({**sources, "c": Numbered("c")}, dict.fromkeys("abc", 1.0), schedule)
+    task = TASKS.task("valid", 3).id
+    mixed.learn([Trajectory(task_id=task, family="b"), Trajectory(task_id="c/1", family="c")])
+    state = mixed.state_dict()
+    assert (state["a"]["tasks"], state["b"]["tasks"], set(state)) == ([], [3], {"a", "b"})
+    mixed.load_state_dict({"a": state["b"], "b": state["a"]})
+    assert sources["a"].state_dict() == state["b"]
 
 
 class Numbered:

@@ -11,6 +11,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentgym.core.options import own
+
 if TYPE_CHECKING:
     from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 
@@ -47,25 +49,37 @@ def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
 
 
 def check_installed(name: str) -> None:
-    """Notice a missing package before a run begins.
+    """Notice a missing package, or a class of one's own that is no engine, before a run begins.
 
     Raises:
         DependencyNotInstalled: The engine needs one that is absent; names the install commands.
+        ConfigurationError: A class of one's own cannot be had, or makes no engine.
     """
-    check = ENGINES[name].checked_by
-    if check is not None:
+    if name not in ENGINES:
+        _engine(name)
+    elif (check := ENGINES[name].checked_by) is not None:
         _load(check)()
 
 
 def engine_maker(name: str, settings: EngineSettings) -> Callable[[Any], GenerationEngine]:
-    """Return what makes an engine of the table from a model."""
+    """Return what makes an engine from a model: one of the table, or ``MODULE:CLASS``."""
     return partial(_make, name, settings)
 
 
 def _make(name: str, settings: EngineSettings, model: Any) -> GenerationEngine:
     """Import the engine, which may take seconds, and make it."""
-    made: GenerationEngine = _load(ENGINES[name].made_by).for_run(model, settings)
+    made: GenerationEngine = _engine(name).for_run(model, settings)
     return made
+
+
+def _engine(name: str) -> Any:
+    """Return the class of an engine."""
+    if name in ENGINES:
+        return _load(ENGINES[name].made_by)
+    wanted = "a generation engine: a class with for_run(model, settings)"
+    return own(
+        name, "--engine MODULE:CLASS", wanted, lambda found: callable(getattr(found, "for_run", 0))
+    )
 
 
 def _load(path: str) -> Any:

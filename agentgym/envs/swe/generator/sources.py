@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.caching import publish
 
 INSTALLED = "installed:"
 """Stands before the name of a distribution that is installed."""
@@ -117,7 +118,7 @@ def unpack(file: Path, work: Path) -> Path:
         raise DataError(f"expected a source distribution, got {file}: {error}") from error
     if not scratch.is_dir():
         raise DataError(f"expected a source distribution with one folder, got {file}")
-    scratch.rename(target)
+    publish(scratch, target)
     return target
 
 

@@ -37,6 +37,7 @@ from agentgym.envs.swe.generator.stored import (
 from agentgym.envs.swe.generator.validation import Baseline, Trial, Workbench
 from agentgym.envs.swe.instance import Edit
 from agentgym.errors import DataError
+from agentgym.support.caching import publish
 from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = 1
@@ -122,7 +123,7 @@ class Output:
             scratch = target.with_name(f".{name}.{os.getpid()}")
             shutil.rmtree(scratch, ignore_errors=True)
             shutil.copytree(source, scratch, ignore=_LEFT_OUT, symlinks=False)
-            scratch.rename(target)
+            publish(scratch, target)
         known = self.repositories.get(name)
         if known is not None and known.digest != digest(target):
             raise DataError(

@@ -30,6 +30,7 @@ import numpy as np
 
 from agentgym.envs.textworld.generator import upstream
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
+from agentgym.support.caching import publish
 
 VERSION = 8
 HEADER = 64
@@ -71,8 +72,8 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
             story, description = Path(scratch, "game.z8"), Path(scratch, "game.json")
             _compile(source, Path(scratch), story)
             description.write_text(json.dumps(game))
-            os.replace(description, path.with_suffix(".json"))
-            os.replace(story, path)
+            publish(description, path.with_suffix(".json"))
+            publish(story, path)
     except (subprocess.CalledProcessError, OSError) as error:
         said = error.output[-_SAID:] if isinstance(error, subprocess.CalledProcessError) else ""
         raise EnvFailure(

@@ -1,0 +1,306 @@
+"""What a person brings as ``MODULE:NAME`` acts in a run, comes back with it, or is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from tests.envs.swe.boxed import needs_box
+from tests.toy import TOY_ID
+from tests.trainers import toy_runs
+from trainers.algorithms.sampling import ValueSampler
+from trainers.cli import main
+from trainers.config.resolve import resolve
+from trainers.output.run_folder import RunFolder
+
+QUICK: dict[str, Any] = {
+    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
+    "eval__imitation": 0, "rl__log_groups": 99, "horizon": "3",
+}  # fmt: skip
+SOURCE = '''
+from dataclasses import dataclass, replace
+from agentgym.sandbox.namespace.box import NamespaceSandbox
+from trainers.algorithms.presets import PRESETS
+from trainers.rollouts.engines.hf import HFEngine
+
+PRESET = replace(PRESETS["turn-loo"], shapers=(lambda batch: 0.0 * batch.reward,), filters=())
+
+@dataclass
+class Bonus:
+    """Pays for red."""
+    weight: float = 1.0
+    name: str = "red"
+
+    def __call__(self, context):
+        return float("red" in context.action)
+
+    def reset(self):
+        pass
+
+class Fresh:
+    """The tasks that nobody has played, in the order of their numbers."""
+    def __init__(self, n_tasks, seed):
+        self.n_tasks = n_tasks
+
+    def __call__(self, step, stats=None):
+        return (task for task in range(self.n_tasks) if not stats.count[task])
+
+class Zigzag:
+    rounds = (2, 4)
+
+    def __call__(self, step):
+        return 4 if step % 2 else 2
+
+    def stage(self, step):
+        return step - 1
+
+ZIGZAG = Zigzag()
+
+class Engine(HFEngine):
+    """Draws other tokens."""
+    def submit(self, requests, sampling):
+        super().submit([replace(each, seed=each.seed + 1) for each in requests], sampling)
+
+class Box(NamespaceSandbox):
+    """Says of every command that it took too long."""
+    def exec(self, command, **options):
+        return replace(super().exec(command, **options), timed_out=True)
+
+NOTHING = 5
+'''
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module ``mine`` in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE)
+    yield path
+    sys.modules.pop("mine", None)
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> Path:
+    """Train two steps through the command."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same run with nothing of one's own."""
+    return trained(tmp_path_factory.mktemp("plain") / "run")
+
+
+def weights(out: Path) -> dict[str, torch.Tensor]:
+    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    ours, theirs = weights(one), weights(other)
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def episodes(out: Path) -> list[dict[str, Any]]:
+    """The training episodes that a run wrote."""
+    return [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+
+
+def tasks_by_step(out: Path) -> dict[int, set[str]]:
+    """The tasks of each step."""
+    found: dict[int, set[str]] = {}
+    for episode in episodes(out):
+        found.setdefault(episode["options"]["training_step"], set()).add(episode["task_id"])
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return toy_runs.last_line(capsys.readouterr().err)
+
+
+# -- they act --------------------------------------------------------------------------------------
+
+
+def test_a_preset_of_ones_own_trains_and_keeps_its_name(mine, plain, tmp_path, capsys):
+    out = trained(tmp_path / "run", preset="mine:PRESET")
+    assert not same_weights(out, plain)
+    kept = yaml.safe_load((out / "config.yaml").read_text())
+    assert kept["preset"] == "mine:PRESET" and kept["resolved"]["preset_parts"]["filters"] == []
+    assert kept["resolved"]["preset_parts"]["shapers"] == ["mine:<lambda>"]
+    assert set(kept["resolved"]["source_sha256"]) == {"mine:PRESET"}
+    assert toy_runs.summary(out)["preset"] == "mine:PRESET"
+    for page in ("report.html", "checkpoints/trained/README.md"):
+        assert "mine:PRESET" in (out / page).read_text(), page
+    assert main(["--resume", f"--out={out}", "--steps=3"]) == 0
+    assert toy_runs.summary(out)["steps"] == 3
+
+
+def test_a_run_goes_on_with_the_source_that_it_began_with(mine, tmp_path, capsys):
+    out = trained(tmp_path / "run", preset="mine:PRESET")
+    mine.write_text(SOURCE.replace("NOTHING = 5", "NOTHING = 6"))
+    del sys.modules["mine"]
+    assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
+    assert "resolved.source_sha256.mine:PRESET was" in said(capsys)
+    mine.unlink()
+    del sys.modules["mine"]
+    assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
+    assert "expected --preset MODULE:NAME with a module that can be imported, got 'mine'" in said(
+        capsys
+    )
+
+
+def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, capsys):
+    from agentgym.cli import main as agentgym
+
+    hooks = ["--rl.hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
+    out = trained(tmp_path / "run", *hooks, "--rollout.backend=process", "--rollout.workers=1")
+    assert not same_weights(out, plain)
+    turns = [turn for episode in episodes(out) for turn in episode["turns"]]
+    assert {turn["reward_terms"]["red"] for turn in turns} == {0.0, 0.5}
+    assert episodes(out)[0]["reward_hooks"][-2]["class"] == "mine:Bonus"
+    replay = ["replay", str(out / "episodes.jsonl"), "--json"]
+    assert agentgym(replay) == 0 and json.loads(capsys.readouterr().out)["changed"] == 0
+    del sys.modules["mine"]
+    assert agentgym(replay) == 2
+    assert "expected the module 'mine' to be imported" in capsys.readouterr().err
+    assert agentgym([*replay, f"--env=mine:{TOY_ID}"]) == 0
+
+
+def test_a_sampler_of_ones_own_sees_what_was_played(mine, tmp_path):
+    out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh")
+    run = resolve(toy_runs.config(tmp_path / "other", **QUICK))
+    tasks = run.envs[0].make_env().tasks
+    order = [tasks.task("train", number).id for number in range(8)]
+    assert tasks_by_step(out) == {1: {*order[:4]}, 2: {*order[4:]}}
+
+
+def test_a_schedule_of_ones_own_decides_on_the_turns(mine, plain, tmp_path):
+    out = trained(tmp_path / "run", horizon="mine:ZIGZAG")
+    assert [record["horizon"] for record in toy_runs.by_phase(out)["rl"]] == [4, 2]
+    assert not same_weights(out, plain)
+    kept = yaml.safe_load((out / "config.yaml").read_text())
+    assert kept["horizon"] == "mine:ZIGZAG" and kept["resolved"]["rounds"] == [2, 4]
+    assert "2, 4, as mine:ZIGZAG says" in (out / "report.html").read_text()
+
+
+def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
+    out = trained(tmp_path / "run", engine="mine:Engine")
+    assert tasks_by_step(out) == tasks_by_step(plain)
+    assert not same_weights(out, plain)
+
+
+@needs_box
+def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
+    out = tmp_path / "run"
+    asked = {
+        **QUICK, "env": "swe", "horizon": "6", "env_args": "backend=mine:Box", "minutes": 0,
+        "sft__demonstrations": 2, "sft__max_steps": 1, "rl__groups": 1, "rl__group_size": 2,
+        "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
+    }  # fmt: skip
+    assert main(toy_runs.arguments(out, **asked)) == 0
+    assert {each["env_kwargs"]["backend"] for each in episodes(out)} == {"mine:Box"}
+    (line,) = (out / "eval_episodes" / "oracle.jsonl").read_text().splitlines()
+    played = json.loads(line)
+    assert played["details"]["grading"].startswith("the tests took longer than")
+
+
+def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
+    page = (toy_runs.ROOT / "trainers" / "README.md").read_text()
+    found = re.search(r"```python\n(# mine.py.*?)```\n```bash\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    source, command = found.groups()
+    mine.write_text(source)
+    flags = command.replace("\\\n", " ").split()[1:]
+    assert main([*flags[2:], f"--env={TOY_ID}", f"--out={tmp_path / 'run'}", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "with 'mine:PRESET'" in shown and "horizon 4, 9, as mine:LADDER says" in shown
+    assert "short_answers" in shown and "mine:Fewest" in shown
+
+
+# -- the supplied samplers -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["interleaved", "value", "informative"])
+def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
+    out = trained(tmp_path / "run", f"--rl.sampler={name}")
+    assert tasks_by_step(out) != tasks_by_step(plain)
+    assert not same_weights(out, plain)
+
+
+def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path, monkeypatch):
+    """Killed behind the checkpoint of step 2; also what step 5 draws is what it would have been."""
+    settings = {**QUICK, "steps": 5, "rl__save_every": 2, "rl__sampler": "value"}
+    whole = trained(tmp_path / "whole", **settings)
+    env = resolve(toy_runs.config(tmp_path / "other", **settings)).envs[0]
+    blind = env.make_training_tasks(0, ValueSampler)
+    drawn = {step: {each["task_id"] for each in blind(step, 4, 3)} for step in range(1, 6)}
+    played = tasks_by_step(whole)
+    assert played[1] == drawn[1] and all(played[step] != drawn[step] for step in (3, 4, 5))
+
+    class Killed(BaseException):
+        pass
+
+    log = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == ("rl", 3):
+            raise Killed
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", dying)
+        with pytest.raises(Killed):
+            trained(folder, **settings)
+    trained(folder, "--resume", **settings)
+    assert same_weights(folder, whole)
+    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+
+
+# -- what is refused, also by --dry-run ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dry", [("--dry-run",), ()])
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        (
+            "--preset=gone:X",
+            "expected --preset MODULE:NAME with a module that can be imported, got",
+        ),
+        ("--preset=mine:PRSET", "mine has no 'PRSET' (did you mean 'PRESET'?)"),
+        ("--preset=mine:NOTHING", "with a trainers.algorithms.presets.Preset, got 'mine:NOTHING'"),
+        ("--preset=mine:", "expected --preset MODULE:NAME, got 'mine:'"),
+        ("--rl.hooks=mine:Fresh=1", "with the class of a reward hook: a dataclass with name"),
+        ("--rl.hooks=mine:Bonus:gain=1", "expected the fields of mine:Bonus (weight), each once"),
+        ("--rl.sampler=nobody", "expected --rl.sampler to be 'uniform', 'interleaved', 'value' or"),
+        ("--rl.sampler=nobody", "or MODULE:NAME of your own, got nobody"),
+        ("--rl.sampler=mine:Zigzag", "a class or function of (n_tasks, seed) that makes a task"),
+        ("--horizon=mine:Zigzag", "expected --horizon MODULE:NAME with a schedule of turns"),
+        ("--engine=mine:Zigzag", "with a generation engine: a class with for_run(model, settings)"),
+        ("--engine=hg", "or MODULE:NAME of your own, got hg"),
+    ],
+)
+def test_what_is_not_what_it_should_be_is_refused(mine, tmp_path, capsys, flag, words, dry):
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, flag, *dry, **QUICK)) == 2
+    assert words in said(capsys)
+    assert not out.exists()
+
+
+def test_stages_and_a_schedule_of_ones_own_are_two_things(mine, tmp_path, capsys):
+    asked = toy_runs.arguments(
+        tmp_path / "run", **{**QUICK, "horizon": "mine:ZIGZAG", "horizon_every": 3}
+    )
+    assert main(asked) == 2
+    assert "expected --horizon-every only with stages such as 5,8,10" in said(capsys)

@@ -1,0 +1,103 @@
+"""Parts of a run that may be one's own: a supplied one by its name, another as ``MODULE:NAME``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+from agentgym.core.options import find_own, integer, own
+from agentgym.errors import ConfigurationError
+from agentgym.policies.identity import source_sha256
+from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.sampling import SAMPLERS, SamplerMaker, TaskSampler, TaskStats
+from trainers.algorithms.schedule import Schedule
+
+__all__ = ["OwnSchedule", "find_preset", "find_sampler", "find_schedule", "is_own", "sources"]
+
+
+@runtime_checkable
+class OwnSchedule(Schedule, Protocol):
+    """A turn budget of one's own: a `Schedule` that says which values it has.
+
+    What ``state_dict`` returns goes into checkpoints. One that waits for success is a subclass of
+    `trainers.algorithms.schedule.Gated`.
+    """
+
+    rounds: tuple[int, ...]
+    """Every turn budget that it may return."""
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name is ``MODULE:NAME``, rather than that of a supplied part."""
+    return ":" in name
+
+
+def find_preset(name: str) -> Preset:
+    """Return a preset; one's own is called what it was asked for as.
+
+    Raises:
+        ConfigurationError: There is none of that name.
+    """
+    if not is_own(name):
+        return get_preset(name)
+    wanted = "a trainers.algorithms.presets.Preset"
+    found = own(name, "--preset MODULE:NAME", wanted, lambda each: isinstance(each, Preset))
+    return replace(found, name=name)
+
+
+def find_sampler(name: str) -> SamplerMaker:
+    """Return what makes the sampler of a name from a number of tasks and a seed.
+
+    Raises:
+        ConfigurationError: There is none of that name.
+    """
+    if name in SAMPLERS:
+        return SAMPLERS[name]
+    form = f"--rl.sampler of {', '.join(SAMPLERS)} or MODULE:NAME"
+    wanted = "a class or function of (n_tasks, seed) that makes a task sampler"
+    maker = own(name, form, wanted, callable)
+
+    def make(n_tasks: int, seed: int) -> TaskSampler:
+        """Make one, and look at the first task that it chooses."""
+        try:
+            made: TaskSampler = maker(n_tasks, seed)
+            integer(next(iter(made(1, TaskStats.empty(n_tasks)))), "a task", 0, n_tasks - 1)
+        except Exception as error:
+            raise ConfigurationError(
+                f"expected {form} with {wanted}, which yields numbers of tasks for a (step, "
+                f"stats), got {name!r}: {type(error).__name__}: {error}"
+            ) from error
+        return made
+
+    return make
+
+
+def find_schedule(name: str) -> OwnSchedule:
+    """Return a fresh copy of the schedule of one's own that ``MODULE:NAME`` stands for.
+
+    Raises:
+        ConfigurationError: There is none.
+    """
+    wanted = (
+        "a schedule of turns such as a trainers.algorithms.schedule.Stages: an object with rounds, "
+        "which holds all its values, __call__(step) and stage(step)"
+    )
+    found: Any = own(name, "--horizon MODULE:NAME", wanted, _is_schedule)
+    made: OwnSchedule = copy.deepcopy(found)
+    return made
+
+
+def _is_schedule(found: Any) -> bool:
+    """Return whether something is a schedule whose values are turns."""
+    if isinstance(found, type) or not isinstance(found, OwnSchedule):
+        return False
+    rounds = found.rounds
+    turns = isinstance(rounds, tuple) and all(isinstance(each, int) and each > 0 for each in rounds)
+    return turns and found(1) in rounds
+
+
+def sources(names: Iterable[str]) -> dict[str, str]:
+    """Return a hash of the source of every part of one's own among some names."""
+    return {name: source_sha256(find_own(name, name)[0]) for name in names if is_own(name)}
