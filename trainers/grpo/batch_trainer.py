@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,10 @@ from trainers.grpo.minibatches import divided
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
-__all__ = ["BatchTrainer"]
+__all__ = ["TOKENS", "BatchTrainer"]
+
+TOKENS = "tokens"
+"""Name of the number of tokens among sums of figures."""
 
 
 class BatchTrainer(GRPOTrainer):
@@ -81,11 +84,16 @@ class BatchTrainer(GRPOTrainer):
             meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
-    def _mean(self, values: Tensor, mask: Tensor) -> float:
-        """Mean of (B, T) values over the true entries of a mask in all processes."""
-        sums = torch.stack([values[mask].sum(), mask.sum().to(values.dtype)])
-        total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
-        return float(total / max(1.0, count))
+    def _means(self, sums: Sequence[Mapping[str, Tensor]]) -> dict[str, float]:
+        """Mean figures of the tokens of several micro-batches in all processes, if there are any.
+
+        Each holds sums over tokens, and their number under :data:`TOKENS`.
+        """
+        parts = [torch.stack([value.float() for value in each.values()]) for each in sums]
+        totals = self.accelerator.reduce(torch.stack(parts).sum(0), reduction="sum").tolist()
+        means = dict(zip(sums[0], totals, strict=True))
+        count = means.pop(TOKENS)
+        return {name: total / count for name, total in means.items()} if count else {}
 
     def _backward(self, loss: Tensor) -> Tensor:
         """Add the gradient of a micro-batch to those of its update."""

@@ -28,8 +28,8 @@ __all__ = ["RunLogger"]
 
 STEP_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate", "kl", KL_BEHAVIOUR, FINITE)
 """Figures of TRL's and of the measured trainer's that a step's record holds."""
-CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
-"""TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
+CLIPPED = "clip_ratio/region_mean"
+"""TRL's name for the share of tokens whose ratio is clipped."""
 
 
 class RunLogger(TrainerCallback):
@@ -108,9 +108,8 @@ class RunLogger(TrainerCallback):
             if name in logs:
                 self.record[name.rsplit("/", 1)[-1]] = _number(logs[name])
         # At a single update per step the ratio is 1, and there is nothing to clip.
-        for name in CLIPPED if self._updates > 1 else ():
-            if name in logs:
-                self.record["clip_fraction"] = _number(logs[name])
+        if CLIPPED in logs and self._updates > 1:
+            self.record["clip_fraction"] = _number(logs[CLIPPED])
         self.record["seconds"] = seconds
         self.record["time"] = {part: logs[f"time/{part}"] for part in PARTS}
         self._folder.log(**self.record)

@@ -298,7 +298,6 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
     config, settings = run.config, run.config.rl
     return grpo_arguments(
         output,
-        run.preset,
         groups=settings.groups,
         group_size=settings.group_size,
         steps=config.steps,

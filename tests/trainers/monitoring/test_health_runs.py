@@ -197,12 +197,12 @@ def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tm
 
 
 def test_a_loss_that_is_no_number_updates_nothing_and_ends_the_training(tmp_path, monkeypatch):
-    out, loss = tmp_path / "run", MeasuredTrainer._compute_loss
+    out, loss = tmp_path / "run", MeasuredTrainer.compute_loss
 
-    def broken(trainer: MeasuredTrainer, *args: Any) -> torch.Tensor:
-        return loss(trainer, *args) * (float("nan") if trainer.batches == 2 else 1.0)
+    def broken(trainer: MeasuredTrainer, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return loss(trainer, *args, **kwargs) * (float("nan") if trainer.batches == 2 else 1.0)
 
-    monkeypatch.setattr(MeasuredTrainer, "_compute_loss", broken)
+    monkeypatch.setattr(MeasuredTrainer, "compute_loss", broken)
     records = trained(out)
     assert [
         (r["signal"], r["action"]) for r in records["health"] if r["signal"] == "non_finite"
