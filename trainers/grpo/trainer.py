@@ -30,6 +30,7 @@ uses only what test_trl_contract.py guards.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -46,6 +47,7 @@ from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
 from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
+from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import TokenForward, turn_off_dropout
 from trainers.grpo.micro_batches import MicroBatch, accumulating, micro_batches
@@ -204,7 +206,8 @@ class MultiTurnTrainer(BatchTrainer):
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         batch = self._rows()
         mask = sampled_mask(batch)
-        self._add_logps(batch)
+        with self.times.part("logprobs"):
+            self._add_logps(batch)
         # 4, 5: advantages and weights of the tokens of all processes.
         credit = self._credit(batch, everyone, mask)
         # The part of this process is counted by trajectories: a mask that lost tokens must not
@@ -243,12 +246,18 @@ class MultiTurnTrainer(BatchTrainer):
             sampling=self._sampling(),
         )
         if self._producer is None:
-            plan = plans(step)
+            plan, stats = plans(step), self.runner.stats
             self._weights.send()  # From here on mu has the weights of pi.
+            engine, envs = stats.engine_seconds, stats.env_seconds
             played = self.runner.run(**plan.arguments)
+            self.times.move("rest", "generation", stats.engine_seconds - engine)
+            # Environments count as far as generation does not hide them.
+            self.times.move("rest", "environments", stats.env_seconds - envs)
         else:
             last = self.state.max_steps // self.updates
             plan, played = self._producer.play(step, last, plans, self._weights.hand_over)
+            # What was played meanwhile cost the step no more than the wait.
+            self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
         return played
 
@@ -404,17 +413,18 @@ class MultiTurnTrainer(BatchTrainer):
             first: Number of the first task, where this process plays a part of a longer list.
             on_episode: Called for each episode as it ends.
         """
-        self._weights.send()
-        return self.runner.run(
-            tasks,
-            horizon=self.full_horizon,
-            group_size=group_size,
-            groups=range(first, first + len(tasks)),
-            first_episode=first * group_size,
-            seed=seed,
-            sampling=self._sampling(greedy=greedy),
-            on_episode=on_episode,
-        )
+        with self.times.part("validation"):  # That is what it is between two steps.
+            self._weights.send()
+            return self.runner.run(
+                tasks,
+                horizon=self.full_horizon,
+                group_size=group_size,
+                groups=range(first, first + len(tasks)),
+                first_episode=first * group_size,
+                seed=seed,
+                sampling=self._sampling(greedy=greedy),
+                on_episode=on_episode,
+            )
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Train; see ``transformers.Trainer.train``. Nothing is played ahead after the end."""
@@ -424,6 +434,23 @@ class MultiTurnTrainer(BatchTrainer):
             if self._producer is not None:
                 self._producer.drop()
                 self._weights.forget()  # They may have been on their way.
+
+    def _forget(self) -> None:
+        """Send the engine all weights anew, and probe it as at the start of a process."""
+        self._weights.forget()
+        self._generations = 0
+
+    # -- figures of a step -------------------------------------------------------------------------
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the drift of the step and its seconds by part to TRL's figures."""
+        if "loss" in logs:  # TRL logs once more at the end of all, without a loss.
+            with self.times.part("rest"):
+                drift = kl_behaviour(self.trajectories, self._row_logps, self._gather)
+            logs[KL_BEHAVIOUR] = drift
+            logs["finite"] = float(self.finite and math.isfinite(drift))
+            logs |= {f"time/{name}": value for name, value in self.times.take().items()}
+        super().log(logs, start_time)
 
     # -- steps and policies ------------------------------------------------------------------------
 
@@ -452,11 +479,6 @@ class MultiTurnTrainer(BatchTrainer):
     def _sampling(self, **changes: Any) -> Sampling:
         """How the behaviour policy draws tokens."""
         return Sampling(temperature=self.temperature, top_p=self.top_p, **changes)
-
-    @property
-    def waited(self) -> float:
-        """Seconds that the step waited for episodes that are played ahead."""
-        return 0.0 if self._producer is None else self._producer.waited
 
     def _note_horizon(self, step: int, horizon: int) -> None:
         """Note the turn budget of a step, and a change."""

@@ -35,6 +35,8 @@ def test_signatures_of_the_methods_we_override_or_call():
     assert parameters("_prepare_inputs") == ["self", "generation_batch"]
     assert parameters("compute_loss")[:3] == ["self", "model", "inputs"]
     assert parameters("_save_checkpoint") == ["self", "model", "trial"]
+    assert parameters("_clip_grad_norm") == ["self", "model"]
+    assert "_maybe_log_save_evaluate" in inspect.getsource(GRPOTrainer._run_epoch)
     assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]
     assert parameters("create_scheduler") == ["self", "num_training_steps", "optimizer"]
     assert {"rollout_func", "peft_config", "callbacks", "optimizers"} <= set(parameters("__init__"))
