@@ -93,7 +93,7 @@ def grpo_arguments(
         budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
         warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
         temperature: Sampling temperature, which the loss uses, too.
-        top_p: Nucleus mass of sampling; below 1 importance weights are folded in.
+        top_p: Nucleus mass of sampling; below 1 tokens have importance weights.
         max_grad_norm: Gradient norm at which gradients are clipped.
         save_every: Steps between checkpoints; 0 saves none.
         keep_checkpoints: How many are kept; None keeps all.

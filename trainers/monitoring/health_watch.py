@@ -91,7 +91,7 @@ class HealthWatch:
         self._say(f"training ends at step {alarm.step}, as {reason}")
 
     def _raise(self, alarm: Alarm) -> bool:
-        """Do what the settings say, and return whether training is to end; not at a warning.
+        """Do what the settings say, and return whether training is to end.
 
         What is not finite is never left at a warning.
         """

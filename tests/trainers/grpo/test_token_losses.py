@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 
 from tests.trainers.algorithms.loss_reference import pg_coef
 from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import get_preset
 from trainers.grpo.forward import Scores
 from trainers.grpo.objective import ratios, token_figures, token_losses
 
@@ -116,6 +118,20 @@ def test_before_the_first_update_every_ratio_is_1():
     columns = batch()
     del columns["old_per_token_logps"]
     assert ratios(scores().logps, columns, MASK).tolist() == [[1.0] * 4] * 2
+
+
+@pytest.mark.parametrize("name", ["rloo", "grpo", "scalinginter"])
+def test_on_policy_the_unclipped_loss_of_a_paper_has_its_presets_gradient_bit_by_bit(name):
+    """RLOO's and GRPO's one update per batch is plain REINFORCE: their clip never acts."""
+    loss, columns = get_preset(name).loss, batch(ref_per_token_logps=OLD + log(2.0))
+    del columns["old_per_token_logps"]
+    slopes = []
+    for each in (loss, replace(loss, clip="none")):
+        said = scores()
+        token_losses(each, said, columns, MASK).sum().backward()
+        slopes.append(said.logps.grad)
+    assert torch.equal(*slopes)
+    assert slopes[0].abs().min() > 0.5
 
 
 def test_what_is_clipped_is_counted_on_the_side_where_it_binds():
