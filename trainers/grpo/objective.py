@@ -58,8 +58,8 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Ten
 def token_figures(
     loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Tensor
 ) -> dict[str, Tensor]:
-    """Return figures (B, T) of which the log has the mean over the trained tokens."""
-    figures = {"entropy": scores.entropies}
+    """Return figures (B, T), without a graph, of which the log has the mean over trained tokens."""
+    figures = {"entropy": scores.entropies.detach()}
     if "ref_per_token_logps" in batch:
         figures["kl"] = kl_divergence(scores.logps, batch["ref_per_token_logps"], loss.kl)
     if loss.clip != "none":

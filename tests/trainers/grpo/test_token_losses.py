@@ -135,7 +135,10 @@ def test_on_policy_the_unclipped_loss_of_a_paper_has_its_presets_gradient_bit_by
 
 
 def test_what_is_clipped_is_counted_on_the_side_where_it_binds():
-    figures = token_figures(Loss(low=0.2, high=0.5), scores(), batch(), MASK)
+    said = scores()
+    said = said._replace(entropies=said.logps.exp())
+    figures = token_figures(Loss(low=0.2, high=0.5), said, batch(), MASK)
+    assert not any(values.requires_grad for values in figures.values()), "they would keep a graph"
     assert figures["clip_ratio/high_mean"].tolist() == [[0, 0, 1, 1], [0, 0, 0, 0]]
     assert figures["clip_ratio/low_mean"].tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
     assert figures["clip_ratio/region_mean"].sum() == 3
