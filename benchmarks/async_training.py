@@ -147,8 +147,8 @@ def time_steps(
         trainer = MultiTurnTrainer(
             policy(),
             grpo_arguments(
-                folder, preset, groups=GROUPS, group_size=GROUP_SIZE, steps=steps + WARM_UP + 1,
-                lr=1e-4, budget=BUDGET,
+                folder, groups=GROUPS, group_size=GROUP_SIZE, steps=steps + WARM_UP + 1, lr=1e-4,
+                budget=BUDGET,
             ),
             envs=envs, chat=turn_tokenizer(), tasks=tasks, horizon=HORIZON, preset=preset,
             budget=BUDGET, staleness=staleness, on_rollout=clock, probe_every=0,

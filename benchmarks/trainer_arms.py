@@ -129,7 +129,6 @@ def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
         model,
         grpo_arguments(
             folder,
-            preset,
             groups=GROUPS,
             group_size=SIZE,
             steps=steps,

@@ -336,16 +336,16 @@ def _die_at(moment: str) -> None:
 def _hang_at(step: int, rank: int) -> None:
     """Arrange for one process to hang as it plays the episodes of a step."""
     from trainers import processes
-    from trainers.monitoring.measured_trainer import MeasuredTrainer
+    from trainers.grpo.trainer import MultiTurnTrainer
 
-    play = MeasuredTrainer.play_groups
+    play = MultiTurnTrainer.play_groups
 
-    def play_or_hang(self: MeasuredTrainer, now: int, *args: Any) -> Any:
+    def play_or_hang(self: MultiTurnTrainer, now: int, *args: Any) -> Any:
         if (now, processes.rank()) == (step, rank):
             time.sleep(600)
         return play(self, now, *args)
 
-    MeasuredTrainer.play_groups = play_or_hang  # type: ignore[method-assign]
+    MultiTurnTrainer.play_groups = play_or_hang  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 over the trained tokens k: ``weight`` comes from the aggregation, ``behave`` from the correction
 for the behaviour policy, and ``rho = pi / pi_old`` is averaged over segments. The first two are
-computed here and folded into the advantage; the rest are tensors of ``trainers.grpo``.
+computed here. The loss itself is ``trainers.grpo.objective.token_losses``, on tensors.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class Loss:
     kl: Literal["k1", "k3"] = "k3"
     """Its estimator: k1 is ``log pi - log ref``; k3 is ``q - log q - 1``, ``q = ref / pi``."""
     entropy: float = 0.0
-    """Weight of the entropy bonus, which the trainer adds, aggregated like the other terms: it
-    needs the full distribution."""
+    """Weight of the entropy bonus, aggregated like the other terms."""
     dead_zone: float = 0.0
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
 

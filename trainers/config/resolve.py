@@ -33,7 +33,7 @@ from trainers.config.environments import (
 from trainers.config.parts import find_preset, sources
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.config.stored import check_no_secret_is_missing
-from trainers.grpo.arguments import largest_divisor, loss_arguments
+from trainers.grpo.arguments import largest_divisor
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -189,7 +189,6 @@ def _preset(asked: TrainConfig) -> Preset:
     """Return a preset that this trainer can carry out."""
     preset = find_preset(asked.preset)
     preset.require(SERVES)
-    loss_arguments(preset.loss)
     return preset if asked.rl.normalize is None else preset.normalized(asked.rl.normalize)
 
 

@@ -1,14 +1,4 @@
-"""From trajectories to one number per sampled token that TRL's loss multiplies.
-
-TRL's ``dapo`` and ``cispo`` losses are means over tokens of ``-min(rho A, clip(rho) A)`` (or
-cispo's form), which are homogeneous in A. Every positive factor of a token (its aggregation weight,
-its importance weight for an inexact engine) can therefore be folded into A exactly:
-
-    A'_k = A_k * behave_k * weight_k * T,   T trained tokens, weight_k from the aggregation.
-
-The KL and entropy terms have no advantage: they are multiplied by ``weight_k T`` itself, see
-``trainers.grpo.objective``.
-"""
+"""From trajectories to what the loss needs of every sampled token: its advantage and weights."""
 
 from __future__ import annotations
 
@@ -29,7 +19,7 @@ from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "check_sampled", "folded_advantages", "loss_columns"]
+__all__ = ["Credit", "assign_credit", "check_sampled", "loss_columns"]
 
 _FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
@@ -41,16 +31,18 @@ class Credit:
     batch: Batch
     """The packed batch, after reward corrections."""
     advantage: FloatArray
-    """(K,) advantages with all factors folded in; 0 on tokens that do not train."""
+    """(K,) advantages A_k; 0 on tokens that do not train."""
+    behaviour: FloatArray
+    """(K,) importance weights c_k, that correct for an inexact engine; else 1."""
     weight: FloatArray
-    """(K,) weights of the aggregation times T, the number of trained tokens: 1 for a token mean."""
+    """(K,) weights w_k of the aggregation times T, the trained tokens: 1 for a token mean."""
     train: BoolArray
     """(K,) tokens in the loss."""
     metrics: Mapping[str, float]
     """Figures for the log."""
 
 
-def folded_advantages(
+def assign_credit(
     trajectories: Sequence[Trajectory],
     preset: Preset,
     *,
@@ -58,7 +50,7 @@ def folded_advantages(
     logp_old: FloatArray | None = None,
     correct: bool = False,
 ) -> Credit:
-    """Compute the advantage of every sampled token, with all factors of its loss folded in.
+    """Compute the advantage of every sampled token, and its weights in the loss.
 
     Episodes of failed environments leave the loss and the baseline whatever the preset says.
 
@@ -83,14 +75,12 @@ def folded_advantages(
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
-    # A'_k = A_k * behave_k * weight_k * T; T is in ``weight``.
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train
     )
     mode = "clip" if correct and loss.behave == "none" else loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
-    folded = values * behave * weight
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
         "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
@@ -103,16 +93,18 @@ def folded_advantages(
         if mode != "none":
             cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
             metrics["sampling/importance_truncated"] = float(cut.mean())
-    return Credit(batch, np.where(train, folded, 0.0), weight, train, metrics)
+    return Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
 
 
 def loss_columns(
     credit: Credit, loss: Loss, several_updates: bool
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the packed columns (K,) that a loss needs, by their names in TRL's batch."""
-    columns: dict[str, npt.NDArray[np.generic]] = {"advantages": credit.advantage}
-    if loss.kl_beta or loss.entropy:
-        columns["token_weights"] = credit.weight
+    """Return the packed columns (K,) that ``trainers.grpo.objective`` reads, by their names."""
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        "advantages": credit.advantage,
+        "behaviour_weights": credit.behaviour,
+        "token_weights": credit.weight,
+    }
     segments = ratio_segments(credit.batch, loss.ratio)
     # In the first update every ratio is 1, whatever it is averaged over.
     if segments is not None and several_updates:

@@ -1,8 +1,6 @@
-"""TRL's configuration for multi-turn runs: the settings that a preset and the sizes decide.
+"""TRL's configuration for multi-turn runs: what the sizes of a run decide, and what stays off.
 
-TRL carries out the clipped policy term alone. Aggregation and importance weights are folded into
-its advantages (``trainers.grpo.advantages``); KL, entropy and the averaged ratio of a turn or a
-sequence are ``trainers.grpo.objective``'s, so their options stay off in TRL.
+The loss is ``trainers.grpo.objective``'s: TRL's options of it would be ignored, and are refused.
 """
 
 from __future__ import annotations
@@ -12,76 +10,58 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from agentgym.errors import ConfigurationError, NotSupported
-from trainers.algorithms.loss import Loss
-from trainers.algorithms.presets import Preset
+from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 
 if TYPE_CHECKING:
     from trl import GRPOConfig
 
 __all__ = [
+    "REFUSED",
     "check_arguments",
     "grpo_arguments",
     "largest_divisor",
-    "loss_arguments",
 ]
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
 """What a run does not let one choose about its optimiser."""
-_OFF: Mapping[str, tuple[Any, str]] = MappingProxyType(
+_SAMPLING = "engines sample by temperature and top_p alone"
+_REWARD = "environments pay, and the preset's terms make advantages of it"
+_IN_LOSS = {
+    "loss_type": "clip and aggregation",
+    "importance_sampling_level": "ratio",
+    "epsilon": "low",
+    "epsilon_high": "high",
+    "delta": "dual",
+    "beta": "kl_beta",
+    "use_bias_correction_kl": "kl",
+    "entropy_coef": "entropy",
+    "use_adaptive_entropy": "entropy",
+    "off_policy_mask_threshold": "behave",
+}
+"""Options of TRL's loss, and what stands for them in ours."""
+REFUSED: Mapping[str, str] = MappingProxyType(
     {
-        "gradient_accumulation_steps": (1, "micro_tokens divides an update into micro-batches"),
-        "use_vllm": (False, "pass make_engine=VLLMColocateEngine, whose weight sync is verified"),
-        "log_completions": (False, "write down the episodes that on_rollout tells"),
-        "use_transformers_continuous_batching": (False, "choose another engine instead"),
-        "cache_implementation": (None, "the engine keeps a cache of its own"),
-        "chat_template_kwargs": (None, "give template_kwargs to the TurnTokenizer"),
-        "generation_kwargs": (None, "engines sample by temperature and top_p alone"),
-        "top_k": (0, "engines sample by temperature and top_p alone"),
-        "min_p": (None, "engines sample by temperature and top_p alone"),
-        "repetition_penalty": (1.0, "engines sample by temperature and top_p alone"),
-        "mask_truncated_completions": (False, "add the filter HarnessEndings to the preset"),
-        "importance_sampling_level": ("token", "set the ratio of the preset's loss"),
-        "beta": (0.0, "set kl_beta of the preset's loss"),
-        "entropy_coef": (0.0, "set entropy of the preset's loss"),
-        "use_adaptive_entropy": (False, "set entropy of the preset's loss"),
-        "sync_ref_model": (False, "the reference is the policy that training began with"),
+        "gradient_accumulation_steps": "micro_tokens divides an update into micro-batches",
+        "use_vllm": "pass make_engine=VLLMColocateEngine, whose weight sync is verified",
+        "log_completions": "write down the episodes that on_rollout tells",
+        "use_transformers_continuous_batching": "choose another engine instead",
+        "cache_implementation": "the engine keeps a cache of its own",
+        "chat_template_kwargs": "give template_kwargs to the TurnTokenizer",
+        "mask_truncated_completions": "add the filter HarnessEndings to the preset",
+        "top_entropy_quantile": "the preset's loss trains tokens of any entropy",
+        "sync_ref_model": "the reference is the policy that training began with",
+        **dict.fromkeys(("generation_kwargs", "top_k", "min_p", "repetition_penalty"), _SAMPLING),
+        **dict.fromkeys(("scale_rewards", "reward_weights"), _REWARD),
+        **{name: f"set {ours} of the preset's loss" for name, ours in _IN_LOSS.items()},
     }
 )
-"""Options of TRL that would be ignored or would contradict the preset: the value they must keep,
-and what to do instead."""
-
-
-def loss_arguments(loss: Loss) -> dict[str, Any]:
-    """Express the policy term of a loss as TRL's.
-
-    Raises:
-        NotSupported: TRL has no such loss; the message names the part.
-    """
-    arguments: dict[str, Any] = {
-        "loss_type": "dapo",
-        "importance_sampling_level": "token",
-        "epsilon": loss.low,
-        "epsilon_high": loss.high,
-        "delta": loss.dual,
-        "beta": 0.0,
-        "entropy_coef": 0.0,
-        "scale_rewards": "none",
-    }
-    if loss.clip == "cispo":
-        if loss.low < 1.0:
-            raise NotSupported(f"expected cispo without a lower bound (low=1), got low={loss.low}")
-        # TRL's cispo takes the bound itself, not its distance from 1.
-        arguments |= {"loss_type": "cispo", "epsilon_high": 1.0 + loss.high}
-    elif loss.clip == "none":
-        raise NotSupported("expected a clip of 'ppo' or 'cispo'; unclipped losses are not TRL's")
-    return arguments
+"""Options of TRL that would be ignored or would contradict the preset, and what to do instead; they
+keep TRL's defaults."""
 
 
 def grpo_arguments(
     output_dir: str | Path,
-    preset: Preset,
     *,
     groups: int,
     group_size: int,
@@ -106,7 +86,6 @@ def grpo_arguments(
 
     Args:
         output_dir: Folder of the checkpoints.
-        preset: Decides the loss.
         groups: Tasks per step, over all processes.
         group_size: Episodes per task; TRL, which is told of at least 2, forms no groups of its own.
         steps: Steps.
@@ -114,7 +93,7 @@ def grpo_arguments(
         budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
         warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
         temperature: Sampling temperature, which the loss uses, too.
-        top_p: Nucleus mass of sampling; below 1 importance weights are folded in.
+        top_p: Nucleus mass of sampling; below 1 tokens have importance weights.
         max_grad_norm: Gradient norm at which gradients are clipped.
         save_every: Steps between checkpoints; 0 saves none.
         keep_checkpoints: How many are kept; None keeps all.
@@ -157,7 +136,6 @@ def grpo_arguments(
         "report_to": [],
         "disable_tqdm": True,
         **OPTIMISER,
-        **loss_arguments(preset.loss),
     }
     return GRPOConfig(**{**settings, **overrides})
 
@@ -186,19 +164,12 @@ def check_arguments(args: GRPOConfig) -> None:
     """Check that a ``GRPOConfig`` asks for nothing the multi-turn trainer cannot honour.
 
     Raises:
-        ConfigurationError: It uses an option that would be ignored or contradict the preset,
-            or a loss into whose advantages no weights can be folded.
+        ConfigurationError: It uses an option that would be ignored or contradict the preset.
     """
-    for name, (wanted, instead) in _OFF.items():
-        if getattr(args, name) != wanted:
-            raise ConfigurationError(
-                f"expected {name}={wanted!r}, got {getattr(args, name)!r}: {instead}"
-            )
-    if args.loss_type not in ("dapo", "cispo"):
-        raise ConfigurationError(
-            f"expected loss_type 'dapo' or 'cispo', got {args.loss_type!r}: other aggregations "
-            "come from the preset's loss, see trainers.grpo.arguments.grpo_arguments"
-        )
+    for name, instead in REFUSED.items():
+        wanted, value = args.__dataclass_fields__[name].default, getattr(args, name)
+        if value != wanted:
+            raise ConfigurationError(f"expected {name}={wanted!r}, got {value!r}: {instead}")
 
 
 def largest_divisor(number: int, limit: int) -> int:

@@ -1,8 +1,15 @@
-"""What surrounds a training step: processes, updates and batches, checkpoints, learning rate."""
+"""What surrounds a training step: TRL's loop, its clock, its checkpoints and the ways back to them.
+
+The steps themselves are :class:`~trainers.grpo.trainer.MultiTurnTrainer`'s, which knows nothing of
+most of this: the line between the two classes is that between TRL and the algorithm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +18,14 @@ from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PrinterCallback
+from transformers import (
+    PrinterCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
@@ -19,17 +33,34 @@ from agentgym.errors import NotSupported
 from trainers.grpo.arguments import check_arguments
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.minibatches import divided
+from trainers.grpo.restore import fill_partitions, fill_shards
+from trainers.grpo.step_end import StepEnd
+from trainers.grpo.step_times import StepTimes
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
-__all__ = ["BatchTrainer"]
+__all__ = ["TOKENS", "BatchTrainer"]
+
+TOKENS = "tokens"
+"""Name of the number of tokens among sums of figures."""
+RESEED = 7_919
+"""How far apart the seeds of episodes are before and after a rollback."""
 
 
 class BatchTrainer(GRPOTrainer):
     """TRL's trainer, without its data set, its rewards and its model card.
 
     A batch makes ``updates`` updates; TRL counts those.
+
+    Attributes:
+        after_step: Told of the end of each step, at which it has TRL log and save when it will;
+            None leaves both to TRL.
+        times: Seconds by part of the present step.
+        finite: Whether loss and gradients of the present step were finite; an update that is not
+            is left out, so that the weights stay what they were.
     """
+
+    after_step: Callable[[StepEnd], None] | None = None
 
     _step: int
     _buffered_inputs: Any
@@ -41,6 +72,7 @@ class BatchTrainer(GRPOTrainer):
             ConfigurationError: The arguments ask for what this trainer does not do.
         """
         check_arguments(args)
+        self.times, self.finite = StepTimes(), True
         # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
         prompts = max(1, args.generation_batch_size // args.num_generations)
         super().__init__(
@@ -52,6 +84,8 @@ class BatchTrainer(GRPOTrainer):
             **kwargs,
         )
         self.remove_callback(PrinterCallback)
+        self.add_callback(_OptimiserTimes(self.times))
+        self._seed, self._peak = self.args.seed, self.args.learning_rate
 
     # -- updates and batches -----------------------------------------------------------------------
 
@@ -69,9 +103,36 @@ class BatchTrainer(GRPOTrainer):
         """Return what the present update trains: TRL's own division depends on the processes."""
         parts = self.args.steps_per_generation
         if self._step % self.updates == 0 or self._buffered_inputs is None:
-            batch = self._generate_and_score_completions(generation_batch)
-            self._buffered_inputs = divided(batch, parts)
+            self.finite = True
+            with self.times.part("rest"):  # A batch belongs to no pass over it.
+                batch = self._generate_and_score_completions(generation_batch)
+                self._buffered_inputs = divided(batch, parts)
         return self._buffered_inputs[self._step % parts]
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Make one forward and backward pass, and note whether its loss is finite."""
+        with self.times.part("update"):
+            loss: Tensor = super().training_step(*args, **kwargs)
+            # A device works on while Python goes on; reading a number waits for it.
+            self.finite &= bool(torch.isfinite(loss))
+        return loss
+
+    def _clip_grad_norm(self, model: Any) -> Any:
+        """Clip, and drop gradients that are not finite: they would leave no weight as it is."""
+        with self.times.part("optimizer"):
+            norm = super()._clip_grad_norm(model)
+            self.finite &= norm is None or math.isfinite(float(norm))
+            if not self.finite:
+                model.zero_grad(set_to_none=True)
+        return norm
+
+    def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
+        """After an update: at the end of a step ``after_step`` says when TRL logs and saves."""
+        act = partial(super()._maybe_log_save_evaluate, *args, **kwargs)
+        if self.after_step is None or not self.control.should_log:
+            act()
+        else:
+            self.after_step(StepEnd(self.batches, self.state, self.control, act))
 
     # -- processes ---------------------------------------------------------------------------------
 
@@ -81,11 +142,16 @@ class BatchTrainer(GRPOTrainer):
             meet(place)
         return gather_object(items) if self.accelerator.num_processes > 1 else items
 
-    def _mean(self, values: Tensor, mask: Tensor) -> float:
-        """Mean of (B, T) values over the true entries of a mask in all processes."""
-        sums = torch.stack([values[mask].sum(), mask.sum().to(values.dtype)])
-        total, count = self.accelerator.reduce(sums, reduction="sum").tolist()
-        return float(total / max(1.0, count))
+    def _means(self, sums: Sequence[Mapping[str, Tensor]]) -> dict[str, float]:
+        """Mean figures of the tokens of several micro-batches in all processes, if there are any.
+
+        Each holds sums over tokens, and their number under :data:`TOKENS`.
+        """
+        parts = [torch.stack([value.float() for value in each.values()]) for each in sums]
+        totals = self.accelerator.reduce(torch.stack(parts).sum(0), reduction="sum")
+        by_name = dict(zip(sums[0], totals, strict=True))
+        count = by_name.pop(TOKENS)
+        return {name: float(total / count) for name, total in by_name.items()} if count else {}
 
     def _backward(self, loss: Tensor) -> Tensor:
         """Add the gradient of a micro-batch to those of its update."""
@@ -125,6 +191,64 @@ class BatchTrainer(GRPOTrainer):
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
         if kept is not None:
             self._step, self._buffered_inputs = kept
+        self._set_rate()
+
+    # -- going back --------------------------------------------------------------------------------
+
+    def adapt(self, rollbacks: int, lr_factor: float, reseed: bool) -> None:
+        """Go on as a run that went back so many times: more slowly, or on other episodes.
+
+        Args:
+            rollbacks: Times that training went back.
+            lr_factor: Share of the learning rate that each leaves.
+            reseed: Whether each changes the seeds of the episodes.
+        """
+        self.args.learning_rate = self._peak * lr_factor**rollbacks
+        self.args.seed = self._seed + RESEED * rollbacks * reseed
+
+    def train_from(self, checkpoint: Path) -> None:
+        """Train again, from a checkpoint, as a new process would."""
+        self._step = 0
+        self._forget()
+        self._buffered_inputs = None
+        self._metrics["train"].clear()
+        # Made anew with the rate of now; its moments come from the checkpoint.
+        self.optimizer = None
+        if self.is_deepspeed_enabled:  # Its engine went with the training that ended.
+            self.model_wrapped = self.model
+        self.train(resume_from_checkpoint=str(checkpoint))
+
+    def save_start(self) -> None:
+        """Write a checkpoint before the first step."""
+        self._save_checkpoint(self.model, trial=None)
+
+    def restore(self, checkpoint: Path) -> None:
+        """Load the weights of a checkpoint, or of a saved policy, to play with and not to train."""
+        training = (checkpoint / TRAINER_STATE_NAME).exists()
+        if self.is_fsdp_enabled and training:
+            self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
+        elif self.is_fsdp_enabled:
+            fill_shards(checkpoint, self.model_wrapped)
+        elif hasattr(next(self.model.parameters()), "ds_id"):  # ZeRO-3 has partitioned it.
+            fill_partitions(checkpoint, self.model)
+        else:
+            self._load_from_checkpoint(str(checkpoint))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Hook: the weights are others now than any part has seen."""
+
+    def _set_rate(self) -> None:
+        """Let a restored optimiser go on at the learning rate that the run has come to."""
+        if self.args.learning_rate == self._peak:
+            return
+        rate, schedule = self.args.learning_rate, self.lr_scheduler
+        optimizer: Any = self.optimizer
+        schedule.base_lrs = [rate] * len(schedule.base_lrs)
+        shares = [make(schedule.last_epoch) for make in schedule.lr_lambdas]
+        for group, share in zip(optimizer.param_groups, shares, strict=True):
+            group["initial_lr"], group["lr"] = rate, rate * share
+        schedule._last_lr = [rate * share for share in shares]
 
     # -- what TRL would do otherwise ---------------------------------------------------------------
 
@@ -143,6 +267,32 @@ class BatchTrainer(GRPOTrainer):
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write none: TRL's knows neither the environment nor a model that has no name."""
+
+
+class _OptimiserTimes(TrainerCallback):
+    """Count the optimiser's own step."""
+
+    def __init__(self, times: StepTimes) -> None:
+        self._times = times
+        self._began = 0.0
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Forget what came before the first step."""
+        self._times.take()
+
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Start."""
+        self._began = time.perf_counter()
+
+    def on_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Stop."""
+        self._times.move("rest", "optimizer", time.perf_counter() - self._began)
 
 
 def _episode_return(**_: Any) -> list[float]:

@@ -22,7 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from trainers.grpo.tensors import needed_columns, sampled_mask
 
-__all__ = ["MicroBatch", "accumulating", "averaged_figures", "divided", "micro_batches"]
+__all__ = ["MicroBatch", "accumulating", "divided", "micro_batches"]
 
 
 class MicroBatch(NamedTuple):
@@ -93,26 +93,3 @@ def accumulating(accelerator: Accelerator, model: Any) -> Iterator[None]:
             yield
     finally:
         state._set_sync_gradients(before)
-
-
-def averaged_figures(
-    figures: Sequence[Mapping[str, Sequence[float]]], shares: Sequence[float]
-) -> dict[str, float]:
-    """Average figures over micro-batches by their share of the tokens.
-
-    Extremes stay extremes, by the end of their name; what is not a number is left out.
-    """
-    pairs: dict[str, list[tuple[float, float]]] = {}
-    for each, share in zip(figures, shares, strict=True):
-        for name, values in each.items():
-            pairs.setdefault(name, []).extend((v, share) for v in values if v == v)
-    return {name: _joined(name, found) for name, found in pairs.items() if found}
-
-
-def _joined(name: str, pairs: Sequence[tuple[float, float]]) -> float:
-    """Join the values of one figure."""
-    values = [value for value, _ in pairs]
-    if name.endswith(("_min", "_max")):
-        return min(values) if name.endswith("_min") else max(values)
-    total = sum(share for _, share in pairs)
-    return sum(v * share for v, share in pairs) / total if total else sum(values) / len(values)

@@ -1,24 +1,96 @@
-"""What a preset's loss has and TRL's does not, on the tensors of a micro-batch.
+"""The loss of an update, as one function of the tokens (B, T) of a micro-batch.
 
-TRL carries out the clipped policy term with one ratio per token, over advantages into which all
-other factors are folded (``trainers.grpo.advantages``). The rest is here, so that the loss is
+    L = M/T sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + beta KL_k - e H_k)
 
-    sum_k weight_k (-behave_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - c H_k)
-
-over the trained tokens k, as in ``trainers.algorithms.loss``: the KL and entropy terms
-are aggregated like the policy term, as their papers do.
+over the trained tokens k of one of the M minibatches of a batch that has T. ``algorithms/loss.py``
+has its settings as data, and in numpy the weights: w_k / T of the aggregation, and c_k that
+corrects for the behaviour policy. Ratio, divergence and entropy are functions of the policy as it
+is now, and are computed here. A further term, such as a critic's error, is one more addend.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from trainers.algorithms.loss import Loss
+from trainers.grpo.forward import Scores
 
-__all__ = ["averaged", "kl_divergence", "regulariser", "with_averaged_ratio"]
+__all__ = ["averaged", "kl_divergence", "ratios", "token_figures", "token_losses"]
+
+
+def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Tensor) -> Tensor:
+    """Compute the addends (B, T) of L, which are to be summed and multiplied by M / T.
+
+    Args:
+        loss: The preset's.
+        scores: What the policy says about the tokens now.
+        batch: ``advantages`` A, ``token_weights`` w and ``behaviour_weights`` c, (B, T); where the
+            loss has them also what ``ratios`` reads, and ``ref_per_token_logps``.
+        mask: (B, T) mask of the trained tokens; other entries of the result mean nothing.
+    """
+    logps, advantage = scores.logps, batch["advantages"]
+    ratio = ratios(logps, batch, mask)
+    near = ratio.clamp(1.0 - loss.low, 1.0 + loss.high)
+    if loss.clip == "ppo":
+        gain = torch.minimum(ratio * advantage, near * advantage)
+        if loss.dual is not None:
+            floor = torch.maximum(gain, loss.dual * advantage)
+            gain = torch.where(advantage < 0, floor, gain)
+    elif loss.clip == "cispo":
+        gain = near.detach() * advantage * logps
+    else:
+        gain = advantage * logps
+    terms = -batch["behaviour_weights"] * gain
+    if loss.kl_beta:
+        divergence = kl_divergence(logps, batch["ref_per_token_logps"], loss.kl)
+        terms = terms + loss.kl_beta * divergence
+    if loss.entropy:
+        terms = terms - loss.entropy * scores.entropies
+    addends: Tensor = batch["token_weights"] * terms
+    return addends
+
+
+@torch.no_grad()
+def token_figures(
+    loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Tensor
+) -> dict[str, Tensor]:
+    """Return figures (B, T), without a graph, of which the log has the mean over trained tokens."""
+    figures = {"entropy": scores.entropies.detach()}
+    if "ref_per_token_logps" in batch:
+        figures["kl"] = kl_divergence(scores.logps, batch["ref_per_token_logps"], loss.kl)
+    if loss.clip != "none":
+        ratio, advantage = ratios(scores.logps, batch, mask), batch["advantages"]
+        below = (ratio < 1.0 - loss.low) & (advantage < 0)
+        above = (ratio > 1.0 + loss.high) & (advantage > 0)
+        names = ("low_mean", "high_mean", "region_mean")
+        for name, clipped in zip(names, (below, above, below | above), strict=True):
+            figures[f"clip_ratio/{name}"] = clipped.float()
+    return figures
+
+
+def ratios(logps: Tensor, batch: Mapping[str, Any], mask: Tensor) -> Tensor:
+    """Compute the ratio (B, T) of the policy to the one before the updates of the batch.
+
+    It is ``pi / pi_old`` of the token, or its geometric mean over the token's segment. That is
+    GSPO-token's (arXiv 2507.18071, section 4.3), ``sg(s) pi / sg(pi)``, s being the mean: its value
+    is s, and its gradient is the token's own, so that tokens of one segment may differ in their
+    advantage.
+
+    Args:
+        logps: (B, T) log-probabilities of the policy.
+        batch: ``old_per_token_logps``, without which the policy is still the old one; for a mean
+            ``ratio_segments``, or ``mean_log_ratios`` where a segment goes beyond these rows.
+        mask: (B, T) mask of the trained tokens.
+    """
+    log_ratio = logps - batch.get("old_per_token_logps", logps.detach())
+    own, mean = log_ratio.detach(), batch.get("mean_log_ratios")
+    if "ratio_segments" in batch:
+        mean = averaged(own, batch["ratio_segments"], mask)
+    return (log_ratio if mean is None else mean + (log_ratio - own)).exp()
 
 
 def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
@@ -33,24 +105,6 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
     return torch.zeros_like(values).masked_scatter(mask, mean[ids])
 
 
-def with_averaged_ratio(inputs: dict[str, Any], logps: Tensor, mask: Tensor) -> dict[str, Any]:
-    """Let TRL's ratio of each token be the geometric mean over the token's segment.
-
-    GSPO-token (arXiv 2507.18071, section 4.3): the ratio is ``sg(s) pi / sg(pi)``, where s is the
-    mean over the segment. Its value is s, and its gradient is the token's own, so that tokens of
-    one segment may differ in their advantage. TRL divides by the old policy; here that is the one
-    whose ratio to the present policy is s.
-
-    Without ``ratio_segments`` or old log-probabilities every ratio is the token's own, or 1, and
-    the micro-batch is returned as it is.
-    """
-    if "ratio_segments" not in inputs or "old_per_token_logps" not in inputs:
-        return inputs
-    now = logps.detach()
-    change = averaged(now - inputs["old_per_token_logps"], inputs["ratio_segments"], mask)
-    return {**inputs, "old_per_token_logps": now - change}
-
-
 def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
     """Estimate the KL divergence (B, T) to a reference policy in nats, token by token.
 
@@ -59,18 +113,3 @@ def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
     """
     gap = reference - logps
     return -gap if estimator == "k1" else gap.exp() - gap - 1.0
-
-
-def regulariser(
-    loss: Loss, inputs: dict[str, Any], logps: Tensor, entropies: Tensor, mask: Tensor
-) -> Tensor:
-    """Sum the KL and entropy terms over trained tokens, before TRL's normalisation.
-
-    The micro-batch has ``token_weights`` (B, T), and ``ref_per_token_logps`` for a KL.
-    """
-    terms = -loss.entropy * entropies
-    if loss.kl_beta:
-        terms = terms + loss.kl_beta * kl_divergence(logps, inputs["ref_per_token_logps"], loss.kl)
-    # Selected, not multiplied by 0: a padded position may hold a value that is not finite.
-    total: Tensor = (terms * inputs["token_weights"])[mask].sum()
-    return total

@@ -114,9 +114,7 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
 def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
     """Take some rows of a batch, without the columns that none of their trained tokens depends on.
 
-    Prompts (B, P) are padded on the left; everything else is (B, T) or without columns. T stays at
-    least 2 if it was: TRL's figures take a single column for one value per sequence and ignore the
-    mask.
+    Prompts (B, P) are padded on the left; everything else is (B, T) or without columns.
 
     Args:
         batch: Padded tensors under TRL's names.
@@ -127,7 +125,7 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
     if rows is not None:
         out = {key: value[rows] if _has_rows(value) else value for key, value in batch.items()}
     prompt = max(1, int(out["prompt_mask"].sum(1).max()))
-    keep = max(2, int(needed_columns(out).max()))
+    keep = max(1, int(needed_columns(out).max()))
     for key, value in out.items():
         if key in ("prompt_ids", "prompt_mask"):
             out[key] = value[:, -prompt:]

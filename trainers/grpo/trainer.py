@@ -12,26 +12,27 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
 4. Credit. Every sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
    the other members j of the group, 0 where they have ended. Filters say which of them train.
-5. Folding. With T trained tokens, weights w_k of the aggregation (1 / T for the token mean) and
-   importance weights c_k = min(pi_old / mu, C) where mu is not exact: A'_k = A_k c_k w_k T.
-6. Updates. For each minibatch, ``iterations`` times over, one optimiser step on
+5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over all T trained
+   tokens) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
+6. Updates. For each of M minibatches, ``iterations`` times over, one optimiser step on
 
-       L = -1/T sum_k min(rho_k A'_k, clip(rho_k, 1 - low, 1 + high) A'_k) + KL and entropy,
+       L = M/T sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + KL - entropy),
 
    where rho_k = pi / pi_old of the token, or its geometric mean over a turn or a trajectory.
 
 A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggregation and clip.
-TRL provides the optimiser loop, the clipped loss, PEFT, checkpoints and distribution. It calls
-``_generate_and_score_completions`` once per batch (1 to 5) and ``compute_loss`` for every update
-(6), which calls ``_compute_loss`` for each of its micro-batches. This subclass overrides these
-three and uses only what test_trl_contract.py guards.
+The loss is one function, ``trainers.grpo.objective.token_losses``. TRL provides the optimiser loop,
+PEFT, checkpoints, distribution and a fused head. It calls ``_generate_and_score_completions`` once
+per batch (1 to 5) and ``compute_loss`` for every update (6). This subclass overrides these two and
+uses only what test_trl_contract.py guards.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -44,18 +45,14 @@ from trl import GRPOConfig
 
 from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
-from trainers.grpo.advantages import Credit, check_sampled, folded_advantages, loss_columns
-from trainers.grpo.batch_trainer import BatchTrainer
+from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
+from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
+from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
-from trainers.grpo.forward import Scores, TokenForward, turn_off_dropout
-from trainers.grpo.micro_batches import (
-    MicroBatch,
-    accumulating,
-    averaged_figures,
-    micro_batches,
-)
+from trainers.grpo.forward import TokenForward, turn_off_dropout
+from trainers.grpo.micro_batches import MicroBatch, accumulating, micro_batches
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
-from trainers.grpo.objective import kl_divergence, regulariser, with_averaged_ratio
+from trainers.grpo.objective import averaged, token_figures, token_losses
 from trainers.grpo.plan import plan_step
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.probe import PROBE_TOKENS, probe_gap
@@ -173,7 +170,6 @@ class MultiTurnTrainer(BatchTrainer):
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
         self._generations = 0
         self._micro_tokens = micro_tokens
-        self._scores: Scores | None = None
         super().__init__(model, args, chat, **kwargs)
         policy = self._policy
         turn_off_dropout(policy)
@@ -210,8 +206,9 @@ class MultiTurnTrainer(BatchTrainer):
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
         batch = self._rows()
         mask = sampled_mask(batch)
-        self._add_logps(batch)
-        # 4, 5: credit of all processes, folded into one advantage per token.
+        with self.times.part("logprobs"):
+            self._add_logps(batch)
+        # 4, 5: advantages and weights of the tokens of all processes.
         credit = self._credit(batch, everyone, mask)
         # The part of this process is counted by trajectories: a mask that lost tokens must not
         # shift advantages onto others.
@@ -249,12 +246,18 @@ class MultiTurnTrainer(BatchTrainer):
             sampling=self._sampling(),
         )
         if self._producer is None:
-            plan = plans(step)
+            plan, stats = plans(step), self.runner.stats
             self._weights.send()  # From here on mu has the weights of pi.
+            engine, envs = stats.engine_seconds, stats.env_seconds
             played = self.runner.run(**plan.arguments)
+            self.times.move("rest", "generation", stats.engine_seconds - engine)
+            # Environments count as far as generation does not hide them.
+            self.times.move("rest", "environments", stats.env_seconds - envs)
         else:
             last = self.state.max_steps // self.updates
             plan, played = self._producer.play(step, last, plans, self._weights.hand_over)
+            # What was played meanwhile cost the step no more than the wait.
+            self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
         return played
 
@@ -284,14 +287,14 @@ class MultiTurnTrainer(BatchTrainer):
     def _credit(
         self, batch: Mapping[str, Any], everyone: Sequence[Trajectory], mask: Tensor
     ) -> Credit:
-        """4, 5: compute the folded advantages of the sampled tokens of all processes."""
+        """4, 5: compute advantages and weights of the sampled tokens of all processes."""
         packed = {}
         for name in ("old_per_token_logps", "ref_per_token_logps"):
             if name in batch:
                 local = gather_tokens(batch[name], mask).tolist()
                 packed[name] = torch.tensor(self._gather(local)).double().numpy()
         reference = packed.get("ref_per_token_logps")
-        return folded_advantages(
+        return assign_credit(
             everyone,
             self.preset,
             aux=None if reference is None else {"logp_ref": reference},
@@ -339,68 +342,56 @@ class MultiTurnTrainer(BatchTrainer):
         TRL counts an update as one micro-batch: how many there are depends on the rows. Gradients
         of all but the last are added here; TRL goes on with the last one's.
         """
-        parts, log = self._micro_batches(inputs), self._metrics["train"]
+        parts = self._micro_batches(inputs)
         if "ratio_segments" in inputs and len(parts) > 1:
-            inputs = self._with_whole_segments(model, inputs, [part.rows for part in parts])
-        losses: list[Tensor] = []
-        figures: list[dict[str, list[float]]] = []
+            inputs = self._with_mean_ratios(model, inputs, [part.rows for part in parts])
+        losses, sums = [], []
         for number, part in enumerate(parts, 1):
-            figures.append(defaultdict(list))
-            self._metrics["train"] = figures[-1]
-            chosen = {**trimmed(inputs, part.rows), "share": part.share}
-            if number == len(parts):
-                losses.append(self._compute_loss(model, chosen))
-            else:
-                with accumulating(self.accelerator, model):
-                    losses.append(self._backward(self._compute_loss(model, chosen)))
-        self._metrics["train"] = log
-        for name, value in averaged_figures(figures, [part.share for part in parts]).items():
-            log[name].append(value)
+            last = number == len(parts)
+            with nullcontext() if last else accumulating(self.accelerator, model):
+                loss, figures = self._part_loss(model, trimmed(inputs, part.rows), part.share)
+                losses.append(loss if last else self._backward(loss))
+            sums.append(figures)
+        for name, value in self._means(sums).items():
+            self._metrics["train"][name].append(value)
         return torch.stack(losses).sum()
 
-    def _with_whole_segments(
+    def _with_mean_ratios(
         self, model: Any, inputs: dict[str, Any], parts: Sequence[Tensor]
     ) -> dict[str, Any]:
         """6: average the ratio before an update is divided, as a trajectory may straddle the parts.
 
-        It takes one more forward pass. The loss then divides each token by an old policy whose
-        ratio to the present one is that mean.
+        It takes one more forward pass.
         """
         now = self._forward.logps(model, inputs, parts)
-        averaged = with_averaged_ratio(inputs, now, sampled_mask(inputs))
-        return {name: value for name, value in averaged.items() if name != "ratio_segments"}
+        segments = inputs["ratio_segments"]
+        means = averaged(now - inputs["old_per_token_logps"], segments, sampled_mask(inputs))
+        kept = {name: value for name, value in inputs.items() if name != "ratio_segments"}
+        return kept | {"mean_log_ratios": means}
 
-    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        """6: the preset's loss of one micro-batch; it may be one that trains nothing.
+    def _part_loss(
+        self, model: Any, inputs: dict[str, Any], share: float = 1.0
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """6: the preset's loss of one micro-batch, and sums of figures over its trained tokens.
 
-        TRL's loss gathers figures over processes, so with several of them none may leave it out.
+        There may be no such token. Its forward pass is made all the same, and its figures count in
+        the collective operations: distributed wrappers expect every weight to take part.
         """
         mask = sampled_mask(inputs)
-        trained = bool(mask.any())
-        # A forward in any case: distributed wrappers expect every weight to take part.
         scores = self._forward(model, inputs, mask, router_loss=self.aux_loss_enabled)
-        logps, entropies, router_loss = scores
-        if not trained and self.accelerator.num_processes == 1:
-            return logps.sum() * 0.0
-        if router_loss is not None:  # A mean over tokens, of which the micro-batch has a part.
-            scores = scores._replace(router_loss=router_loss * inputs.get("share", 1.0))
-        # The clipped policy term is TRL's; it asks for the forward pass, and gets this one.
-        self._scores = scores
-        try:
-            loss: Tensor = super()._compute_loss(model, with_averaged_ratio(inputs, logps, mask))
-        finally:
-            self._scores = None
-        if "ref_per_token_logps" in inputs:
-            kind = self.preset.loss.kl
-            gap = kl_divergence(logps.detach(), inputs["ref_per_token_logps"], kind)
-            self._metrics["train"]["kl"].append(self._mean(gap, mask))
-        if "token_weights" in inputs:
-            extra = regulariser(self.preset.loss, inputs, logps, entropies, mask)
-            # TRL's own normaliser: the share of the batch's tokens that falls to one update.
-            share = self.current_gradient_accumulation_steps / self.args.steps_per_generation
-            tokens = inputs["num_items_in_batch"] * share / self.accelerator.num_processes
-            loss = loss + extra / tokens
-        return loss if trained else loss * 0.0
+        terms = token_losses(self.preset.loss, scores, inputs, mask)
+        # T / M, and of that the share of a process, over which gradients are averaged.
+        tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes
+        tokens = tokens / self.args.steps_per_generation
+        # Selected, not multiplied by 0: a padded position may hold a value that is not finite.
+        loss = torch.where(mask, terms, 0.0).sum() / tokens
+        figures = token_figures(self.preset.loss, scores, inputs, mask)
+        if scores.router_loss is not None:  # A mean over tokens, of which the micro-batch has some.
+            weight = self.router_aux_loss_coef * share * bool(mask.any())
+            loss = loss + weight * scores.router_loss
+            figures["router_loss"] = scores.router_loss.detach().expand_as(terms)
+        sums = {name: torch.where(mask, each, 0.0).sum() for name, each in figures.items()}
+        return loss, sums | {TOKENS: mask.sum()}
 
     # -- the same policy on other tasks ------------------------------------------------------------
 
@@ -424,17 +415,18 @@ class MultiTurnTrainer(BatchTrainer):
             first: Number of the first task, where this process plays a part of a longer list.
             on_episode: Called for each episode as it ends.
         """
-        self._weights.send()
-        return self.runner.run(
-            tasks,
-            horizon=self.full_horizon,
-            group_size=group_size,
-            groups=range(first, first + len(tasks)),
-            first_episode=first * group_size,
-            seed=seed,
-            sampling=self._sampling(greedy=greedy),
-            on_episode=on_episode,
-        )
+        with self.times.part("validation"):  # That is what it is between two steps.
+            self._weights.send()
+            return self.runner.run(
+                tasks,
+                horizon=self.full_horizon,
+                group_size=group_size,
+                groups=range(first, first + len(tasks)),
+                first_episode=first * group_size,
+                seed=seed,
+                sampling=self._sampling(greedy=greedy),
+                on_episode=on_episode,
+            )
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Train; see ``transformers.Trainer.train``. Nothing is played ahead after the end."""
@@ -444,6 +436,23 @@ class MultiTurnTrainer(BatchTrainer):
             if self._producer is not None:
                 self._producer.drop()
                 self._weights.forget()  # They may have been on their way.
+
+    def _forget(self) -> None:
+        """Send the engine all weights anew, and probe it as at the start of a process."""
+        self._weights.forget()
+        self._generations = 0
+
+    # -- figures of a step -------------------------------------------------------------------------
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the drift of the step and its seconds by part to TRL's figures."""
+        if "loss" in logs:  # TRL logs once more at the end of all, without a loss.
+            with self.times.part("rest"):
+                drift = kl_behaviour(self.trajectories, self._row_logps, self._gather)
+            logs[KL_BEHAVIOUR] = drift
+            logs["finite"] = float(self.finite and math.isfinite(drift))
+            logs |= {f"time/{name}": value for name, value in self.times.take().items()}
+        super().log(logs, start_time)
 
     # -- steps and policies ------------------------------------------------------------------------
 
@@ -473,11 +482,6 @@ class MultiTurnTrainer(BatchTrainer):
         """How the behaviour policy draws tokens."""
         return Sampling(temperature=self.temperature, top_p=self.top_p, **changes)
 
-    @property
-    def waited(self) -> float:
-        """Seconds that the step waited for episodes that are played ahead."""
-        return 0.0 if self._producer is None else self._producer.waited
-
     def _note_horizon(self, step: int, horizon: int) -> None:
         """Note the turn budget of a step, and a change."""
         if horizon != self.horizon:
@@ -492,11 +496,6 @@ class MultiTurnTrainer(BatchTrainer):
         several = self.accelerator.num_processes > 1
         gather = self.accelerator.gather if several else None
         return micro_batches(batch, self._micro_tokens, gather)
-
-    def _get_per_token_logps_and_entropies(self, *_: Any, **__: Any) -> Any:
-        """Give TRL's loss the scores that its terms share with ours."""
-        assert self._scores is not None, "TRL's loss is asked for by ours alone"
-        return self._scores
 
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:
         """Log-probabilities of sampled tokens as training sees them: in one padded batch."""

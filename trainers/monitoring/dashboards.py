@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any, Protocol
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import TrainerControl, TrainerState, TrainingArguments
 from transformers.integrations import TensorBoardCallback, TrackioCallback, WandbCallback
 
 from agentgym.core.outcome import StopReason
@@ -139,7 +139,7 @@ def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[
     return {name: makers[name] for name in run.config.report_to}
 
 
-class Dashboards(TrainerCallback):
+class Dashboards:
     """Tell several dashboards, none of which can hold the training up.
 
     Args:

@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
 from trainers.config.resolve import ResolvedRun
 from trainers.config.sections import Signal
 from trainers.monitoring.health import NON_FINITE, Alarm, HealthMonitor
-from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
@@ -26,18 +23,16 @@ STOPPED = "stopped"
 logger = logging.getLogger(__name__)
 
 
-class HealthWatch(TrainerCallback):
-    """Raise alarms after each step, and act on them.
+class HealthWatch:
+    """Raise alarms after each step, and say what is to be done.
 
     Attributes:
         pending: The alarm because of which training is to go back, until it has.
         rollbacks: Times that training went back.
     """
 
-    def __init__(
-        self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
-    ) -> None:
-        self._folder, self._display, self._log = folder, display, log
+    def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
+        self._folder, self._display = folder, display
         health = run.config.health
         nucleus: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
         self._settings = (
@@ -64,20 +59,16 @@ class HealthWatch(TrainerCallback):
         note: Mapping[str, Any] = on_main(self._folder.state).get(STOPPED) or {}
         return bool(note) and {name: note[name] for name in self._length} == self._length
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Judge the step; its record has just been written."""
-        if logs is None or "loss" not in logs:
-            return
+    def judge(self, record: Mapping[str, Any]) -> Alarm | None:
+        """Judge a step by its record; return an alarm that ends the training, or sends it back."""
         # All processes have to do the same; a figure may differ in its last digit.
-        for alarm in broadcast(self._monitor.observe(self._log.record)):
-            self._act(alarm, control)
+        alarms = broadcast(self._monitor.observe(record))
+        ending = [alarm for alarm in alarms if self._raise(alarm)]
+        return ending[0] if ending else None
+
+    def keeps(self, alarm: Alarm) -> bool:
+        """Whether the weights that caused an alarm are those of the run from now on."""
+        return self.pending is None and alarm.signal != NON_FINITE
 
     def went_back(self, to: int, rate: float) -> None:
         """Write down that training goes on from the checkpoint after a step."""
@@ -99,22 +90,21 @@ class HealthWatch(TrainerCallback):
         self._stop(alarm)
         self._say(f"training ends at step {alarm.step}, as {reason}")
 
-    def _act(self, alarm: Alarm, control: TrainerControl) -> None:
-        """Do what the settings say; what is not finite is never left at a warning."""
+    def _raise(self, alarm: Alarm) -> bool:
+        """Do what the settings say, and return whether training is to end.
+
+        What is not finite is never left at a warning.
+        """
         action = self._settings.on_alarm
         if action == "warn" and alarm.signal == NON_FINITE:
             action = "stop"
         self._folder.log(phase=Phase.HEALTH, action=action, **_record(alarm))
         self._say(f"alarm at step {alarm.step}: {alarm.sentence}")
-        if action == "warn":
-            return
-        control.should_training_stop = True
-        # Weights that caused an alarm are kept if they are those of the run from now on.
-        control.should_save = action == "stop" and alarm.signal != NON_FINITE
         if action == "stop":
             self._stop(alarm)
-        elif self.pending is None:
+        elif action == "rollback" and self.pending is None:
             self.pending = alarm
+        return action != "warn"
 
     def _stop(self, alarm: Alarm) -> None:
         """Note that the training has ended, for a process that goes on after this one."""

@@ -7,15 +7,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import ResolvedRun
+from trainers.grpo.drift import KL_BEHAVIOUR
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.step_times import PARTS
 from trainers.monitoring.health import FINITE
-from trainers.monitoring.measured_trainer import KL_BEHAVIOUR
-from trainers.monitoring.step_times import PARTS
-from trainers.output.curve import write_curve
 from trainers.output.display import Display
 from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
@@ -27,12 +24,12 @@ from trainers.rollouts.trajectory import by_family
 __all__ = ["RunLogger"]
 
 STEP_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate", "kl", KL_BEHAVIOUR, FINITE)
-"""Figures of TRL's and of the measured trainer's that a step's record holds."""
-CLIPPED = ("clip_ratio/region_mean", "cispo_clip_ratio")
-"""TRL's names for the share of tokens whose ratio is clipped: of PPO's loss and of CISPO's."""
+"""Figures of the trainer's that a step's record holds."""
+CLIPPED = "clip_ratio/region_mean"
+"""TRL's name for the share of tokens whose ratio is clipped."""
 
 
-class RunLogger(TrainerCallback):
+class RunLogger:
     """Write figures and episodes of every step, and show the progress.
 
     Attributes:
@@ -67,9 +64,7 @@ class RunLogger(TrainerCallback):
         self.turns = steps[-1]["turns_total"] if steps else 0
         self.tokens = steps[-1]["tokens_total"] if steps else 0
 
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
+    def start(self) -> None:
         """Start the clock of the first step."""
         self._began = time.perf_counter()
 
@@ -90,29 +85,18 @@ class RunLogger(TrainerCallback):
         for part in by_family(event.trajectories).values():
             self._episodes.append(self._folder.episodes_path, part[: self._logged])
 
-    def on_log(
-        self,
-        args: TrainingArguments,
-        state: TrainerState,
-        control: TrainerControl,
-        logs: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> None:
-        """Write the step's line, with the optimiser's figures."""
-        # TRL logs once more at the end of all, without a loss.
-        if not self.record or logs is None or "loss" not in logs:
-            return
+    def write(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the step's line, with the optimiser's figures, and return it."""
         now = time.perf_counter()
         seconds, self._began = now - self._began, now
         for name in STEP_FIGURES:
-            if name in logs:
-                self.record[name.rsplit("/", 1)[-1]] = _number(logs[name])
+            if name in figures:
+                self.record[name.rsplit("/", 1)[-1]] = _number(figures[name])
         # At a single update per step the ratio is 1, and there is nothing to clip.
-        for name in CLIPPED if self._updates > 1 else ():
-            if name in logs:
-                self.record["clip_fraction"] = _number(logs[name])
+        if CLIPPED in figures and self._updates > 1:
+            self.record["clip_fraction"] = _number(figures[CLIPPED])
         self.record["seconds"] = seconds
-        self.record["time"] = {part: logs[f"time/{part}"] for part in PARTS}
+        self.record["time"] = {part: figures[f"time/{part}"] for part in PARTS}
         self._folder.log(**self.record)
         self._display.update(
             self.record["step"],
@@ -121,13 +105,7 @@ class RunLogger(TrainerCallback):
             success=self.record["success"],
             tokens_s=self._tokens / max(seconds, 1e-9),
         )
-
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Draw the curve and note the time along with every checkpoint."""
-        write_curve(self._folder)
-        self._folder.note()
+        return self.record
 
 
 def _by_name(metrics: Mapping[str, float]) -> dict[str, Any]:

@@ -20,8 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
 from agentgym.support.caching import write_atomically
 from trainers.output.phase import Phase
 from trainers.output.run_folder import VALIDATED, RunFolder
@@ -51,17 +49,16 @@ class Validated:
         return other is None or (self.success, self.score) > (other.success, other.score)
 
 
-class BestPolicy(TrainerCallback):
+class BestPolicy:
     """Keep the best validated policy in ``checkpoints/best``.
 
     Args:
         folder: Folder of the run.
         save: Writes the present policy into a folder; all processes call it.
-        updates: Updates of the weights per step.
     """
 
-    def __init__(self, folder: RunFolder, save: Callable[[Path], None], updates: int) -> None:
-        self._folder, self._save, self._updates = folder, save, updates
+    def __init__(self, folder: RunFolder, save: Callable[[Path], None]) -> None:
+        self._folder, self._save = folder, save
         self.path = folder.best
         self._new = folder.best.with_name(".best-new")
         if not _read(self.path) and _read(self._new):  # Killed in the middle of the change.
@@ -103,20 +100,6 @@ class BestPolicy(TrainerCallback):
         kept = _read(self.path)
         if kept is not None and kept.step > step:
             shutil.rmtree(self.path, ignore_errors=True)
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Make up for a kill between a checkpoint and the policy that it was saved for."""
-        self.keep(state.global_step // self._updates)
-
-    def on_save(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
-    ) -> None:
-        """Keep the policy, after the checkpoint from which a resumed run would go on."""
-        step, update = divmod(state.global_step, self._updates)
-        if not update:
-            self.keep(step)
 
     @main_only
     def _forget_half(self) -> None:

@@ -19,19 +19,20 @@ from trainers.config.resolve import ResolvedRun
 from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.models.policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
 from trainers.monitoring.health_watch import HealthWatch
-from trainers.monitoring.measured_trainer import MeasuredTrainer
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
+from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
-from trainers.phases.callbacks import FirstCheckpoint, StopConditions, Validation
 from trainers.phases.rollout_setup import rollout_setup
+from trainers.phases.validation import Validation
 from trainers.rollouts.tasks import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -63,7 +64,7 @@ class Reinforcement:
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
-        self._trainer = MeasuredTrainer(
+        self._trainer = trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
             **rollout_setup(
@@ -82,24 +83,18 @@ class Reinforcement:
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
-            callbacks=[log, dashboards],
         )
         for callback in (PrinterCallback, ProgressCallback):
-            self._trainer.remove_callback(callback)
-        self._best = BestPolicy(folder, self.save, run.config.rl.updates)
-        self._validation = Validation(
-            run, folder, policy.chat, self.play, log, dashboards, self._best
-        )
+            trainer.remove_callback(callback)
+        self._best = best = BestPolicy(folder, self.save)
+        self._validation = Validation(run, folder, policy.chat, self.play, log, dashboards)
         self._stop = StopConditions(run, folder, display, log)
-        self._health = HealthWatch(run, folder, display, log)
-        for added in (
-            self._validation,
-            self._best,
-            self._stop,
-            self._health,
-            FirstCheckpoint(run, self._trainer),
-        ):
-            self._trainer.add_callback(added)
+        self._health = HealthWatch(run, folder, display)
+        after = AfterStep(
+            run, folder, trainer, log, dashboards, self._validation, best, self._stop, self._health
+        )
+        trainer.add_callback(after)
+        trainer.after_step = after.after_step
         self._adapt()
 
     def train(self) -> None:
@@ -110,7 +105,7 @@ class Reinforcement:
         if self._checkpoint and self._health.stopped and not self._step:
             self._trainer.restore(self._checkpoint)
             return
-        if self._step and (self._stop.met or self._health.stopped):
+        if self._step and (self._stop.met() or self._health.stopped):
             # Only the weights of the checkpoint are wanted.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
@@ -119,6 +114,7 @@ class Reinforcement:
             self._go_back(self._health.pending)
         self._keep_finite()
         self._validation.finish(self._trainer.batches)
+        self._best.keep(self._trainer.batches)
 
     def choose(self) -> ChosenPolicy:
         """Write the last policy, and go on with the one that ``--eval.keep`` chooses.
@@ -299,7 +295,6 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
     config, settings = run.config, run.config.rl
     return grpo_arguments(
         output,
-        run.preset,
         groups=settings.groups,
         group_size=settings.group_size,
         steps=config.steps,

@@ -92,7 +92,7 @@ def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any)
     }
     return MultiTurnTrainer(
         tiny_policy.model() if model is None else model,
-        grpo_arguments(folder, preset, **settings),
+        grpo_arguments(folder, **settings),
         **options,
     )
 
@@ -166,8 +166,8 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
         return output
 
     made._generate_and_score_completions = scored
-    loss = made._compute_loss
-    made._compute_loss = lambda *given: out.update(passes=out["passes"] + 1) or loss(*given)
+    loss = made._part_loss
+    made._part_loss = lambda *given: out.update(passes=out["passes"] + 1) or loss(*given)
     made.train()
     out |= {"steps": made.state.global_step, "weights": weights(made.model)}
     out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")

@@ -41,7 +41,6 @@ def test_without_drift_all_updates_add_up_to_the_gradient_of_the_batch(tmp_path)
 
     def gradient(folder: Any, **args: Any) -> Any:
         made = make(folder, args={"iterations": 1, "lr": 0.0, "max_grad_norm": 1e9, **args})
-        made.current_gradient_accumulation_steps = 1
         made.model.train()
         batches = [made._prepare_inputs([{"prompt": ""}] * 16)]
         for batch in [*batches, *made._buffered_inputs[1:]]:

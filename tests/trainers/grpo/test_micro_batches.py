@@ -13,7 +13,7 @@ from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer
 from tests.trainers.grpo.test_objective import WINDOWED, Mixed
-from trainers.grpo.micro_batches import averaged_figures, divided, micro_batches
+from trainers.grpo.micro_batches import divided, micro_batches
 from trainers.grpo.tensors import sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
@@ -61,17 +61,11 @@ def test_processes_make_as_many_micro_batches_of_as_many_rows():
     assert sum(part.share for part in parts[0]) == pytest.approx(1.0)
 
 
-def test_figures_are_weighed_by_tokens_and_extremes_stay_extremes():
-    figures = [{"a": [1.0], "x_min": [0.5], "x_max": [float("nan")]}, {"a": [4.0], "x_min": [0.2]}]
-    assert averaged_figures(figures, [0.75, 0.25]) == {"a": 1.75, "x_min": 0.2}
-
-
 def gradients(folder: Path, **changes: Any) -> tuple[list[torch.Tensor], int]:
     """The gradient of every update of one batch of episodes, and the number of passes."""
     torch.manual_seed(0)  # of the adapters
     changes.setdefault("envs", TextVectorEnv([Mixed] * 16))
     made = trainer(folder, probe_every=0, args=changes.pop("args", {}), **changes)
-    made.current_gradient_accumulation_steps = 1
     made.model.train()
     if made.args.gradient_checkpointing:  # as transformers does when training begins
         made.model.gradient_checkpointing_enable(made.args.gradient_checkpointing_kwargs)

@@ -1,4 +1,4 @@
-"""The gradient that TRL takes is the one that the preset's definition asks for."""
+"""The gradient of an update is the one that the preset's definition asks for."""
 
 from __future__ import annotations
 
@@ -86,7 +86,6 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
 
     made._generate_and_score_completions = numbered
     made.model.train()
-    made.current_gradient_accumulation_steps = 1
     batches = [made._prepare_inputs([{"prompt": ""}] * 16)]
     batches += made._buffered_inputs[1:]
     sequence = preset.loss.ratio == "sequence" and preset.loss.high < 0.01
@@ -127,7 +126,7 @@ def test_gradient_of_every_update_is_the_presets(tmp_path, name):
 
 @pytest.mark.parametrize("name", runnable())
 def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
-    """A window makes several rows of an episode; importance weights are folded in."""
+    """A window makes several rows of an episode; importance weights take part."""
     errors = relative_errors(tmp_path, name, budget=WINDOWED, make_engine=Rough)
     assert max(errors) < 1e-5
 
@@ -143,8 +142,10 @@ TURN_CREDIT = get_preset("default")
         Loss("turn", clip="cispo", low=1.0, high=0.05, aggregation="turn-mean"),
         Loss("sequence", low=0.02, high=0.02, dual=1.05, aggregation="seq-mean-token-mean"),
         Loss(kl_beta=0.3, kl="k1", entropy=0.2, dead_zone=0.1, aggregation="seq-mean-token-sum"),
+        Loss(clip="none", aggregation="seq-mean-token-mean", kl_beta=0.1),
+        Loss(clip="cispo", low=0.05, high=0.05),
     ],
-    ids=["sequence", "turn", "turn-cispo", "sequence-dual", "k1-entropy"],
+    ids=["sequence", "turn", "turn-cispo", "sequence-dual", "k1-entropy", "none", "cispo-low"],
 )
 def test_gradient_of_turn_level_credit(tmp_path, loss):
     """The ratio of a row or a turn leaves every token its own advantage."""

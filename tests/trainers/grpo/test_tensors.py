@@ -92,5 +92,5 @@ def test_columns_behind_the_last_trained_token_go():
     assert out["prompt_ids"].shape == out["prompt_mask"].shape == (2, 2)
     assert sampled_mask(out).any()
     nothing = trimmed(batch([6, 4], [0, 0]))
-    assert nothing["completion_ids"].shape == (2, 2)
+    assert nothing["completion_ids"].shape == (2, 1)
     assert not sampled_mask(nothing).any()

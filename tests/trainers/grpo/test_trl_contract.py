@@ -10,7 +10,7 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import utils
 
 from tests.trainers.grpo.helpers import trainer
-from trainers.grpo.arguments import _OFF
+from trainers.grpo.arguments import REFUSED, check_arguments
 from trainers.grpo.minibatches import MINIBATCH
 from trainers.rollouts.trajectory import to_rows
 
@@ -34,40 +34,29 @@ def test_signatures_of_the_methods_we_override_or_call():
     assert parameters("_generate_and_score_completions") == ["self", "inputs"]
     assert parameters("_prepare_inputs") == ["self", "generation_batch"]
     assert parameters("compute_loss")[:3] == ["self", "model", "inputs"]
-    assert parameters("_compute_loss") == ["self", "model", "inputs"]
     assert parameters("_save_checkpoint") == ["self", "model", "trial"]
+    assert parameters("_clip_grad_norm") == ["self", "model"]
+    assert "_maybe_log_save_evaluate" in inspect.getsource(GRPOTrainer._run_epoch)
     assert parameters("_load_optimizer_and_scheduler") == ["self", "checkpoint"]
-    assert "_get_per_token_logps_and_entropies" in vars(GRPOTrainer)
     assert parameters("create_scheduler") == ["self", "num_training_steps", "optimizer"]
     assert {"rollout_func", "peft_config", "callbacks", "optimizers"} <= set(parameters("__init__"))
-    for name in ("delta", "epsilon_high", "entropy_coef", "steps_per_generation", "use_vllm"):
-        assert name in GRPOConfig.__dataclass_fields__
+    assert {"steps_per_generation", *REFUSED} <= set(GRPOConfig.__dataclass_fields__)
 
 
 DEFAULTS = {
-    "beta": 0.0,
     "cast_lm_head_to_fp32": False,
-    "delta": None,
     "disable_dropout": False,
-    "entropy_coef": 0.0,
-    "importance_sampling_level": "token",
-    "mask_truncated_completions": False,
     "multi_objective_aggregation": "sum_then_normalize",
     "num_iterations": 1,
-    "off_policy_mask_threshold": None,
-    "reward_weights": None,
-    "top_entropy_quantile": 1.0,
     "top_p": 1.0,
-    "use_adaptive_entropy": False,
-    "use_vllm": False,
 }
-"""Options that change loss or sampling, and that we leave as they are."""
+"""Options that change sampling or scores, and that we leave as they are."""
 
 
 def test_options_that_we_leave_alone_keep_their_defaults(tmp_path):
     config = GRPOConfig(str(tmp_path), use_cpu=True, bf16=False)
     assert {name: getattr(config, name) for name in DEFAULTS} == DEFAULTS
-    assert {name: getattr(config, name) for name in _OFF} == {k: v for k, (v, _) in _OFF.items()}
+    check_arguments(config)
 
 
 def test_attributes_that_we_read_or_set(scored):
@@ -77,13 +66,12 @@ def test_attributes_that_we_read_or_set(scored):
     assert made._created_lr_scheduler is False
     assert made.aux_loss_enabled is False
     assert made.num_iterations == 1
-    assert made.beta == made.entropy_coef == 0.0
+    assert made.beta == 0.0
     assert made.ref_model is None
 
 
-def test_every_term_of_a_loss_shares_one_forward_pass(scored, monkeypatch):
-    """Otherwise TRL's term would not see the positions that are given."""
-    made, theirs, _ = scored
+def test_a_loss_is_one_forward_pass_through_the_fused_head(scored, monkeypatch):
+    made, _, ours = scored
     seen = []
     forward = made.model.forward
 
@@ -92,7 +80,7 @@ def test_every_term_of_a_loss_shares_one_forward_pass(scored, monkeypatch):
         return forward(*args, **kwargs)
 
     monkeypatch.setattr(made.model, "forward", counted)
-    loss(made, theirs, theirs["advantages"])
+    made.compute_loss(made.model, ours)
     assert seen == [((), ["fused_lm_head", "input_ids", "labels"])]
 
 
@@ -118,7 +106,6 @@ def test_names_of_the_fused_head_that_we_set(scored, monkeypatch):
 def scored(tmp_path_factory):
     """A trainer, TRL's own scored batch and ours, of the same episodes."""
     made = trainer(tmp_path_factory.mktemp("contract"), probe_every=0)
-    made.current_gradient_accumulation_steps = 1
     inputs = [{"prompt": ""} for _ in range(16)]
     ours = made._generate_and_score_completions(inputs)
     made.rollout_func = lambda prompts, trainer: columns(trainer.trajectories)
@@ -141,7 +128,8 @@ def columns(trajectories):
 
 def test_output_keys_shapes_and_env_mask(scored):
     made, theirs, ours = scored
-    assert set(theirs) == set(ours) - {MINIBATCH} == KEYS
+    assert set(theirs) == KEYS
+    assert set(ours) == KEYS | {MINIBATCH, "token_weights", "behaviour_weights"}
     assert theirs["advantages"].shape == (16,)
     assert ours["advantages"].shape == ours["completion_ids"].shape
     # Our tool mask is that of the trained tokens.
@@ -152,32 +140,10 @@ def test_output_keys_shapes_and_env_mask(scored):
     assert int(theirs["num_items_in_batch"]) == sampled
 
 
-def loss(made, batch, advantages):
-    made.model.train()
-    return made._compute_loss(made.model, {**batch, "advantages": advantages})
-
-
-def test_loss_takes_one_advantage_per_token(scored):
-    made, theirs, _ = scored
-    shape = theirs["completion_ids"].shape
-    row = torch.linspace(-1, 1, shape[0])
-    same = loss(made, theirs, row[:, None].expand(shape))
-    assert loss(made, theirs, row).item() == pytest.approx(same.item(), abs=1e-7)
-
-
-def test_dapo_loss_is_the_token_mean_of_the_advantages(scored):
-    """At ratio 1 the loss is -sum(A) / T, so positive factors of a token fold into A exactly."""
-    made, theirs, _ = scored
-    mask = (theirs["completion_mask"] * theirs["tool_mask"]).float()
-    advantages = torch.randn(mask.shape, generator=torch.Generator().manual_seed(0))
-    want = -(advantages * mask).sum() / mask.sum()
-    assert loss(made, theirs, advantages).item() == pytest.approx(want.item(), abs=1e-6)
-
-
-def test_gradient_is_that_of_the_folded_policy_gradient(scored):
+def test_gradient_is_the_policy_gradient(scored):
     made, _, ours = scored
     made.model.zero_grad()
-    loss(made, ours, ours["advantages"]).backward()
+    made.compute_loss(made.model, ours).backward()
     got = [p.grad.clone() for p in made.model.parameters()]
     made.model.zero_grad()
     ids = torch.cat([ours["prompt_ids"], ours["completion_ids"]], 1)

@@ -110,16 +110,16 @@ def test_every_row_trains_once_in_a_pass_and_rows_of_like_length_together(tmp_pa
     args = {"minibatches": 2, "iterations": 2, "steps": 1}
     made = trainer(tmp_path, args=args, envs=TextVectorEnv([Picky] * 16), micro_tokens=80)
     seen: list[tuple[int, ...]] = []
-    inner = made._compute_loss
+    inner = made._part_loss
 
-    def noted(model: Any, inputs: Any) -> Any:
+    def noted(model: Any, inputs: Any, share: float) -> Any:
         rows, width = inputs["completion_ids"].shape
         assert rows * (width + inputs["prompt_ids"].shape[1]) <= 80
         for row, held in zip(inputs["completion_ids"], sampled_mask(inputs), strict=True):
             seen.append(tuple(row[held].tolist()))
-        return inner(model, inputs)
+        return inner(model, inputs, share)
 
-    made._compute_loss = noted
+    made._part_loss = noted
     made.train()
     assert len(seen) == 32
     assert sorted(seen[:16]) == sorted(seen[16:])
@@ -152,8 +152,8 @@ def test_a_preset_without_groups_plays_every_task_once(tmp_path):
 def test_rows_that_cannot_be_divided_are_refused(tmp_path):
     sizes = {"groups": 3, "group_size": 3, "steps": 1, "lr": 1.0, "budget": TokenBudget()}
     with pytest.raises(ConfigurationError, match="divide the 9 episodes of a process, got 2"):
-        grpo_arguments(tmp_path, get_preset("rloo"), minibatches=2, **sizes)
-    args = grpo_arguments(tmp_path, get_preset("rloo"), minibatches=3, **sizes)
+        grpo_arguments(tmp_path, minibatches=2, **sizes)
+    args = grpo_arguments(tmp_path, minibatches=3, **sizes)
     assert (args.per_device_train_batch_size, args.steps_per_generation) == (3, 3)
 
 

@@ -42,7 +42,6 @@ def measured(folder: Path, config: Any, training: Training) -> int:
         args={"bf16": training.precision == "bf16"},
         **options,
     )
-    made.current_gradient_accumulation_steps = 1
     made.model.train()
     if training.checkpointing:
         made.model.gradient_checkpointing_enable()
@@ -72,6 +71,8 @@ def batch(vocabulary: int) -> dict[str, Any]:
         "completion_mask": mask,
         "tool_mask": mask,
         "advantages": torch.randn(shape, generator=draw),
+        "token_weights": torch.ones(shape),
+        "behaviour_weights": torch.ones(shape),
         "num_items_in_batch": mask.sum(),
     }
 

@@ -17,9 +17,9 @@ import pytest
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.step_times import PARTS
 from trainers.monitoring import dashboards
 from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
-from trainers.monitoring.step_times import PARTS
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory, Turn
 

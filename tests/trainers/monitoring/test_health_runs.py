@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.config.sections import Signal
-from trainers.monitoring.measured_trainer import MeasuredTrainer
+from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
@@ -117,9 +117,9 @@ class Restored:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.seen: list[tuple[str, bool, float]] = []
-        load = MeasuredTrainer._load_optimizer_and_scheduler
+        load = MultiTurnTrainer._load_optimizer_and_scheduler
 
-        def spy(trainer: MeasuredTrainer, checkpoint: str | None) -> None:
+        def spy(trainer: MultiTurnTrainer, checkpoint: str | None) -> None:
             load(trainer, checkpoint)
             if checkpoint is not None:
                 path = Path(checkpoint)
@@ -128,7 +128,7 @@ class Restored:
                 optimizer: Any = trainer.optimizer
                 self.seen.append((path.name, equal, optimizer.param_groups[0]["lr"]))
 
-        patch.setattr(MeasuredTrainer, "_load_optimizer_and_scheduler", spy)
+        patch.setattr(MultiTurnTrainer, "_load_optimizer_and_scheduler", spy)
 
 
 def killed_after_the_rollback(patch: pytest.MonkeyPatch) -> type[BaseException]:
@@ -197,12 +197,12 @@ def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tm
 
 
 def test_a_loss_that_is_no_number_updates_nothing_and_ends_the_training(tmp_path, monkeypatch):
-    out, loss = tmp_path / "run", MeasuredTrainer._compute_loss
+    out, loss = tmp_path / "run", MultiTurnTrainer.compute_loss
 
-    def broken(trainer: MeasuredTrainer, *args: Any) -> torch.Tensor:
-        return loss(trainer, *args) * (float("nan") if trainer.batches == 2 else 1.0)
+    def broken(trainer: MultiTurnTrainer, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return loss(trainer, *args, **kwargs) * (float("nan") if trainer.batches == 2 else 1.0)
 
-    monkeypatch.setattr(MeasuredTrainer, "_compute_loss", broken)
+    monkeypatch.setattr(MultiTurnTrainer, "compute_loss", broken)
     records = trained(out)
     assert [
         (r["signal"], r["action"]) for r in records["health"] if r["signal"] == "non_finite"

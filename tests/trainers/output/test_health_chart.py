@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.trainers.output.test_report import SUMMARY, episode, folder, resolved, words, write
+from trainers.grpo.step_times import PARTS
 from trainers.monitoring.health import NON_FINITE, SIGNALS
-from trainers.monitoring.step_times import PARTS
 from trainers.output.health_chart import ALARM, BACK, PANELS, draw_health
 from trainers.output.remarks import health_remark, steps_remark
 from trainers.output.report import PART_NAMES, write_report

@@ -29,7 +29,7 @@ def best(folder: RunFolder) -> BestPolicy:
         path.mkdir()
         (path / "weights").write_text(str(validated(folder)))
 
-    return BestPolicy(folder, save, updates=1)
+    return BestPolicy(folder, save)
 
 
 def validated(folder: RunFolder) -> int:

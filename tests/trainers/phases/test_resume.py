@@ -86,7 +86,7 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
-    "after the first checkpoint": ("trainers.monitoring.run_logger.write_curve", {}),
+    "after the first checkpoint": ("trainers.phases.after_step.write_curve", {}),
     "after the best policy was kept": ("trainers.phases.best.BestPolicy._mark", {}),
     "between validation and the step's record": (LOG, {"phase": "valid", "step": 4}),
     "between a validation's episodes and its record": (

@@ -1,4 +1,4 @@
-"""What the trainer folds into its advantages is what the preset says, for every preset it runs."""
+"""What the trainer gives its loss is what the preset says, for every preset it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.trainers.grpo.reference import target
 from trainers.algorithms.loss import Loss, aggregation_weights
 from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.shaping import FlagPenalty, Overlong
-from trainers.grpo.advantages import folded_advantages
+from trainers.grpo.advantages import assign_credit
 from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
 
 CONST = 40.0
@@ -54,11 +54,12 @@ def biting(name: str):
     return replace(preset, shapers=shapers)
 
 
-def folded(played, preset, **options):
-    """Credit of the trainer, and its coefficients of ``grad log pi``: advantage over tokens."""
+def assigned(played, preset, **options):
+    """Credit of the trainer, and its coefficients of ``grad log pi`` where every ratio is 1."""
     preset = replace(preset, loss=replace(preset.loss, const=CONST))
-    credit = folded_advantages(played, preset, **options)
-    return credit, credit.advantage / max(1, int(credit.train.sum()))
+    credit = assign_credit(played, preset, **options)
+    tokens = max(1, int(credit.train.sum()))
+    return credit, credit.advantage * credit.behaviour * credit.weight / tokens
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["as-sampled", "scored"])
@@ -69,7 +70,7 @@ def test_assign_is_the_preset(name, old):
     aux = {"logp_ref": -rng.random(tokens)}
     sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
     logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
-    credit, got = folded(played, preset, aux=aux, logp_old=logp_old)
+    credit, got = assigned(played, preset, aux=aux, logp_old=logp_old)
     at_one = replace(preset, loss=replace(preset.loss, kl_beta=0.0))
     now = sampled if logp_old is None else logp_old
     goal = target(played, at_one, logp=now, aux=aux, logp_old=logp_old, const=CONST)
@@ -92,7 +93,7 @@ def test_importance_weights_are_those_of_the_loss(mode, level, cap):
     loss = Loss(behave=mode, behave_level=level, behave_cap=cap)
     preset = replace(get_preset("rloo"), loss=loss)
     for correct in (False, True):
-        _, got = folded(played, preset, logp_old=old, correct=correct)
+        _, got = assigned(played, preset, logp_old=old, correct=correct)
         meant = replace(loss, behave="clip" if correct and mode == "none" else mode)
         goal = target(
             played, replace(preset, loss=meant), logp=old, aux={}, logp_old=old, const=CONST
@@ -116,8 +117,8 @@ def test_each_part_has_a_say_in_these_episodes(name):
     """Otherwise the equality above would not notice that the part is left out."""
     played, preset = episodes(), biting(name)
     aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
-    whole, _ = folded(played, preset, aux=aux)
-    without, _ = folded(played, replace(preset, **PARTS[name]), aux=aux)
+    whole, _ = assigned(played, preset, aux=aux)
+    without, _ = assigned(played, replace(preset, **PARTS[name]), aux=aux)
     assert not np.allclose(whole.advantage, without.advantage, rtol=1e-3, atol=1e-9)
     assert all(isinstance(part, Overlong | FlagPenalty) for part in preset.shapers)
 
@@ -140,7 +141,7 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
     assert len(to_rows(played)) == (7 if fresh else 2)
     preset = get_preset(name)
     preset = replace(preset, loss=replace(preset.loss, const=CONST if name == "dr_grpo" else None))
-    weight = folded_advantages(played, preset, aux={"logp_ref": np.zeros(21)}).weight / 21
+    weight = assign_credit(played, preset, aux={"logp_ref": np.zeros(21)}).weight / 21
     expected = [3 / CONST / 2, 18 / CONST / 2] if name == "dr_grpo" else [0.5, 0.5]
     np.testing.assert_allclose([weight[:3].sum(), weight[3:].sum()], expected)
 
@@ -154,5 +155,5 @@ def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
     longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
     assert len(longest.turns) > 1
     longest.turns[0 if place == "first" else -1].reward += 1.0
-    before, after = (folded(each, preset, aux=aux)[0].advantage for each in (played, paid))
+    before, after = (assigned(each, preset, aux=aux)[0].advantage for each in (played, paid))
     assert not np.allclose(before, after)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from trainers.monitoring import step_times
-from trainers.monitoring.step_times import PARTS, StepTimes
+from trainers.grpo import step_times
+from trainers.grpo.step_times import PARTS, StepTimes
 
 
 class Clock:

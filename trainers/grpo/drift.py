@@ -1,0 +1,55 @@
+"""How far the updates of a step have moved the policy from the one that played its episodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+
+__all__ = ["KL_BEHAVIOUR", "kl_behaviour"]
+
+KL_BEHAVIOUR = "sampling/kl_behaviour"
+"""Name of that figure."""
+KL_ROWS = 4
+"""Rows of a process on which it is estimated: one forward pass of few rows, for every step."""
+
+
+def kl_behaviour(
+    trajectories: Sequence[Trajectory],
+    row_logps: Callable[[Sequence[Row]], list[list[float]]],
+    gather: Callable[[list[Any]], list[Any]],
+) -> float:
+    """Estimate KL(mu || pi) in nats per token between a step's episodes and the weights now.
+
+    After the last update of a step it is what the step has changed, as far as mu was pi before it.
+    On a few rows of every process, so that it costs next to nothing; a weight that is not finite
+    shows in it, too.
+
+    Args:
+        trajectories: Episodes of this process.
+        row_logps: Log-probabilities of the sampled tokens of rows, as training sees them.
+        gather: Joins the lists of all processes.
+    """
+    rows = _spread(trajectories, KL_ROWS)
+    now = [p for row in row_logps(rows) for p in row]
+    sampled = [p for row in rows for p, held in zip(row.logprobs, row.mask, strict=True) if held]
+    parts = gather([(_k3(sampled, now), len(sampled))])
+    return sum(part for part, _ in parts) / max(1, sum(number for _, number in parts))
+
+
+def _k3(sampled: Sequence[float], now: Sequence[float]) -> float:
+    """Sum an estimate of KL(mu || pi) over tokens sampled from mu: ``r - 1 - log r``, r = pi / mu.
+
+    Unbiased and never negative (J. Schulman, Approximating KL Divergence, 2020).
+    """
+    gaps = [p - q for p, q in zip(now, sampled, strict=True)]
+    return sum(math.exp(min(gap, 700.0)) - 1.0 - gap for gap in gaps)
+
+
+def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:
+    """Return the first row of each of a few episodes, as far apart as they can be."""
+    played = [trajectory for trajectory in trajectories if trajectory.turns]
+    stride = max(1, len(played) // count)
+    return [to_rows([trajectory])[0] for trajectory in played[::stride][:count]]

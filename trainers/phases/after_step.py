@@ -1,0 +1,117 @@
+"""What happens between two steps of reinforcement learning, in the order in which it happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers.trainer import TRAINER_STATE_NAME
+
+from trainers.config.resolve import ResolvedRun
+from trainers.grpo.step_end import StepEnd
+from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.monitoring.dashboards import Dashboards
+from trainers.monitoring.health_watch import HealthWatch
+from trainers.monitoring.run_logger import RunLogger
+from trainers.output.curve import write_curve
+from trainers.output.display import Display
+from trainers.output.run_folder import RunFolder
+from trainers.phases.best import BestPolicy
+from trainers.phases.learning_clock import LearningClock
+from trainers.phases.validation import Validation
+
+__all__ = ["AfterStep", "StopConditions"]
+
+
+class StopConditions:
+    """Whether the time of the training is up, or its budget of turns is spent.
+
+    Attributes:
+        clock: That of reinforcement learning, which goes on from here.
+    """
+
+    def __init__(
+        self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
+    ) -> None:
+        self._display, self._log = display, log
+        self.clock, self._turns = LearningClock(run, folder), run.config.rl.turn_budget
+
+    def met(self, step: int | None = None) -> bool:
+        """Whether training is to end, after a step if one is named; all processes ask together."""
+        late = self.clock.late
+        if late and step is not None:
+            self._display.note(f"time is up: training ends at step {step}")
+        # All processes count the turns alike.
+        return late or 0 < self._turns <= self._log.turns
+
+
+@dataclass(eq=False)
+class AfterStep(TrainerCallback):
+    """Carry out what is due before the first step and after each."""
+
+    run: ResolvedRun
+    folder: RunFolder
+    trainer: MultiTurnTrainer
+    log: RunLogger
+    dashboards: Dashboards
+    validation: Validation
+    best: BestPolicy
+    stop: StopConditions
+    health: HealthWatch
+
+    def on_train_begin(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        **kwargs: Any,
+    ) -> None:
+        """Begin, or go on from a checkpoint whose weights are there."""
+        self.log.start()
+        self.dashboards.on_train_begin(args, state, control, **kwargs)
+        # Make up for a kill between a checkpoint and the policy that it was saved for.
+        self.best.keep(self.trainer.batches)
+        # An alarm may lead back to the start. A second time the generators would be elsewhere.
+        start = Path(args.output_dir) / "checkpoint-0" / TRAINER_STATE_NAME
+        goes_back = self.run.config.health.on_alarm == "rollback"
+        if goes_back and not state.global_step and not start.exists():
+            self.trainer.save_start()
+
+    def after_step(self, end: StepEnd) -> None:
+        """Validate, record, judge, save: each part sees what those before it have written.
+
+        A process may be killed anywhere in between. It then goes on from the last checkpoint, and
+        what was written of later steps is written again, the same.
+        """
+        step, save = end.step, end.due
+        # 1. The policy on held-out tasks. One that is better than all before it is saved below.
+        if self.validation.due(step):
+            self.validation.validate(step)
+            save |= self.best.better is not None
+        # 2. Time and turns. Saved, so that a run that is killed after this goes on with just these
+        #    weights.
+        if self.stop.met(step):
+            end.stop()
+            save = True
+        # 3. The step's figures: in metrics.jsonl and on the screen, then on the dashboards.
+        figures = end.log()
+        record = self.log.write(figures)
+        trainer = self.trainer
+        self.dashboards.on_log(
+            trainer.args, trainer.state, trainer.control, logs=figures, model=trainer.model
+        )
+        # 4. Alarms, which read that record. One that sends training back does so when TRL's loop
+        #    has ended, in Reinforcement.train.
+        alarm = self.health.judge(record)
+        if alarm is not None:
+            end.stop()
+            save = self.health.keeps(alarm)
+        # 5. The checkpoint, and only then the best policy: a run that is killed never goes on from
+        #    before the policy that is kept.
+        if save:
+            end.save()
+            write_curve(self.folder)
+            self.folder.note()
+            self.best.keep(step)
