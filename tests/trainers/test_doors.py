@@ -272,7 +272,7 @@ def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
 def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(
-        "env: webshop\nenv_args: {difficulty: medium}\nhorizon: [5, 8]\nhorizon_every: 3\n"
+        "env: webshop\nenv_kwargs: {difficulty: medium}\nhorizon: [5, 8]\nhorizon_every: 3\n"
         "rl: {lr: 6e-4, hooks: [repeat]}\neval: {greedy: true}\n"
     )
     read = parse_config(["--config", str(file), "--rl.lr=1e-3", "--seed=4"])

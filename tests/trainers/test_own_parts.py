@@ -203,7 +203,7 @@ def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
 def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
     out = tmp_path / "run"
     asked = {
-        **QUICK, "env": "swe", "horizon": "6", "env_args": "backend=mine:Box", "minutes": 0,
+        **QUICK, "env": "swe", "horizon": "6", "env_kwargs": "sandbox=mine:Box", "minutes": 0,
         "sft__demonstrations": 2, "sft__max_steps": 1, "rl__groups": 1, "rl__group_size": 2,
         "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
     }  # fmt: skip
