@@ -213,8 +213,16 @@ def test_replay_makes_the_reward_hooks_of_a_record(capsys, tmp_path):
     assert code == 2 and "cannot hold reward_hooks" in err
 
 
-class OwnHook(TurnCost):
-    """Not one of the supplied hooks."""
+def unnamed_hook() -> type[TurnCost]:
+    """Return the class of a hook that no module holds by name, so that no record can name it."""
+
+    class Unnamed(TurnCost):
+        pass
+
+    return Unnamed
+
+
+OwnHook = unnamed_hook()
 
 
 @pytest.mark.parametrize(
