@@ -72,9 +72,9 @@ def plain(text: str) -> str:
 
 
 def typable(name: str) -> bool:
-    """Tell whether a command that holds a name reaches the game whole."""
-    return all(
-        read_command(command) == (plain(command), "", "") and name == name.strip()
+    """Tell whether a command that holds a name reaches the game whole, in every grammar."""
+    return name == " ".join(name.split()) and all(
+        read_command(command) == (plain(command), "", "")
         for command in (f"take {name}", f"put {name} on it")
     )
 

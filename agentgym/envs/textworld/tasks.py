@@ -1,4 +1,4 @@
-"""The tasks of TextWorld: the games of a setting in disjoint splits, or game files of one's own."""
+"""The tasks of TextWorld: games of a difficulty in disjoint splits, or files of one's own."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_o
 from agentgym.errors import ConfigurationError
 
 SIZES = {"train": 1000, "valid": 100, "test": 200}
-"""Games of each split of a setting that is not bundled."""
+"""Games of each split of a difficulty that is not bundled."""
 FILES_HORIZON = 50
 """Turn budget of games from files."""
 
 
 class GameTasks(GameSet):
-    """The games of one setting.
+    """The games of one difficulty, or of a challenge with its parameters.
 
     Task ``index`` of a split has the seed ``first seed of the split + index`` (train 0, valid
-    10**9, test 2 * 10**9), and its id reads ``textworld/<setting>/<seed>``. How the splits are kept
-    apart is told in :mod:`agentgym.envs.textworld.generator.splits`. A task's content holds the
-    SHA-256 of its game, so that a panel notices any change, also of the installed ``textworld``;
-    the price is that a panel generates its games, which whoever plays it needs anyway.
+    10**9, test 2 * 10**9), and its id reads ``textworld/<difficulty>/<seed>``. How the splits are
+    kept apart is told in :mod:`agentgym.envs.textworld.generator.splits`. A task's content holds
+    the SHA-256 of its game, so that a panel notices any change, also of the installed
+    ``textworld``; the price is that a panel generates its games, which whoever plays it needs
+    anyway.
 
     Args:
         config: The configuration of the generator, or its name.
         sizes: Number of games by split, or of the train split alone. The default is the bundled
-            games for the bundled setting and :data:`SIZES` for others; neither depends on what is
+            games for the bundled ones and :data:`SIZES` for others; neither depends on what is
             installed. Games beyond the bundled ones need ``textworld`` when they are first used.
         folder: Folder of the cache; the default is ``agentgym.support.caching.cache_folder()``.
         plan_length: Gives the length of the expert's plan for a game.
@@ -109,7 +110,7 @@ def open_tasks(
     *,
     native: bool,
 ) -> tuple[GameSet, int]:
-    """Return the games of a setting, or of files, and the turn budget that suits them."""
+    """Return the games of a difficulty, or of files, and the turn budget that suits them."""
     named = {"difficulty": difficulty, "challenge": challenge, "data": data}
     given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
     if len(given) > 1:

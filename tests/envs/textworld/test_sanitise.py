@@ -130,6 +130,8 @@ def test_names_that_can_be_typed(name: str) -> None:
     assert typable(name)
 
 
-@pytest.mark.parametrize("name", ["Dr. Who", "a, b", "now then", "what?", "x" * 200, "key "])
+@pytest.mark.parametrize(
+    "name", ["Dr. Who", "a, b", "now then", "what?", "x" * 200, "key ", "old  key"]
+)
 def test_names_that_cannot_be_typed(name: str) -> None:
     assert not typable(name)

@@ -173,7 +173,7 @@ def _checked(file: Path, native: bool, version: tuple[int, int]) -> str:
                 raise DataError(
                     f"expected a name for {key!r} that can be typed in a command, got "
                     f"{info['name']!r:.80}; leave out stops, commas, quotation marks, the word "
-                    "'then', and signs and blanks at the ends"
+                    "'then', signs and blanks at the ends, and two blanks in a row"
                 )
         if native:
             Story.of(game).check()
