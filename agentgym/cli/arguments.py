@@ -79,6 +79,10 @@ class Eval:
     """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
     protocols shows them). It says which tasks are played, for how many turns, how prompts are laid
     out and what is printed; what other flags say counts more, and the report names it."""
+    prompt: str | None = None
+    """What a model reads: default, the prompt of a protocol such as verl-agent or agentgym, or of a
+    file of your own in their form. The environment is made with its grammar. If left out: the
+    protocol's, or the one that a run was trained under, or default."""
     split: str | None = None
     """Split to evaluate on; test, or the protocol's, if left out."""
     n: int | None = None
@@ -120,8 +124,9 @@ class Eval:
     (api.openai.com) with the key in OPENAI_API_KEY."""
     api_key_env: str = "OPENAI_API_KEY"
     """Chat: environment variable that holds the key; the key itself is never an argument."""
-    window: int = 16
-    """Chat: turns of history sent."""
+    window: int | None = None
+    """Chat: turns of history sent besides the first observation; all, or as the prompt says, if
+    left out."""
     max_tokens: int = 4096
     """Chat: longest answer in tokens, thinking included."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
@@ -134,7 +139,7 @@ class Eval:
     """Chat: seed of the sampling, for endpoints that have one."""
     stream: bool = False
     """Chat: receive answers piece by piece, which some endpoints demand."""
-    invalid_reasons: bool = True
+    invalid_reasons: bool = False
     """Chat: tell the model why its last action was invalid, where the observation does not."""
     send_reasoning: bool = False
     """Chat: send thinking that came apart from an answer back with it, as some models need between
@@ -143,7 +148,7 @@ class Eval:
     """Chat: further fields of the request, each as name=value (JSON values), such as top_k=20; may
     be repeated."""
     instructions: str = ""
-    """Chat: text put before the action prompt in the system message."""
+    """Chat: text that begins the system message."""
     timeout: float = 120.0
     """Chat: seconds to wait for an answer."""
     retries: int = 4
@@ -257,6 +262,9 @@ class Export:
     valid_actions_only: bool = False
     """Sft: do not learn turns whose action was invalid. Rows of episodes drop them with their
     answers; rows of turns have none for them, and show them in later prompts."""
+    prompt: str | None = None
+    """Sft: what the model reads: default, the prompt of a protocol such as verl-agent or agentgym,
+    or of a file of your own in their form; default if left out."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     json: bool = False

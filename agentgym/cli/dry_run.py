@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.chat import chat_policy
 from agentgym.cli.protocols import open_env, settled
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from agentgym.cli.evaluations import Evaluation
+    from agentgym.conversation import Prompt
     from agentgym.core.env import TextEnv
     from agentgym.evaluation import Prices
     from agentgym.evaluation.plan import Plan
@@ -59,21 +60,20 @@ def _rows(evaluation: Evaluation, env: TextEnv, prices: Prices | None) -> Iterat
     if evaluation.policy != "chat":
         yield "policy", evaluation.policy
         return
-    policy = chat_policy(its, env.action_prompt(), env.language.grammar)
+    policy: Any = terms.dressed(chat_policy(its, env.action_prompt(), env.language.grammar))
     yield "policy", facts_in_words(policy.facts())
-    yield from _estimate(evaluation, env, planned, terms.horizon, prices)
+    yield from _estimate(policy.prompt, env, planned, terms.horizon, prices)
 
 
 def _estimate(
-    evaluation: Evaluation, env: TextEnv, planned: Plan, horizon: int | None, prices: Prices | None
+    prompt: Prompt, env: TextEnv, planned: Plan, horizon: int | None, prices: Prices | None
 ) -> Iterator[tuple[str, str]]:
     """Yield what a chat model would take."""
     from agentgym.evaluation.forecast import ANSWER, CHARACTERS, MEASURED, forecast
     from agentgym.evaluation.prices import dollars
 
-    its, tools = evaluation.settings, env.language.grammar == "tool_call"
     try:
-        found = forecast(env, planned, horizon, its.window, its.instructions, tools)
+        found = forecast(env, planned, horizon, prompt)
     except AgentGymError as error:
         yield "tokens", f"no estimate: {error}"
         return

@@ -293,6 +293,7 @@ def _play(
                 number(command),
                 command.seed,
                 protocol=command.protocol,
+                prompt=command.prompt,
                 tasks=command.task or None,
                 samples=command.samples,
                 horizon=command.horizon,

@@ -111,7 +111,7 @@ class Evaluation:
         its = self.settings
         return (
             self.env, its.set, its.split, its.n, its.seed, its.task, its.horizon, its.grammar,
-            its.protocol,
+            its.protocol, its.prompt,
         )  # fmt: skip
 
 

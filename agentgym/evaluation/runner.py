@@ -25,6 +25,7 @@ from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.policy_names import policy_env_kwargs
 from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.evaluation.protocols.setup import env_arguments, find_setup, settle
 from agentgym.evaluation.reports.data import FAILED
@@ -46,6 +47,7 @@ def evaluate(
     seed: int = 0,
     *,
     protocol: str | Path | None = None,
+    prompt: str | Path | None = None,
     tasks: Sequence[str] | None = None,
     samples: int = 1,
     horizon: int | None = None,
@@ -91,6 +93,10 @@ def evaluate(
             a file of your own (`agentgym.evaluation.protocols.reader`). It says what is played and
             how prompts are laid out; other arguments that are given count more, and the report
             names them under `Report.departures`.
+        prompt: What a model reads: ``"default"``, the prompt of a protocol such as
+            ``"verl-agent"``, or of a file of your own. An environment given by name is made with
+            its grammar. Default: the protocol's, or else the policy's own, which for the folder of
+            a run is the one that it was trained under.
         tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that has
             names for its tasks, also these, and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
@@ -137,7 +143,8 @@ def evaluate(
             was played is kept in ``out``.
     """
     check_seed(seed)
-    check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
+    check_kinds(protocol=protocol, prompt=prompt, tasks=tasks, env_kwargs=env_kwargs)
+    check_kinds(out=out, record=record)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     check_kinds(total_limits=total_limits)
     choice(failed, "failed", FAILED)
@@ -147,8 +154,9 @@ def evaluate(
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
             env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
-        made, setup = _open(env, env_kwargs, protocol, is_agent(policy), stack)
-        terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
+        made, setup = _open(env, env_kwargs, protocol, prompt, is_agent(policy), stack)
+        laid_out = None if prompt is None else find_prompt(prompt, _env_name(made))
+        terms = settle(setup, made.unwrapped, split, n, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
         source = policy_source(policy, made, seed, terms.dressed)
@@ -189,18 +197,26 @@ def _open(
     env: Env | str,
     env_kwargs: Mapping[str, Any] | None,
     protocol: str | Path | None,
+    prompt: str | Path | None,
     agent: bool,
     stack: ExitStack,
 ) -> tuple[Any, Setup | None]:
     """Return the environment, made if it is given by name, and what a protocol says of it."""
     if isinstance(env, str):
         setup = find_setup(protocol, env)
-        suited = {"grammar": GRAMMAR} if agent else {}
+        grammar = find_prompt(prompt, env).grammar if prompt is not None else None
+        grammar = GRAMMAR if agent else grammar
+        suited = {"grammar": grammar} if grammar else {}
         made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
         stack.callback(made.close)
         return made, setup
+    return env, find_setup(protocol, _env_name(env))
+
+
+def _env_name(env: Env) -> str:
+    """Return the id of an environment, or else the name of its class."""
     spec = env.spec or env.unwrapped.spec
-    return env, find_setup(protocol, spec.id if spec else type(env.unwrapped).__name__)
+    return spec.id if spec else type(env.unwrapped).__name__
 
 
 def _play(

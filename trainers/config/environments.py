@@ -13,17 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import making
+from agentgym.conversation import BARE, Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.hooks import TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation.protocols.prompts import HOUSE, NamedPrompt, find_prompt
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.schedule import Gated, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
-from trainers.config.schema import TrainConfig
+from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
@@ -59,6 +61,10 @@ class ResolvedEnv:
     """Gymnasium id."""
     kwargs: Mapping[str, Any]
     """Keyword arguments."""
+    prompt: str
+    """What the prompt is called."""
+    layout: Layout
+    """How the messages to the policy are laid out."""
     weight: float
     """Share of the tasks of training, relative to the weights of the others."""
     rounds: tuple[int, ...]
@@ -144,6 +150,14 @@ class ResolvedEnv:
             ConfigurationError: The environment does not take these arguments.
         """
         return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-args")
+
+    def make_prompt(self) -> Prompt:
+        """Make what the policy reads of an episode."""
+        env = self.make_env()
+        try:
+            return Prompt.at(env, self.layout, self.prompt)
+        finally:
+            env.close()
 
     @property
     def backend(self) -> str:
@@ -265,13 +279,16 @@ class _Decision:
         asked, defaults, entry = self._asked, self._defaults, self._entry
         rounds, every, gate = self._stages()
         full = asked.eval.horizon or max(rounds)
-        kwargs = {**defaults.env, **self._arguments}
+        prompt = self._prompt()
+        grammar = {"grammar": prompt.grammar} if prompt.grammar else {}
+        kwargs = {**defaults.env, **grammar, **self._arguments}
         kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
         # With the hooks that are asked for, since an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
         env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-args")
         try:
+            prompt.at(env)
             fit = self._fit(env)
             self._check_first_stage(env, fit, rounds[0])
             return ResolvedEnv(
@@ -280,6 +297,8 @@ class _Decision:
                 asked=entry.env,
                 env_id=self._env_id,
                 kwargs=kwargs,
+                prompt=prompt.name,
+                layout=prompt.layout.windowed(asked.rollout.window),
                 weight=entry.weight,
                 rounds=rounds,
                 horizon_every=every,
@@ -302,6 +321,13 @@ class _Decision:
             )
         finally:
             env.close()
+
+    def _prompt(self) -> NamedPrompt:
+        """Return what the policy reads; a tiny one is told nothing unless it is asked for."""
+        asked = self._asked
+        if asked.prompt is None and asked.model == TINY:
+            return NamedPrompt("bare", BARE)
+        return find_prompt(asked.prompt or HOUSE, self._entry.env)
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""

@@ -109,6 +109,7 @@ class ResolvedRun:
         else:
             env = self.envs[0]
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
+            places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
         return {**places, **self.filled, "preset_parts": self.preset.described()}
 
 
@@ -149,7 +150,7 @@ def default_out(asked: TrainConfig) -> Path:
 
 def _plain(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
-    values = {**asdict(env), "kwargs": dict(env.kwargs)}
+    values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }

@@ -66,6 +66,12 @@ class TrainConfig:
     env_args: Pairs = ()
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON); of one
     among several as ``webshop.name=value``."""
+    prompt: str | None = None
+    """What the policy reads: ``default``, the prompt of a protocol such as ``verl-agent`` or
+    ``agentgym`` (``agentgym protocols`` lists them), or that of a file in their form. The
+    environment is made with its grammar, unless ``--env-args`` name one.
+
+    None: ``default`` for a pretrained model; a tiny one reads observations and nothing else."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
