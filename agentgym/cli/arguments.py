@@ -80,9 +80,9 @@ class Eval:
     protocols shows them). It says which tasks are played, for how many turns, how prompts are laid
     out and what is printed; what other flags say counts more, and the report names it."""
     prompt: str | None = None
-    """What a model reads: default, the prompt of a protocol such as verl-agent or agentgym, or of a
-    file of your own in their form. The environment is made with its grammar. If left out: the
-    protocol's, or the one that a run was trained under, or default."""
+    """What a model reads: default, bare (observations alone), the prompt of a protocol such as
+    verl-agent or agentgym, or of a file of your own in their form. The environment is made with its
+    grammar. If left out: the protocol's, or the one that a run was trained under, or default."""
     split: str | None = None
     """Split to evaluate on; test, or the protocol's, if left out."""
     n: int | None = None
@@ -263,8 +263,8 @@ class Export:
     """Sft: do not learn turns whose action was invalid. Rows of episodes drop them with their
     answers; rows of turns have none for them, and show them in later prompts."""
     prompt: str | None = None
-    """Sft: what the model reads: default, the prompt of a protocol such as verl-agent or agentgym,
-    or of a file of your own in their form; default if left out."""
+    """Sft: what the model reads: default, bare, the prompt of a protocol such as verl-agent, or of
+    a file of your own in their form; default if left out."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     json: bool = False

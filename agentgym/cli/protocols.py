@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentgym.cli.environments import make
 from agentgym.evaluation.agent_session import GRAMMAR
-from agentgym.evaluation.protocols import bundled, find_prompt, load_protocol
-from agentgym.evaluation.protocols.setup import Terms, env_arguments, find_setup, settle
+from agentgym.evaluation.protocols import bundled, load_protocol
+from agentgym.evaluation.protocols.setup import (
+    Terms,
+    chosen_prompt,
+    env_arguments,
+    find_setup,
+    settle,
+)
 from agentgym.making import parse_pairs, resolve
 
 if TYPE_CHECKING:
@@ -55,8 +61,9 @@ def open_env(evaluation: Evaluated) -> TextEnv:
     setup = find_setup(command.protocol, evaluation.env)
     asked = parse_pairs(command.set, "--set")
     grammar = command.grammar or (GRAMMAR if evaluation.agent else None)
-    if grammar is None and command.prompt is not None:
-        grammar = find_prompt(command.prompt, evaluation.env).grammar
+    prompt = chosen_prompt(command.prompt, evaluation.env, setup)
+    if grammar is None and prompt is not None:
+        grammar = prompt.grammar
     named = {"grammar": grammar} if grammar else {}
     added = {k: v for k, v in env_arguments(setup, {**named, **asked}).items() if k not in asked}
     added = {**known_arguments(evaluation), **added}
@@ -111,9 +118,9 @@ def settled(evaluation: Evaluated, env: TextEnv) -> Terms:
     """
     command = evaluation.settings
     setup = find_setup(command.protocol, evaluation.env)
-    named, prompt = command.task or None, command.prompt
-    laid_out = None if prompt is None else find_prompt(prompt, evaluation.env)
-    return settle(setup, env, command.split, number(command), named, command.horizon, laid_out)
+    prompt = chosen_prompt(command.prompt, evaluation.env, setup)
+    named = command.task or None
+    return settle(setup, env, command.split, number(command), named, command.horizon, prompt)
 
 
 def number(command: Eval) -> int | EllipsisType:

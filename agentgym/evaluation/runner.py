@@ -25,9 +25,9 @@ from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.policy_names import policy_env_kwargs
 from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.prices import Limits, Prices
-from agentgym.evaluation.protocols.prompts import find_prompt
+from agentgym.evaluation.protocols.prompts import NamedPrompt
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.evaluation.protocols.setup import env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.setup import chosen_prompt, env_arguments, find_setup, settle
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
@@ -154,8 +154,10 @@ def evaluate(
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
             env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
-        made, setup = _open(env, env_kwargs, protocol, prompt, is_agent(policy), stack)
-        laid_out = None if prompt is None else find_prompt(prompt, _env_name(made))
+        name = env if isinstance(env, str) else _env_name(env)
+        setup = find_setup(protocol, name)
+        laid_out = chosen_prompt(prompt, name, setup)
+        made = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
         terms = settle(setup, made.unwrapped, split, n, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
@@ -196,21 +198,19 @@ def evaluate(
 def _open(
     env: Env | str,
     env_kwargs: Mapping[str, Any] | None,
-    protocol: str | Path | None,
-    prompt: str | Path | None,
+    setup: Setup | None,
+    prompt: NamedPrompt | None,
     agent: bool,
     stack: ExitStack,
-) -> tuple[Any, Setup | None]:
-    """Return the environment, made if it is given by name, and what a protocol says of it."""
-    if isinstance(env, str):
-        setup = find_setup(protocol, env)
-        grammar = find_prompt(prompt, env).grammar if prompt is not None else None
-        grammar = GRAMMAR if agent else grammar
-        suited = {"grammar": grammar} if grammar else {}
-        made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
-        stack.callback(made.close)
-        return made, setup
-    return env, find_setup(protocol, _env_name(env))
+) -> Any:
+    """Return the environment, made if it is given by name."""
+    if not isinstance(env, str):
+        return env
+    grammar = GRAMMAR if agent else prompt.grammar if prompt else None
+    suited = {"grammar": grammar} if grammar else {}
+    made = make(env, **env_arguments(setup, {**suited, **(env_kwargs or {})}))
+    stack.callback(made.close)
+    return made
 
 
 def _env_name(env: Env) -> str:

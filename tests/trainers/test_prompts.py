@@ -123,7 +123,11 @@ def tokens_read(path: Path) -> list[list[int | None]]:
 
 @pytest.mark.parametrize("prompt", ["verl-agent", "agentgym"])
 def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
-    runs: dict[str, Path], prompt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: dict[str, Path],
+    prompt: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     from transformers import AutoTokenizer
 
@@ -141,7 +145,10 @@ def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     read = [len(chat.rerender(row["prompt"])) for row in rows]
     assert read == [*chain(*tokens_read(tmp_path / "own" / "episodes.jsonl"))]
     other = "agentgym" if prompt == "verl-agent" else "verl-agent"
-    assert main([*command, "--protocol", other, "--prompt", prompt, "--out", "two"]) == 1
+    assert main([*command, "--protocol", other, "--prompt", prompt, "--out", "two"]) == 2
+    assert f"expected one prompt, got that of the protocol {other} and {prompt}" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_a_run_knows_its_prompt(runs: dict[str, Path], capsys: Any) -> None:
@@ -159,14 +166,14 @@ def test_a_run_knows_its_prompt(runs: dict[str, Path], capsys: Any) -> None:
         assert f"`{name or 'bare'}`" in card
     capsys.readouterr()
     out = str(runs["agentgym"])
-    assert train(["--resume", "--out", out, "--steps", "3", "--prompt", "default"]) == 1
+    assert train(["--resume", "--out", out, "--steps", "3", "--prompt", "default"]) == 2
     assert "prompt was agentgym and is default" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_prompt_brings_its_grammar_and_refuses_another(capsys: Any, tmp_path: Path) -> None:
     asked = [*SHORT, "--prompt", "verl-agent", "--out", str(tmp_path / "run"), "--dry-run"]
     assert train(asked) == 0
-    assert train([*asked, "--env-args", "grammar=native"]) == 1
+    assert train([*asked, "--env-args", "grammar=native"]) == 2
     assert "expected the grammar action_tag" in " ".join(capsys.readouterr().err.split())
-    assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 1
+    assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 2
     assert "expected a protocol" in " ".join(capsys.readouterr().err.split())

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import making
-from agentgym.conversation import BARE, Layout, Prompt
+from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.hooks import TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.prompts import HOUSE, NamedPrompt, find_prompt
+from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
@@ -29,7 +29,7 @@ from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
-__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "resolve_envs"]
+__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "prompt_name", "resolve_envs"]
 
 logger = logging.getLogger(__name__)
 
@@ -199,6 +199,11 @@ def asked_names(asked: TrainConfig) -> list[str]:
     return _names(_entries(asked))
 
 
+def prompt_name(asked: TrainConfig) -> str:
+    """Return the name of what the policy reads; a tiny one is told nothing unless it is asked."""
+    return asked.prompt or ("bare" if asked.model == TINY else "default")
+
+
 def _entries(asked: TrainConfig) -> list[EnvConfig]:
     """Return an entry for each environment that is asked for."""
     parts = [part.strip() for part in asked.env.split(",")]
@@ -323,11 +328,8 @@ class _Decision:
             env.close()
 
     def _prompt(self) -> NamedPrompt:
-        """Return what the policy reads; a tiny one is told nothing unless it is asked for."""
-        asked = self._asked
-        if asked.prompt is None and asked.model == TINY:
-            return NamedPrompt("bare", BARE)
-        return find_prompt(asked.prompt or HOUSE, self._entry.env)
+        """Return what the policy reads."""
+        return find_prompt(prompt_name(self._asked), self._entry.env)
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""

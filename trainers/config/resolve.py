@@ -27,6 +27,7 @@ from trainers.config.environments import (
     INVALID_PENALTY,
     ResolvedEnv,
     asked_names,
+    prompt_name,
     resolve_envs,
 )
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
@@ -198,6 +199,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 *(env.defaults.steps for env in envs),
                 len(stages.rounds) * stages.every if stages else 0,
             ),
+            "prompt": prompt_name(asked),
             "minutes": (
                 sum(env.defaults.minutes for env in envs) if tiny and asked.steps is None else 0.0
             ),

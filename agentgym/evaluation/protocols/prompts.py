@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentgym.conversation import DEFAULT, Layout, Prompt
+from agentgym.conversation import BARE, DEFAULT, Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.reader import load_protocol
 from agentgym.making import resolve
 
-HOUSE = "default"
-"""Name of the house's own prompt."""
+HOUSE = {"default": DEFAULT, "bare": BARE}
+"""The house's own prompts by name."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ def find_prompt(prompt: str | Path, env: str) -> NamedPrompt:
     """Return the prompt of a name at an environment.
 
     Args:
-        prompt: ``default``, the name of a protocol, or the path of the file of one.
+        prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
         env: Short name, id or ``MODULE:ID`` of the environment.
 
     Raises:
         ConfigurationError: There is none of this name, or it says nothing of this environment.
         DataError: Its file cannot be read.
     """
-    if str(prompt) == HOUSE:
-        return NamedPrompt(HOUSE, DEFAULT)
+    if str(prompt) in HOUSE:
+        return NamedPrompt(str(prompt), HOUSE[str(prompt)])
     setup = load_protocol(prompt).setup(*resolve(env))
     if setup.layout is None:
         raise ConfigurationError(
             f"expected a protocol that lays out prompts in {setup.env}, got {setup.protocol}, "
-            f"which leaves them as they are: choose another prompt, or {HOUSE}"
+            f"which leaves them as they are: choose another one, or {' or '.join(HOUSE)}"
         )
     return NamedPrompt(setup.protocol, setup.layout, setup.arguments.get("grammar"))

@@ -15,7 +15,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, integer
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.items import are_items, chosen
-from agentgym.evaluation.protocols.prompts import NamedPrompt
+from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.evaluation.protocols.reader import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.making import resolve
@@ -87,6 +87,29 @@ def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
     return None if protocol is None else load_protocol(protocol).setup(*resolve(env))
 
 
+def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> NamedPrompt | None:
+    """Return the prompt that a person named beside a protocol; None if nobody did.
+
+    Args:
+        prompt: Its name, or the path of its file.
+        env: Short name, id or ``MODULE:ID`` of the environment.
+        setup: The protocol; None: none.
+
+    Raises:
+        ConfigurationError: There is no such prompt, or the protocol has another.
+        DataError: Its file cannot be read.
+    """
+    if prompt is None:
+        return None
+    found = find_prompt(prompt, env)
+    if setup is not None and setup.layout not in (None, found.layout):
+        raise ConfigurationError(
+            f"expected one prompt, got that of the protocol {setup.protocol} and {found.name} "
+            "(--prompt): leave out one of them"
+        )
+    return found
+
+
 def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the environment: those that were given, else the protocol's.
 
@@ -129,7 +152,7 @@ def settle(
 
     Raises:
         ConfigurationError: The number of tasks is no integer of at least 1, or the prompt is not
-            the protocol's, or not for the grammar of the environment.
+            for the grammar of the environment.
         DataError: The data does not hold what the protocol plays.
     """
     size = None
@@ -175,17 +198,12 @@ def _prompt(setup: Setup | None, chosen: NamedPrompt | None, env: TextEnv) -> Pr
     """Return the prompt that was chosen, or the protocol's.
 
     Raises:
-        ConfigurationError: They are two, or the chosen one is not for this environment.
+        ConfigurationError: The chosen one is not for this environment.
     """
+    if chosen is not None:
+        return chosen.at(env)
     layout = setup.layout if setup else None
-    if chosen is None:
-        return Prompt.at(env, layout, setup.protocol) if setup and layout else None
-    if setup and layout not in (None, chosen.layout):
-        raise ConfigurationError(
-            f"expected one prompt, got that of the protocol {setup.protocol} and {chosen.name} "
-            "(--prompt): leave out one of them"
-        )
-    return chosen.at(env)
+    return Prompt.at(env, layout, setup.protocol) if setup and layout else None
 
 
 def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
