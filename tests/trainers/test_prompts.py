@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 import yaml
 
 import agentgym
 from agentgym.cli import main
 from agentgym.conversation import BARE, Prompt
-from agentgym.episodes import read_episodes
+from agentgym.episodes import ChatOptions, ChatWriter, read_episodes
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation import evaluate, read_report
+from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.vector import TextVectorEnv
@@ -24,6 +28,8 @@ from tests.policies.conftest import serve
 from tests.policies.endpoint import completion
 from tests.policies.installed import declared, install
 from tests.policies.test_chat_protocols import ACTIONS, CONVERSATIONS, GENERATED, REACT, TAGGED
+from tests.test_rescore import recorded
+from tests.toy import TOY_ID
 from tests.trainers.rollouts.shipped_templates import tokenizer
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.cli import main as train
@@ -177,3 +183,65 @@ def test_a_prompt_brings_its_grammar_and_refuses_another(capsys: Any, tmp_path: 
     assert "expected the grammar action_tag" in " ".join(capsys.readouterr().err.split())
     assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 2
     assert "expected a protocol" in " ".join(capsys.readouterr().err.split())
+
+
+OWN = """
+format = "agentgym.protocol/1"
+name = "mine"
+["agentgym-test/Toy-v0".prompt]
+kind = "step"
+first = "Now {observation} Choose of {admissible}."
+later = "Before: {history}. Now {observation} Choose of {admissible}."
+history = "{action}"
+["agentgym-test/Toy-v0".tasks]
+split = "test"
+"""
+
+
+def test_a_file_of_ones_own_is_a_prompt(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(OWN)
+    server = serve(lambda body, number: completion("press red"))
+    command = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url]
+    mine = ["--prompt", "mine.toml"]
+    assert main([*command, *mine, "--n", "1", "--horizon", "2", "--no-scale", "--out", "e"]) == 0
+    sent = [request["messages"] for request in server.requests]
+    assert [len(messages) for messages in sent] == [1, 1]
+    assert sent[1][0]["content"].startswith("Before: press red. Now ")
+    export = ["export", "e/episodes.jsonl", "sft.jsonl", *mine, "--to"]
+    assert main([*export, "sft"]) == main([*export, "csv"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "expected rows of turns (--rows turn) with the prompt mine" in told
+    assert "and --prompt with --to sft only" in told
+    assert main([*export, "sft", "--rows", "turn"]) == 0
+    rows = Path("sft.jsonl").read_text().splitlines()
+    assert [json.loads(row)["prompt"] for row in rows] == sent
+
+
+def test_an_episode_that_plays_otherwise_now_has_no_list_of_actions(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(OWN)
+    episode = recorded(gymnasium.make(TOY_ID), 3)
+    prompt = find_prompt(tmp_path / "mine.toml", TOY_ID)
+    writer = ChatWriter(ChatOptions(shape="turn"), prompt.at)
+    assert len(writer.rows(episode)) == len(episode.turns)
+    other = replace(episode, start=replace(episode.start, observation="press nothing"))
+    with pytest.raises(DataError, match="to play as it was recorded"):
+        writer.rows(other)
+    writer.close()
+
+
+def test_a_system_message_and_a_prompt_are_refused(
+    small_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
+    env = gymnasium.make(TOY_ID, horizon=3)
+    for options, message in (({"system": "go"}, "expected system or the prompt bare"), ({}, "")):
+        maker = load_policy(f"hf:{small_model}", env, turn_tokens=4, **options)
+        if message:
+            with pytest.raises(ConfigurationError, match=message):
+                evaluate(maker, env, n=1, prompt="bare")
+        else:
+            facts = evaluate(maker, env, n=1, prompt="bare").policy_facts
+            assert facts["prompt"].startswith("bare ")
