@@ -32,6 +32,7 @@ class Conversation:
         self._task = task
         self._turns: list[Past] = []
         self._said: list[_Exchange] = []
+        self._now: tuple[Seen, str] | None = None
 
     def __len__(self) -> int:
         """Return the number of turns that were played."""
@@ -39,7 +40,9 @@ class Conversation:
 
     def text(self, seen: Seen) -> str:
         """Return what the user says now: the content of the last message."""
-        return self.prompt.text(self._task, self._turns, seen)
+        if self._now is None or self._now[0] is not seen:
+            self._now = seen, self.prompt.text(self._task, self._turns, seen)
+        return self._now[1]
 
     def messages(self, seen: Seen) -> list[dict[str, Any]]:
         """Return all that the model reads.
@@ -76,6 +79,7 @@ class Conversation:
         message = {"role": "assistant", "content": said} if answer is None else answer
         self._said.append(_Exchange(self.text(seen), message, results))
         self._turns.append(Past(seen, said))
+        self._now = None  # the same may be seen again, in another turn
 
 
 NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."

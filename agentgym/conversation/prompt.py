@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from agentgym.conversation.layout import (
+    BARE,
     DEFAULT,
     Layout,
     fields_of,
@@ -35,8 +36,7 @@ class Seen(NamedTuple):
             observation: The environment's text.
             info: The info dict that came with it.
         """
-        offered = info.get("admissible_actions") or ()
-        return cls(observation, tuple(map(str, offered)), invalid_reason(info))
+        return cls(observation, info.get("admissible_actions") or (), invalid_reason(info))
 
     @property
     def explained(self) -> str:
@@ -168,19 +168,23 @@ class Prompt:
         self, template: str, task: str, taken: int, seen: Seen, recent: Sequence[Past]
     ) -> str:
         """Put a turn into a template; what is not in it is not computed."""
-        layout, wanted = self.layout, fields_of(template)
+        layout = self.layout
+        observation = layout.observation.write(self._observation(seen), task)
+        if template == BARE.later:  # so in most turns of training, whose time counts
+            return observation
+        wanted = fields_of(template)
         values = {
             "task": task,
             "step": taken + 1,
             "taken": taken,
             "shown": len(recent),
-            "observation": layout.observation.write(self._observation(seen), task),
+            "observation": observation,
             "actions": self.actions,
         }
         if "history" in wanted:
             values["history"] = self._history(task, taken, recent)
         if "admissible" in wanted:
-            native = [self.read(action) or action for action in seen.admissible]
+            native = [self.read(action) or action for action in map(str, seen.admissible)]
             values["admissible"] = layout.admissible.write(native)
         return fill(template, values)
 
