@@ -13,9 +13,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import gymnasium
 import pytest
 
+from agentgym.conversation import Prompt
 from agentgym.episodes import ChatOptions, ChatWriter, Episode, append_episode, export
 from agentgym.errors import ConfigurationError
-from agentgym.policies.instructions import tool_instructions
 from agentgym.registration import FAMILIES
 from agentgym.rewards import ShapedReward, TurnCost
 from tests.test_cli import OwnHook, run, wide
@@ -68,7 +68,10 @@ def texts(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def test_a_whole_episode(slipped: Episode) -> None:
     [row] = ChatWriter().rows(slipped)
-    wanted = [("system", ToyEnv().action_prompt()), ("user", slipped.start.observation)]
+    wanted = [
+        ("system", Prompt.at(ToyEnv()).opening("")[0]["content"]),
+        ("user", slipped.start.observation),
+    ]
     for turn in slipped.turns:
         wanted += [("assistant", str(turn.raw_text)), ("user", turn.after.observation)]
     assert texts(row["messages"]) == wanted[:-1], "the last answer teaches nothing"
@@ -150,9 +153,9 @@ def test_every_family_in_every_grammar(entry: Any, grammar: str) -> None:
     env: Any = gymnasium.make(entry.id, grammar=grammar).unwrapped
     rows = [ChatWriter(ChatOptions(text=text)).rows(episode)[0] for text in ("raw", "action")]
     for row in rows:
-        own = env.action_prompt()
-        system = tool_instructions(env.default_horizon) if grammar == "tool_call" else own
-        assert row["messages"][0]["content"] == system
+        prompt = Prompt.at(env)
+        prompt = prompt.for_tools(env.default_horizon) if grammar == "tool_call" else prompt
+        assert row["messages"][:1] == prompt.opening("")
         spoken = [m for m in row["messages"] if m["role"] == "assistant"]
         assert len(spoken) == len(episode.turns)
         for message, turn in zip(spoken, episode.turns, strict=True):

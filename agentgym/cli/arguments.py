@@ -168,6 +168,9 @@ class Export:
     valid_actions_only: bool = False
     """Sft: do not learn turns whose action was invalid. Rows of episodes drop them with their
     answers; rows of turns have none for them, and show them in later prompts."""
+    prompt: str | None = None
+    """Sft: what the model reads: default, bare, the prompt of a protocol such as verl-agent, or of
+    a file of your own in their form; default if left out."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     json: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
 from agentgym.evaluation.chat_settings import chat_policy
@@ -13,6 +13,7 @@ from agentgym.support.terminal import cell
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from agentgym.conversation import Prompt
     from agentgym.core.env import TextEnv
     from agentgym.evaluation.named_evaluation import NamedEvaluation
     from agentgym.evaluation.plan import Plan
@@ -56,21 +57,20 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
     if evaluation.policy != "chat":
         yield "policy", evaluation.policy
         return
-    policy = chat_policy(its, env.action_prompt(), env.language.grammar)
+    policy: Any = terms.dressed(chat_policy(its, env.action_prompt(), env.language.grammar))
     yield "policy", facts_in_words(policy.facts())
-    yield from _estimate(evaluation, env, planned, terms.horizon)
+    yield from _estimate(evaluation, policy.prompt, env, planned, terms.horizon)
 
 
 def _estimate(
-    evaluation: NamedEvaluation, env: TextEnv, planned: Plan, horizon: int | None
+    evaluation: NamedEvaluation, prompt: Prompt, env: TextEnv, planned: Plan, horizon: int | None
 ) -> Iterator[tuple[str, str]]:
     """Yield what a chat model would take."""
     from agentgym.evaluation.forecast import ANSWER, CHARACTERS, MEASURED, forecast
     from agentgym.evaluation.prices import dollars
 
-    its, tools = evaluation.settings, env.language.grammar == "tool_call"
     try:
-        found = forecast(env, planned, horizon, its.window, its.instructions, tools)
+        found = forecast(env, planned, horizon, prompt)
     except AgentGymError as error:
         yield "tokens", f"no estimate: {error}"
         return
@@ -82,7 +82,7 @@ def _estimate(
         f"{low.completion_tokens:,} to {high.completion_tokens:,} completion",
     )
     cost = "not known: give --price READ WRITTEN"
-    if prices := its.prices:
+    if prices := evaluation.settings.prices:
         cost = f"{dollars(prices.cost(low))} to {dollars(prices.cost(high))} US dollars"
     yield "cost", cost
     yield (

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import Export
 from agentgym.cli.record_files import episodes_file, progress, say, torn_note
+from agentgym.conversation import Prompt
+from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation.protocols import find_prompt
 from agentgym.making import resolve
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ def export(command: Export, console: Console) -> int:
             command.out,
             command.to,
             chats=options,
+            prompt_at=_prompt_at(command.prompt),
             only_success=command.only_success,
             min_score=command.min_score,
             on_episode=advance,
@@ -61,9 +66,20 @@ def _chats(command: Export) -> ChatOptions | None:
     options = ChatOptions(command.text, command.rows, command.valid_actions_only)
     if command.to == "sft":
         return options
-    if options != ChatOptions():
+    if options != ChatOptions() or command.prompt is not None:
         raise ConfigurationError(
-            f"expected --text, --rows and --valid-actions-only with --to sft only, got --to "
-            f"{command.to}: a table holds every turn with all of its texts"
+            f"expected --text, --rows, --valid-actions-only and --prompt with --to sft only, got "
+            f"--to {command.to}: a table holds every turn with all of its texts"
         )
     return None
+
+
+def _prompt_at(name: str | None) -> Callable[[TextEnv], Prompt]:
+    """Return what finds the prompt of a name at an environment."""
+    if name is None:
+        return Prompt.at
+
+    def prompt_at(env: TextEnv) -> Prompt:
+        return find_prompt(name, env.spec.id if env.spec else type(env).__name__).at(env)
+
+    return prompt_at

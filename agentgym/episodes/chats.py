@@ -1,6 +1,7 @@
 """Episodes as conversations for supervised fine-tuning, in which only actions are learnt.
 
-Two shapes, both of which TRL's ``SFTTrainer`` reads (and other trainers, too):
+The messages are those that a policy of the same prompt reads (`agentgym.conversation`). Two
+shapes, both of which TRL's ``SFTTrainer`` reads (and other trainers, too):
 
 - ``episode``: a row ``{"messages": [...]}`` for each episode, in which every assistant message is
   to be learnt (``SFTConfig(assistant_only_loss=True)``).
@@ -15,23 +16,28 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from agentgym.actions import parse, render, strip_think
+from agentgym.conversation import Conversation, Prompt, Seen
+from agentgym.core.env import TextEnv
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
-from agentgym.episodes.environments import made_alike
-from agentgym.episodes.records import Episode, Turn
-from agentgym.episodes.replay import make_env
-from agentgym.errors import ConfigurationError
-from agentgym.policies.instructions import tool_instructions
+from agentgym.episodes.environments import EnvCache, made_alike
+from agentgym.episodes.records import Episode, Turn, clean
+from agentgym.episodes.replay import make_env, set_generator
+from agentgym.errors import ConfigurationError, DataError
 
 Message = dict[str, Any]
 Text = Literal["raw", "action"]
 Shape = Literal["episode", "turn"]
 
+WITHOUT_HOOKS = MappingProxyType({"reward_hooks": ()})
+"""Arguments of environments whose actions alone are asked for."""
 _MARK = "\x00call\x00"
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _TAG, _BRACE = re.compile(_OPEN, re.IGNORECASE), re.compile(r"\{")
@@ -68,49 +74,68 @@ class ChatOptions:
 class ChatWriter:
     """Turn episodes into rows of conversations.
 
-    The system message is the environment's action prompt; observations are user messages. Where
-    the grammar is ``tool_call``, calls are native: ``tool_calls`` of the assistant, answers with
-    the role ``tool``, the actions in the row's field ``tools``, and no notation in the system
-    message, as `agentgym.policies.ChatPolicy` sends it.
+    By default the system message is what training and the chat policy say, too; observations are
+    user messages. Where the grammar is ``tool_call``, calls are native: ``tool_calls`` of the
+    assistant, answers with the role ``tool``, the actions in the row's field ``tools``, and no
+    notation in the system message, as `agentgym.policies.ChatPolicy` sends it.
 
     Args:
         options: How.
+        prompt_at: Returns the prompt at an environment. Records do not hold admissible actions:
+            for one that lists them the episodes are played again.
     """
 
-    def __init__(self, options: ChatOptions | None = None) -> None:
+    def __init__(
+        self,
+        options: ChatOptions | None = None,
+        prompt_at: Callable[[TextEnv], Prompt] = Prompt.at,
+    ) -> None:
         self.options = options or ChatOptions()
-        self._speech: dict[str, tuple[str, Language, int]] = {}
+        self._prompt_at = prompt_at
+        self._speech: dict[str, tuple[Prompt, Language, int]] = {}
+        self._envs = EnvCache(WITHOUT_HOOKS)
+
+    def close(self) -> None:
+        """Close the environments in which episodes were played again."""
+        self._envs.close()
 
     def rows(self, episode: Episode) -> list[dict[str, Any]]:
         """Return the rows of an episode; none if `why_not` has a reason.
 
         Raises:
             ConfigurationError: The environment cannot be made from the record, which is needed for
-                the action prompt.
+                the action prompt; or the prompt does not go with its grammar or with the shape.
+            DataError: The prompt lists admissible actions, and the episode plays otherwise now.
         """
         if self.why_not(episode):
             return []
         prompt, language, turns = self._of(episode)
-        if language.grammar == "tool_call":
-            prompt = tool_instructions(episode.options.get("horizon") or turns)
-        messages: list[Message] = [
-            {"role": "system", "content": well_formed(prompt)},
-            {"role": "user", "content": well_formed(episode.start.observation)},
-        ]
         tools = {"tools": language.tools()} if language.grammar == "tool_call" else {}
+        if tools:
+            prompt = prompt.for_tools(episode.options.get("horizon") or turns)
+        whole = self.options.shape == "episode"
+        if whole and not prompt.layout.grows:
+            raise ConfigurationError(
+                f"expected rows of turns (--rows turn) with the prompt {prompt.name}, whose "
+                "messages do not go on from turn to turn, got rows of episodes"
+            )
+        conversation = Conversation(prompt, well_formed(episode.goal))
         rows: list[dict[str, Any]] = []
-        ends = 0
+        states = [*self._seen(episode, prompt)]
+        seen = states[0]
         for number, turn in enumerate(episode.turns, 1):
             learnt = self._learnt(turn)
-            if self.options.shape == "episode" and not learnt:
-                continue
+            if whole and not learnt:
+                continue  # with what it led to: the model acts again on what it had seen
             said = _assistant(turn, number, language, self.options.text)
-            if self.options.shape == "turn" and learnt:
-                rows.append({"prompt": [*messages], "completion": [said], **tools})
-            messages.append(said)
-            ends = len(messages)
-            messages.append(_answer(turn, said))
-        return rows if self.options.shape == "turn" else [{"messages": messages[:ends], **tools}]
+            if learnt:
+                row = {"prompt": conversation.messages(seen), "completion": [said], **tools}
+                rows = [row] if whole else [*rows, row]
+            conversation.add(seen, _text(turn, language, self.options.text), said, _results(said))
+            seen = states[number]
+        if not whole:
+            return rows
+        return [{"messages": [*row["prompt"], *row["completion"]], **tools} for row in rows]
 
     def why_not(self, episode: Episode) -> str:
         """Say why an episode has no rows; empty if it has."""
@@ -127,27 +152,57 @@ class ChatWriter:
     def _learnt(self, turn: Turn) -> bool:
         return turn.action_valid or not self.options.valid_actions_only
 
-    def _of(self, episode: Episode) -> tuple[str, Language, int]:
-        """Return the action prompt, the language and the turn budget of a record's environment."""
+    def _of(self, episode: Episode) -> tuple[Prompt, Language, int]:
+        """Return the prompt, the language and the turn budget of a record's environment."""
         key = made_alike(episode)
         if key not in self._speech:
-            env = make_env(episode, {"reward_hooks": ()})  # which say nothing of actions
-            unwrapped: Any = env.unwrapped
-            said = unwrapped.action_prompt(), unwrapped.language, unwrapped.default_horizon
-            self._speech[key] = said
+            env = make_env(episode, WITHOUT_HOOKS)
+            base: Any = env.unwrapped
+            self._speech[key] = self._prompt_at(base), base.language, base.default_horizon
             env.close()
         return self._speech[key]
 
+    def _seen(self, episode: Episode, prompt: Prompt) -> Iterator[Seen]:
+        """Yield what the policy saw, turn by turn."""
+        states = [episode.start, *(turn.after for turn in episode.turns)]
+        reasons = ["", *("" if turn.action_valid else turn.reason or "" for turn in episode.turns)]
+        listed = self._listed(episode) if prompt.layout.lists_actions else [()] * len(states)
+        for state, reason, actions in zip(states, reasons, listed, strict=True):
+            yield Seen(well_formed(state.observation), tuple(actions), well_formed(reason))
+
+    def _listed(self, episode: Episode) -> list[tuple[str, ...]]:
+        """Play an episode again; return the admissible actions of each state."""
+        env = self._envs.get(episode)
+        set_generator(episode, env)
+        observation, info = env.reset(seed=episode.seed, options=dict(episode.options))
+        listed, observed = [info["admissible_actions"]], [observation]
+        for turn in episode.turns:
+            observation, *_, info = env.step(turn.action)
+            listed.append(info["admissible_actions"])
+            observed.append(observation)
+        recorded = [episode.start.observation, *(each.after.observation for each in episode.turns)]
+        if [clean(text) for text in observed] != recorded:
+            raise DataError(
+                f"expected {episode.task_id} to play as it was recorded, because the prompt lists "
+                "admissible actions, which records do not hold; agentgym replay says what differs"
+            )
+        return listed
+
+
+def _text(turn: Turn, language: Language, text: Text) -> str:
+    """Return what an assistant says in a turn, as text."""
+    if text == "action":
+        return well_formed(language.write(turn.executed))
+    return well_formed(turn.action if turn.raw_text is None else turn.raw_text)
+
 
 def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Message:
-    """Return what an assistant says in a turn."""
-    said = language.write(turn.executed)
-    if text == "raw":
-        said = turn.action if turn.raw_text is None else turn.raw_text
-    message: Message = {"role": "assistant", "content": well_formed(said)}
+    """Return the message of an assistant in a turn."""
+    said = _text(turn, language, text)
+    message: Message = {"role": "assistant", "content": said}
     call = _call(turn, language) if language.grammar == "tool_call" else None
     if call is not None:
-        message["content"] = well_formed(_before_call(said)) if text == "raw" else ""
+        message["content"] = _before_call(said) if text == "raw" else ""
         function = {"id": f"call_{number}", "type": "function", "function": call}
         message["tool_calls"] = [function]
     if text == "raw" and turn.reasoning:
@@ -155,18 +210,12 @@ def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Messa
     return message
 
 
-def _answer(turn: Turn, said: Message) -> Message:
-    """Return the environment's answer."""
-    content = well_formed(turn.after.observation)
-    if "tool_calls" not in said:
-        return {"role": "user", "content": content}
-    call = said["tool_calls"][0]
-    return {
-        "role": "tool",
-        "tool_call_id": call["id"],
-        "name": call["function"]["name"],
-        "content": content,
-    }
+def _results(said: Message) -> list[dict[str, Any]]:
+    """Return what the environment's answer holds besides its text, as the result of a call."""
+    return [
+        {"tool_call_id": call["id"], "name": call["function"]["name"]}
+        for call in said.get("tool_calls", ())
+    ]
 
 
 def _call(turn: Turn, language: Language) -> dict[str, Any] | None:

@@ -9,11 +9,13 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from agentgym.conversation import Prompt
+from agentgym.core.env import TextEnv
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.rows import schema, to_row
@@ -68,6 +70,7 @@ def export(
     to: Form,
     *,
     chats: ChatOptions | None = None,
+    prompt_at: Callable[[TextEnv], Prompt] = Prompt.at,
     only_success: bool = False,
     min_score: float | None = None,
     on_episode: Callable[[], None] | None = None,
@@ -82,6 +85,7 @@ def export(
             with a parquet file for each split; or ``sft``, JSON lines of conversations, see
             `agentgym.episodes.ChatWriter`.
         chats: How conversations are made (``sft`` only).
+        prompt_at: Returns the prompt of conversations at an environment.
         only_success: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
         on_episode: Called after each episode, for progress display.
@@ -103,9 +107,9 @@ def export(
         raise ConfigurationError(
             f"expected options of conversations with the form sft only, got them with {to}"
         )
-    report, writer = ExportReport(), ChatWriter(chats)
+    report, writer = ExportReport(), ChatWriter(chats, prompt_at)
     episodes = read_episodes(source, on_torn=report.torn.append)
-    with new_path(out) as scratch, _open(to, scratch) as write:
+    with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
             report.episodes += 1
             reason = _left_out(episode, only_success, min_score)

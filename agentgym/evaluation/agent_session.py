@@ -28,13 +28,13 @@ from typing import Any, Literal
 import gymnasium
 
 from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools
+from agentgym.conversation import tool_instructions
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.failures import SET_UP, policy_end
-from agentgym.policies.instructions import tool_instructions
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
 

@@ -12,6 +12,7 @@ from agentgym.evaluation.reports.scale import Scale
 
 KINDS: Mapping[str, tuple[type, ...]] = {
     "protocol": (str, os.PathLike),
+    "prompt": (str, os.PathLike),
     "tasks": (Sequence,),
     "env_kwargs": (Mapping,),
     "out": (str, os.PathLike),

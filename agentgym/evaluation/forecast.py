@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import NotSupported
@@ -38,33 +39,31 @@ class Forecast:
     """Tokens of all episodes that last until the horizon."""
 
 
-def forecast(
-    env: TextEnv, planned: Plan, horizon: int | None, window: int, instructions: str, tools: bool
-) -> Forecast:
+def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -> Forecast:
     """Estimate the tokens of an evaluation; the expert plays some of its tasks, no model any.
 
     Args:
         env: The environment.
         planned: The episodes.
         horizon: Turn budget; None is the environment's own.
-        window: Turns of history sent, each turn with its observation and answer.
-        instructions: What the system message holds besides the way to act.
-        tools: Whether the actions are sent as tools.
+        prompt: What the model reads; in the grammar ``tool_call`` the actions are sent as tools.
 
     Raises:
         EnvFailure: The environment fails.
         NotSupported: It has no expert.
     """
     episodes = [_expert(env, job, horizon) for job in planned.jobs[:MEASURED]]
-    way = json.dumps(env.language.tools()) if tools else env.action_prompt()
-    head = len(instructions + way) + _mean([len(each[0].observation) for each in episodes])
+    tools = env.language.tools() if env.language.grammar == "tool_call" else []
+    opening = (prompt.for_tools(horizon) if tools else prompt).opening("")
+    told = [len(message["content"]) for message in opening]
+    head = sum(told) + len(json.dumps(tools)) + _mean([len(e[0].observation) for e in episodes])
     later = _mean([len(one.observation) for each in episodes for one in each[1:]])
     turns = [len(each) - 1 for each in episodes]
     most = int(episodes[0][0].info["horizon"])
 
     def tokens(taken: int) -> tuple[float, float]:
         """Return what an episode of some turns reads and writes."""
-        shown = sum(min(turn, window) for turn in range(taken))
+        shown = sum(len(prompt.recent(range(turn))) for turn in range(taken))
         read = taken * head / CHARACTERS + shown * (later / CHARACTERS + ANSWER)
         return read, taken * ANSWER
 

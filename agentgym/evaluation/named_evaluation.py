@@ -24,7 +24,13 @@ from agentgym.evaluation.policy_names import (
     policy_content,
     policy_env_kwargs,
 )
-from agentgym.evaluation.protocols.setup import Terms, env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.setup import (
+    Terms,
+    chosen_prompt,
+    env_arguments,
+    find_setup,
+    settle,
+)
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
@@ -150,7 +156,7 @@ class NamedEvaluation:
         its = self.settings
         return (
             self.env, its.set, its.split, its.n, its.seed, its.task, its.horizon, its.grammar,
-            its.protocol,
+            its.protocol, its.prompt,
         )  # fmt: skip
 
     @property
@@ -185,6 +191,9 @@ class NamedEvaluation:
         setup = find_setup(its.protocol, self.env)
         asked = parse_pairs(its.set, "`set`")
         grammar = its.grammar or (GRAMMAR if self.agent else None)
+        prompt = chosen_prompt(its.prompt, self.env, setup)
+        if grammar is None and prompt is not None:
+            grammar = prompt.grammar
         named = {"grammar": grammar} if grammar else {}
         suited = env_arguments(setup, {**named, **asked})
         suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in asked}}
@@ -199,7 +208,8 @@ class NamedEvaluation:
         """
         its = self.settings
         setup = find_setup(its.protocol, self.env)
-        return settle(setup, env, its.split, self._n, its.task or None, its.horizon)
+        prompt = chosen_prompt(its.prompt, self.env, setup)
+        return settle(setup, env, its.split, self._n, its.task or None, its.horizon, prompt)
 
     def count(self, env: TextEnv) -> int:
         """Return how many tasks are played in its environment.
@@ -248,6 +258,7 @@ class NamedEvaluation:
                         self._n,
                         its.seed,
                         protocol=its.protocol,
+                        prompt=its.prompt,
                         tasks=its.task or None,
                         samples=its.samples,
                         horizon=its.horizon,

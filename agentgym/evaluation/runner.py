@@ -26,8 +26,9 @@ from agentgym.evaluation.players import Player, Rules
 from agentgym.evaluation.policy_names import policy_env_kwargs
 from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.prices import Limits, Prices
+from agentgym.evaluation.protocols.prompts import NamedPrompt
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.evaluation.protocols.setup import env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.setup import chosen_prompt, env_arguments, find_setup, settle
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
@@ -47,6 +48,7 @@ def evaluate(
     seed: int = 0,
     *,
     protocol: str | Path | None = None,
+    prompt: str | Path | None = None,
     tasks: Sequence[str] | None = None,
     samples: int = 1,
     horizon: int | None = None,
@@ -92,6 +94,10 @@ def evaluate(
             a file of your own (`agentgym.evaluation.protocols.reader`). It says what is played and
             how prompts are laid out; other arguments that are given count more, and the report
             names them under `Report.departures`.
+        prompt: What a model reads: ``"default"``, the prompt of a protocol such as
+            ``"verl-agent"``, or of a file of your own. An environment given by name is made with
+            its grammar. Default: the protocol's, or else the policy's own, which for the folder of
+            a run is the one that it was trained under.
         tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that has
             names for its tasks, also these, and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
@@ -138,7 +144,8 @@ def evaluate(
             was played is kept in ``out``.
     """
     check_seed(seed)
-    check_kinds(protocol=protocol, tasks=tasks, env_kwargs=env_kwargs, out=out, record=record)
+    check_kinds(protocol=protocol, prompt=prompt, tasks=tasks, env_kwargs=env_kwargs)
+    check_kinds(out=out, record=record)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     check_kinds(total_limits=total_limits)
     choice(failed, "failed", FAILED)
@@ -148,8 +155,11 @@ def evaluate(
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
             env_kwargs = {**policy_env_kwargs(policy, resolve(env)[1]), **(env_kwargs or {})}
-        made, setup = _open(env, env_kwargs, protocol, is_agent(policy), stack)
-        terms = settle(setup, made.unwrapped, split, n, tasks, horizon)
+        name = env if isinstance(env, str) else _env_name(env)
+        setup = find_setup(protocol, name)
+        laid_out = chosen_prompt(prompt, name, setup)
+        made = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
+        terms = settle(setup, made.unwrapped, split, n, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
         source = policy_source(policy, made, seed, terms.dressed)
@@ -189,25 +199,30 @@ def evaluate(
 def _open(
     env: Env | str,
     env_kwargs: Mapping[str, Any] | None,
-    protocol: str | Path | None,
+    setup: Setup | None,
+    prompt: NamedPrompt | None,
     agent: bool,
     stack: ExitStack,
-) -> tuple[Any, Setup | None]:
-    """Return the environment, made if it is given by name, and what a protocol says of it.
+) -> Any:
+    """Return the environment, made if it is given by name.
 
     It is guarded before anybody touches it: blind policies are fitted on episodes of their own.
     """
-    if isinstance(env, str):
-        setup = find_setup(protocol, env)
-        suited = {"grammar": GRAMMAR} if agent else {}
-        kwargs = env_arguments(setup, {**suited, **(env_kwargs or {})})
-        # Gymnasium's checker would fail in every episode after a first reset that raised.
-        made = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
-        stack.callback(made.close)
-        return made, setup
+    if not isinstance(env, str):
+        return GuardedEnv(env)
+    grammar = GRAMMAR if agent else prompt.grammar if prompt else None
+    suited = {"grammar": grammar} if grammar else {}
+    kwargs = env_arguments(setup, {**suited, **(env_kwargs or {})})
+    # Gymnasium's checker would fail in every episode after a first reset that raised.
+    made = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
+    stack.callback(made.close)
+    return made
+
+
+def _env_name(env: Env) -> str:
+    """Return the id of an environment, or else the name of its class."""
     spec = env.spec or env.unwrapped.spec
-    name = spec.id if spec else type(env.unwrapped).__name__
-    return GuardedEnv(env), find_setup(protocol, name)
+    return spec.id if spec else type(env.unwrapped).__name__
 
 
 def _play(

@@ -22,6 +22,10 @@ class EvaluationSettings:
     """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
     protocols shows them). It says which tasks are played, for how many turns, how prompts are laid
     out and what is printed; what other flags say counts more, and the report names it."""
+    prompt: str | None = None
+    """What a model reads: default, bare (observations alone), the prompt of a protocol such as
+    verl-agent or agentgym, or of a file of your own in their form. The environment is made with its
+    grammar. If left out: the protocol's, or the one that a run was trained under, or default."""
     split: str | None = None
     """Split to evaluate on; test, or the protocol's, if left out."""
     n: int | None = None
@@ -53,8 +57,9 @@ class EvaluationSettings:
     (api.openai.com) with the key in OPENAI_API_KEY."""
     api_key_env: str = "OPENAI_API_KEY"
     """Chat: environment variable that holds the key; the key itself is never an argument."""
-    window: int = 16
-    """Chat: turns of history sent."""
+    window: int | None = None
+    """Chat: turns of history sent besides the first observation; all, or as the prompt says, if
+    left out."""
     max_tokens: int = 4096
     """Chat: longest answer in tokens, thinking included."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
@@ -67,7 +72,7 @@ class EvaluationSettings:
     """Chat: seed of the sampling, for endpoints that have one."""
     stream: bool = False
     """Chat: receive answers piece by piece, which some endpoints demand."""
-    invalid_reasons: bool = True
+    invalid_reasons: bool = False
     """Chat: tell the model why its last action was invalid, where the observation does not."""
     send_reasoning: bool = False
     """Chat: send thinking that came apart from an answer back with it, as some models need between
@@ -76,7 +81,7 @@ class EvaluationSettings:
     """Chat: further fields of the request, each as name=value (JSON values), such as top_k=20; may
     be repeated."""
     instructions: str = ""
-    """Chat: text put before the action prompt in the system message."""
+    """Chat: text that begins the system message."""
     timeout: float = 120.0
     """Chat: seconds to wait for an answer."""
     retries: int = 4

@@ -18,7 +18,7 @@ from agentgym.policies.base import (
 )
 from agentgym.policies.basic import CallablePolicy, RandomPolicy
 from agentgym.policies.blind import BLIND, BlindPolicy, ConstantPolicy, blind_policy, fit_blind
-from agentgym.policies.chat import ChatConfig, ChatPolicy, Layout, Prompt
+from agentgym.policies.chat import ChatConfig, ChatPolicy
 
 __all__ = [
     "BLIND",
@@ -28,7 +28,6 @@ __all__ = [
     "ChatConfig",
     "ChatPolicy",
     "ConstantPolicy",
-    "Layout",
     "ModelOutput",
     "OraclePolicy",
     "Policy",
@@ -38,7 +37,6 @@ __all__ = [
     "PolicyWithPrompt",
     "PolicyWithReset",
     "PolicyWithSeed",
-    "Prompt",
     "RandomPolicy",
     "begin",
     "blind_policy",

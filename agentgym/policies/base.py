@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+from agentgym.conversation import Prompt, invalid_reason
 from agentgym.core.outcome import StopReason
 from agentgym.errors import PolicyStopped
-
-if TYPE_CHECKING:
-    from agentgym.policies.chat.layout import Prompt
 
 PUBLIC_INFO = (
     "task_id",
@@ -35,18 +33,6 @@ def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
     public = {key: info[key] for key in PUBLIC_INFO if key in info}
     reason = invalid_reason(info)
     return {**public, "details": {"reason": reason}} if reason else public
-
-
-def invalid_reason(info: Mapping[str, Any]) -> str:
-    """Return why the last action was invalid, where the environment says so in the info dict.
-
-    It does where the observation has to keep the original's words (`agentgym.core.Outcome`).
-    """
-    details = info.get("details")
-    if info.get("action_valid", True) or not isinstance(details, Mapping):
-        return ""
-    reason = details.get("reason")
-    return reason if isinstance(reason, str) else ""
 
 
 @dataclass(frozen=True)

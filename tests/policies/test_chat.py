@@ -9,6 +9,7 @@ import pytest
 
 import agentgym  # noqa: F401  (registers the ids)
 from agentgym.cli import main
+from agentgym.conversation import Prompt
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
@@ -32,7 +33,8 @@ def test_a_model_plays_an_episode(serve):
     info = last(policy, env)
     assert info["success"] and info["turn"] == len(server.requests)
     first, final = server.requests[0], server.requests[-1]
-    assert first["messages"][0]["content"] == f"Play.\n\n{env.unwrapped.action_prompt()}"
+    [told] = Prompt.at(env.unwrapped).opening("")
+    assert first["messages"][0]["content"] == f"Play.\n\n{told['content']}"
     assert (first["model"], first["temperature"], first["seed"]) == ("m", 0.5, 1)
     assert (first["max_tokens"], "top_p" in first, "stream" in first) == (4096, False, False)
     assert [m["role"] for m in final["messages"][1:4]] == ["user", "assistant", "user"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentgym.cli import main
+from agentgym.conversation import DEFAULT
 from agentgym.evaluation import Report, evaluate, read_report
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.prices import dollars
@@ -162,6 +163,6 @@ def test_the_policy_is_told_in_words_in_one_order(serve: Serve, tmp_path: Path) 
     assert eval_chat(server, tmp_path, "--temperature", "0", "--extra", "top_k=5") == 0
     told = read_report(tmp_path).markdown().replace("\\", "")
     assert (
-        f"| policy | chat, model m, endpoint {server.url}, invalid_reasons, max_tokens 4,096, "
-        "temperature 0.0, top_k 5, window 16 |"
+        f"| policy | chat, model m, endpoint {server.url}, max_tokens 4,096, "
+        f"prompt default {DEFAULT.sha256}, temperature 0.0, top_k 5 |"
     ) in told

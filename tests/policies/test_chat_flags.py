@@ -53,7 +53,7 @@ FLAGS: dict[str, tuple[list[str], Any]] = {
         ["--max-tokens-parameter", "max_completion_tokens"], "max_completion_tokens",
     ),
     "send_reasoning": (["--send-reasoning"], True),
-    "invalid_reasons": (["--no-invalid-reasons"], False),
+    "invalid_reasons": (["--invalid-reasons"], True),
     "requests_per_minute": (["--requests-per-minute", "30"], 30.0),
 }  # fmt: skip
 """By field of `ChatConfig`: a flag with another value than the default, and what arrives."""

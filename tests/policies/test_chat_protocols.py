@@ -11,11 +11,12 @@ import pytest
 
 import agentgym
 from agentgym.cli import main
+from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, load_protocol, read_report
-from agentgym.policies import ChatConfig, ChatPolicy, Layout, Prompt
+from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.policies.play import play
 from tests.policies.endpoint import ChatServer, completion, texts
 
@@ -130,7 +131,7 @@ Commands that are possible now: [{listed[4]}].
     asked = server.requests[0]
     assert (asked["temperature"], asked["top_p"], asked["max_tokens"]) == (0.4, 1.0, 512)
     assert set(report.departures) == {"data", "horizon", "split"}
-    assert report.policy_facts["layout"].startswith("verl-agent ")
+    assert report.policy_facts["prompt"].startswith("verl-agent ")
     assert report.rows[0].turns == 6 and report.protocol is not None
 
 
@@ -278,7 +279,7 @@ def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: 
         "policy.max_tokens": (512, 9),
         "policy.instructions": ("", "Be brief."),
     }
-    assert policy.config is config and "window" in policy.facts()
+    assert policy.config is config and policy.facts()["prompt"].startswith("default ")
     command = ["eval", "alfworld", "--policy", "chat", "--model", "m", "--base-url", server.url,
                "--protocol", "verl-agent", "--temperature", "0.9", "--n", "1", "--horizon", "2",
                "--scale", "False", "--set", "data=null", "--out", str(tmp_path)]  # fmt: skip

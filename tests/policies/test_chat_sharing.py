@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from agentgym.conversation import DEFAULT
 from agentgym.errors import ConfigurationError, PolicyFailure
 from agentgym.policies import ChatConfig, ChatPolicy, Policy, begin
 from agentgym.policies.chat.limiter import RateLimiter
@@ -55,7 +56,8 @@ def test_a_copy_begins_anew(serve):
     other = policy.copy()
     assert (other.last_output, other.prompt_tokens) == (None, 0)
     other.act("next is blue", {})
-    assert texts(server.requests[1]["messages"]) == [("system", "sys"), ("user", "next is blue")]
+    system, user = texts(server.requests[1]["messages"])
+    assert system[1].endswith("\nsys") and user == ("user", "next is blue")
     assert policy.last_output is not None and server.requests[1]["seed"] == 1
 
 
@@ -99,10 +101,11 @@ def test_facts_identify_the_policy_and_hold_no_secret(serve, monkeypatch):
         "model": "m",
         "endpoint": "http://localhost:9/v1",
         "sampling": {"temperature": 0.5, "top_p": None, "seed": 3},
-        "window": 16,
+        "prompt": f"default {DEFAULT.sha256}",
+        "window": None,
         "tools": False,
         "stream": True,
-        "invalid_reasons": True,
+        "invalid_reasons": False,
         "max_tokens": 4096,
         "instructions": f"Play ? with {HIDDEN}.",
     }

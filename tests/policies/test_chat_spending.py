@@ -11,6 +11,7 @@ import gymnasium
 import pytest
 
 from agentgym.cli import main
+from agentgym.conversation import Prompt
 from agentgym.errors import ConfigurationError, EvaluationFailed
 from agentgym.evaluation import Limits, Prices, evaluate, read_report
 from agentgym.evaluation.forecast import ANSWER, CHARACTERS, forecast
@@ -108,19 +109,20 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
     assert "oracle on" in capsys.readouterr().out and not (tmp_path / "o").exists()
 
 
-@pytest.mark.parametrize("window", [1, 16])
-def test_the_forecast_is_what_its_rule_gives(window: int) -> None:
+@pytest.mark.parametrize("window", [1, None])
+def test_the_forecast_is_what_its_rule_gives(window: int | None) -> None:
     env = ToyEnv()
-    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, window, "", False)
+    prompt = Prompt.at(env).windowed(window)
+    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, prompt)
     turns = [len(env.tasks.find(job.task_id).content["buttons"])
              for job in plan(env.tasks, "test", 2, 0, None, 1).jobs]  # fmt: skip
     assert found.turns == (sum(turns) / 2, 8)
     assert found.least.completion_tokens == ANSWER * sum(turns)
     assert found.most.completion_tokens == ANSWER * 2 * 8
     assert found.least.prompt_tokens < found.most.prompt_tokens
-    shown = sum(min(turn, window) for turn in range(8))
+    shown = sum(min(turn, window or turn) for turn in range(8))
     answers = 2 * shown * ANSWER
-    head = 2 * 8 * len(env.action_prompt()) / CHARACTERS
+    head = 2 * 8 * len(prompt.opening("")[0]["content"]) / CHARACTERS
     assert answers + head < found.most.prompt_tokens < 1.5 * (answers + head)
 
 
@@ -138,12 +140,12 @@ def test_the_forecast_holds_for_a_model_that_answers_so(serve: Serve) -> None:
     assert evaluate(policy, env, n=3, concurrency=1).success == 1.0
     sent = sum(len(m["content"]) for body in server.requests for m in body["messages"])
     toy = ToyEnv()
-    found = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, 16, "", False)
+    found = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, Prompt.at(toy))
     assert found.least.prompt_tokens == pytest.approx(sent / CHARACTERS, rel=0.05)
 
 
 def test_prices_of_the_forecast() -> None:
-    env = ToyEnv()
-    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, 16, "", True)
+    env = ToyEnv(grammar="tool_call")
+    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, Prompt.at(env))
     cost = Prices(0.0, 1.0).cost(found.most)
     assert cost == pytest.approx(ANSWER * 16 / 1e6)

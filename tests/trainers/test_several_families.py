@@ -152,7 +152,7 @@ def test_a_pretrained_model_is_told_of_each_environment(small_model: Path) -> No
     run = resolve(
         from_mapping({"env": f"{TOY_ID},search", "model": str(small_model), "out": "unused"})
     )
-    openings = load_policy(run, small_model).openings
-    told = {name: make("hello", {})[0]["content"] for name, make in openings.items()}
+    prompts = load_policy(run, small_model).prompts
+    told = {name: prompt.opening("")[0]["content"] for name, prompt in prompts.items()}
     assert "press" in told["toy"] and "press" not in told["search"]
     assert "search" in told["search"]

@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.demonstrations import encode, play
-from trainers.rollouts.runner import make_initial_messages
 
 torch.set_num_threads(1)
 
@@ -79,4 +79,4 @@ def demonstrate(count: int, chat: TurnTokenizer) -> list[Any]:
     """Expert episodes of the first training tasks, in the tokens of a policy."""
     env = ToyEnv()
     shown = (play(env, options, env.oracle()) for options in tasks(count))
-    return list(encode(shown, chat, make_initial_messages()))
+    return list(encode(shown, chat, Prompt(BARE)))

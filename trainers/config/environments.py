@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym import making
+from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.hooks import TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
@@ -25,11 +27,11 @@ from trainers.algorithms.sampling import SamplerMaker
 from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
 from trainers.config.families import FamilyDefaults, defaults_for
 from trainers.config.parts import find_sampler, find_schedule, is_own
-from trainers.config.schema import TrainConfig
+from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
 
-__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "resolve_envs"]
+__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "prompt_name", "resolve_envs"]
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,10 @@ class ResolvedEnv:
     """Gymnasium id."""
     kwargs: Mapping[str, Any]
     """Keyword arguments."""
+    prompt: str
+    """What the prompt is called."""
+    layout: Layout
+    """How the messages to the policy are laid out."""
     weight: float
     """Share of the tasks of training, relative to the weights of the others."""
     schedule: str
@@ -151,6 +157,14 @@ class ResolvedEnv:
         """
         return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-kwargs")
 
+    def make_prompt(self) -> Prompt:
+        """Make what the policy reads of an episode."""
+        env = self.make_env()
+        try:
+            return Prompt.at(env, self.layout, self.prompt)
+        finally:
+            env.close()
+
     @property
     def backend(self) -> str:
         """Where such environments run best."""
@@ -189,6 +203,11 @@ def asked_names(asked: TrainConfig) -> list[str]:
         ConfigurationError: There is no such environment, or two have the same name.
     """
     return _names(_entries(asked))
+
+
+def prompt_name(asked: TrainConfig) -> str:
+    """Return the name of what the policy reads; a tiny one is told nothing unless it is asked."""
+    return asked.prompt or ("bare" if asked.model == TINY else "default")
 
 
 def _entries(asked: TrainConfig) -> list[EnvConfig]:
@@ -272,13 +291,16 @@ class _Decision:
         schedule = text if is_own(text := entry.horizon or asked.horizon or "") else ""
         rounds, every, gate = self._own_stages(schedule) if schedule else self._stages()
         full = asked.eval.horizon or max(rounds)
-        kwargs = {**defaults.env, **self._arguments}
+        prompt = self._prompt()
+        grammar = {"grammar": prompt.grammar} if prompt.grammar else {}
+        kwargs = {**defaults.env, **grammar, **self._arguments}
         kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
         # With the hooks that are asked for, since an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
         env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-kwargs")
         try:
+            prompt.at(env)
             fit = self._fit(env)
             first = find_schedule(schedule)(1) if schedule else rounds[0]
             self._check_first_stage(env, fit, int(first))
@@ -288,6 +310,8 @@ class _Decision:
                 asked=entry.env,
                 env_id=self._env_id,
                 kwargs=kwargs,
+                prompt=prompt.name,
+                layout=prompt.layout.windowed(asked.rollout.window),
                 weight=entry.weight,
                 schedule=schedule,
                 rounds=rounds,
@@ -311,6 +335,10 @@ class _Decision:
             )
         finally:
             env.close()
+
+    def _prompt(self) -> NamedPrompt:
+        """Return what the policy reads."""
+        return find_prompt(prompt_name(self._asked), self._entry.env)
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""

@@ -28,6 +28,7 @@ from trainers.config.environments import (
     INVALID_PENALTY,
     ResolvedEnv,
     asked_names,
+    prompt_name,
     resolve_envs,
 )
 from trainers.config.parts import find_preset, sources
@@ -111,6 +112,7 @@ class ResolvedRun:
         else:
             env = self.envs[0]
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
+            places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
         own = {"source_sha256": found} if (found := self._sources()) else {}
         return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
 
@@ -164,7 +166,7 @@ def default_out(asked: TrainConfig) -> Path:
 
 def _plain(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
-    values = {**asdict(env), "kwargs": dict(env.kwargs)}
+    values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }
@@ -211,6 +213,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 *(env.defaults.steps for env in envs),
                 len(stages.rounds) * stages.every if stages else 0,
             ),
+            "prompt": prompt_name(asked),
             "minutes": (
                 sum(env.defaults.minutes for env in envs) if tiny and asked.steps is None else 0.0
             ),

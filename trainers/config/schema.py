@@ -66,6 +66,12 @@ class TrainConfig:
     env_kwargs: Pairs = ()
     """Keyword arguments of the environment as ``name=value`` (values are read as JSON); of one
     among several as ``webshop.name=value``."""
+    prompt: str | None = None
+    """What the policy reads: ``default``, ``bare`` (observations and nothing else), the prompt of a
+    protocol such as ``verl-agent`` or ``agentgym`` (``agentgym protocols`` lists them), or that of
+    a file in their form. The environment is made with its grammar.
+
+    None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
@@ -155,6 +161,7 @@ class FilledConfig(TrainConfig):
     stands here as well.
     """
 
+    prompt: str
     engine: EngineName
     steps: int
     minutes: float

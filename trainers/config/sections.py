@@ -209,7 +209,8 @@ class RolloutConfig:
     thinking: the policy reads what a chat server would feed it, at the price of a training row per
     rewrite (auto), it goes on reading what it wrote (keep), or such a model is refused (error)."""
     window: Count | None = None
-    """Turns that the policy still reads, besides the opening; None: all of them.
+    """Turns that the policy still reads, besides the opening; None: all of them, or as many as a
+    paper's prompt shows.
 
     Every turn after the window has filled is a training row of its own."""
     rank_timeout: Positive = 1800.0

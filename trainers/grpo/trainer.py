@@ -43,6 +43,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from trl import GRPOConfig
 
+from agentgym.conversation import Prompt
 from trainers.algorithms.presets import SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
@@ -70,7 +71,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
-from trainers.rollouts.runner import Envs, InitialMessages, RolloutRunner
+from trainers.rollouts.runner import Envs, RolloutRunner
 from trainers.rollouts.tasks import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
     Row,
@@ -114,7 +115,7 @@ class MultiTurnTrainer(BatchTrainer):
         full_horizon: int | None = None,
         group_size: int | None = None,
         make_engine: Callable[[Any], GenerationEngine] | None = None,
-        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        prompt: Prompt | Mapping[str, Prompt] | None = None,
         families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
@@ -143,8 +144,8 @@ class MultiTurnTrainer(BatchTrainer):
                 least 2 even for a preset that compares no episodes of a task.
             make_engine: Makes what generates from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            initial_messages: Default: the first observation as a user message; a mapping has one
-                for each family.
+            prompt: What the policy reads; a mapping has one for each family. Default: what the
+                environment and the policy say, and nothing else.
             families: Name of the task family, or that of each slot's environment.
             on_rollout: Told about every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
@@ -183,9 +184,7 @@ class MultiTurnTrainer(BatchTrainer):
         own = HFCopyEngine if staleness else HFEngine
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
         engine = (make_engine or own_engine)(policy)
-        self.runner = RolloutRunner(
-            envs, chat, engine, budget, initial_messages=initial_messages, families=families
-        )
+        self.runner = RolloutRunner(envs, chat, engine, budget, prompt=prompt, families=families)
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
         self._weights = EngineWeights(

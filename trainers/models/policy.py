@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.core.env import TextEnv
+from agentgym.conversation import Prompt
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers import processes
-from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
 from trainers.models.torch_setup import device
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import History, TurnTokenizer
-from trainers.rollouts.runner import InitialMessages, make_initial_messages
 
 if TYPE_CHECKING:
     from peft import PeftConfig, PeftModel
@@ -36,8 +35,8 @@ class LoadedPolicy:
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
-    openings: Mapping[str, InitialMessages]
-    """First messages of an episode, for each environment of the run by name."""
+    prompts: Mapping[str, Prompt]
+    """What it reads, for each environment of the run by name."""
     budget: TokenBudget
     """Token budgets."""
 
@@ -48,12 +47,13 @@ class LoadedPolicy:
 
 
 def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
-    """Make a fresh tiny policy whose vocabulary is that of ``texts``."""
+    """Make a fresh tiny policy whose vocabulary is that of ``texts`` and of its prompts."""
     from trainers.models.tiny import build_model, build_tokenizer
 
-    tokenizer = build_tokenizer(texts)
+    prompts = make_prompts(run)
+    tokenizer = build_tokenizer(chain(texts, *(prompt.texts for prompt in prompts.values())))
     model = build_model(tokenizer, run.config.tiny, run.config.seed)
-    return _assemble(run, model, tokenizer)
+    return _assemble(run, model, tokenizer, prompts)
 
 
 def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
@@ -70,7 +70,7 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
         tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
     keep_differentiable(model)
-    return _assemble(run, model, tokenizer)
+    return _assemble(run, model, tokenizer, make_prompts(run))
 
 
 def _weights(run: ResolvedRun) -> dict[str, Any]:
@@ -151,25 +151,6 @@ def loading(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def system_message(run: ResolvedRun, env: ResolvedEnv) -> str | None:
-    """Return what a pretrained model is told first; a tiny one is told nothing."""
-    if run.config.model == TINY:
-        return None
-    made = env.make_env()
-    try:
-        return task_prompt(made)
-    finally:
-        made.close()
-
-
-def task_prompt(env: TextEnv) -> str:
-    """Return the system message that tells a pretrained model how to act."""
-    return (
-        "You act in a text environment, one action per turn, until the task is done.\n"
-        + env.action_prompt()
-    )
-
-
 def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, TokenBudget]:
     """Return how a run's policy reads its conversations, and how much of them, without weights.
 
@@ -194,13 +175,16 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
     return chat, token_budget(run, config)
 
 
-def opening_messages(run: ResolvedRun) -> dict[str, InitialMessages]:
-    """Return what makes the first messages of an episode in each environment."""
-    return {env.name: make_initial_messages(system_message(run, env)) for env in run.envs}
+def make_prompts(run: ResolvedRun) -> dict[str, Prompt]:
+    """Return what the policy reads in each environment of a run, by name."""
+    return {env.name: env.make_prompt() for env in run.envs}
 
 
 def _assemble(
-    run: ResolvedRun, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
+    run: ResolvedRun,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    prompts: Mapping[str, Prompt],
 ) -> LoadedPolicy:
     """Put model, tokenizer and budgets together."""
     chat = TurnTokenizer(
@@ -212,7 +196,7 @@ def _assemble(
     budget = token_budget(run, model.config)
     # A quantised base was put there when it was loaded, and cannot be moved.
     placed = model if getattr(model, "is_quantized", False) else model.to(device())
-    return LoadedPolicy(placed, chat, opening_messages(run), budget)
+    return LoadedPolicy(placed, chat, prompts, budget)
 
 
 def stop_ids(model: PreTrainedModel) -> list[int]:
@@ -224,22 +208,17 @@ def stop_ids(model: PreTrainedModel) -> list[int]:
 def token_budget(run: ResolvedRun, config: Any) -> TokenBudget:
     """Return the token budgets of a run, within what a model of this configuration can read."""
     settings = run.config.rl
-    return budget_within(
-        config, settings.turn_tokens, settings.episode_tokens, run.config.rollout.window
-    )
+    return budget_within(config, settings.turn_tokens, settings.episode_tokens)
 
 
-def budget_within(config: Any, turn: int, episode: int, window: int | None) -> TokenBudget:
+def budget_within(config: Any, turn: int, episode: int) -> TokenBudget:
     """Return token budgets within what a model of this configuration can read.
 
     Args:
         config: The model's configuration.
         turn: Most tokens of a turn.
         episode: Most tokens of an episode after its opening.
-        window: Turns that are read besides the opening; None: all.
     """
     most = int(getattr(config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)
-    return TokenBudget(
-        turn_tokens=turn, episode_tokens=min(episode, context), context=context, window=window
-    )
+    return TokenBudget(turn_tokens=turn, episode_tokens=min(episode, context), context=context)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentgym.conversation import BARE, Layout
 from agentgym.support.caching import write_atomically
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.config.stored import FREE, RESOLVED, read_settings
-from trainers.models.policy import system_message
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import Summary, WarmStart
 from trainers.output.templates import render
@@ -62,6 +62,7 @@ def write_card(
         beneath="../warm-start" if adapters and run.config.sft.max_steps else base_name(run),
         served=SERVED,
         settings=_settings(folder),
+        prompts={env.name: env.make_prompt() for env in run.envs},
     )
     write_atomically(place / "README.md", card.encode())
 
@@ -81,7 +82,7 @@ def base_name(run: ResolvedRun) -> str:
 def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
     """Return Python code that loads a trained model from a place and evaluates it, greedily."""
     modules = {env.asked.rpartition(":")[0]: env.env_id for env in run.envs if ":" in env.asked}
-    systems = {env.name: system_message(run, env) for env in run.envs}
+    layouts = {env.name: _own_fields(env.layout) for env in run.envs}
     return render(
         "usage.py.j2",
         run=run,
@@ -89,8 +90,15 @@ def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str)
         modules=modules,
         adapters=has_adapters(checkpoint),
         place=place,
-        systems=systems if run.config.model != TINY else {},
+        layouts=layouts,
     )
+
+
+def _own_fields(layout: Layout) -> dict[str, Any]:
+    """Return the fields of a layout that it cannot do without, or that are not the default."""
+    bare = BARE.to_dict()
+    needed = ("kind", "first", "later")
+    return {k: v for k, v in layout.to_dict().items() if k in needed or v != bare[k]}
 
 
 def has_adapters(path: Path) -> bool:

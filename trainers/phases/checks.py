@@ -14,10 +14,10 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
-from trainers.models.policy import check_model, opening_messages, reader_of
+from trainers.models.policy import check_model, make_prompts, reader_of
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
-from trainers.phases.demonstrators import demonstration_tasks, require_room
+from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
 from trainers.phases.export import check_export
 from trainers.rollouts.engines import check_installed
 
@@ -90,7 +90,7 @@ def _check_processes(run: ResolvedRun) -> None:
 
 def _check_openings(run: ResolvedRun) -> None:
     """Refuse a model that cannot read the opening of the first training episode."""
-    openings = opening_messages(run)
+    prompts = make_prompts(run)
     for resolved in run.envs:
         first = demonstration_tasks(run, resolved)[0][0]
         env = resolved.make_env()
@@ -101,5 +101,6 @@ def _check_openings(run: ResolvedRun) -> None:
             continue  # Whatever fails is reported by the phases that play.
         finally:
             env.close()
-        chat, budget = reader_of(run, [observation])
-        require_room(chat, budget, openings[resolved.name](observation, info), info["task_id"])
+        opening = first_messages(prompts[resolved.name], observation, info)
+        chat, budget = reader_of(run, [message["content"] for message in opening])
+        require_room(chat, budget, opening, info["task_id"])

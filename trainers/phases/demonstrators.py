@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from agentgym.conversation import Conversation, Prompt, Seen
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
@@ -121,8 +122,13 @@ class Demonstrator:
                 observation, info = self._envs[0].reset(options=self._opening)
             except EnvFailure:
                 return  # The phases that play report it.
-        opening = policy.openings[self._name](observation, info)
+        opening = first_messages(policy.prompts[self._name], observation, info)
         require_room(policy.chat, policy.budget, opening, info["task_id"])
+
+
+def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) -> list[Message]:
+    """Return what the policy reads before its first action."""
+    return [*Conversation(prompt, str(info["goal"])).messages(Seen.of(observation, info))]
 
 
 def require_room(
@@ -187,12 +193,12 @@ def demonstrated_rows(
     Raises:
         ConfigurationError: Only successes are asked for, and there are none.
     """
-    sft, window = run.config.sft, run.config.rollout.window
+    sft = run.config.sft
     rows: list[Row] = []
     for name, each in demonstrators.items():
         if each.imitated:
             episodes = [e for e in each.shown if e.last["success"] or not sft.only_successes]
-            rows += to_rows(list(encode(episodes, policy.chat, policy.openings[name], window)))
+            rows += to_rows(list(encode(episodes, policy.chat, policy.prompts[name])))
     if not rows and sft.only_successes:
         raise ConfigurationError(
             f"expected demonstrations that solved their task, but none of the {sft.demonstrations} "

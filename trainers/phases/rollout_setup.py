@@ -84,7 +84,7 @@ def rollout_setup(
         "envs": make_envs(run, families, training),
         "chat": policy.chat,
         "budget": policy.budget,
-        "initial_messages": policy.openings,
+        "prompt": policy.prompts,
         "families": families if run.several else run.envs[0].name,
     }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
@@ -83,7 +85,6 @@ class LocalModels:
             DependencyNotInstalled: Packages of the extra ``train`` are absent.
         """
         check_packages()
-        from trainers.models.policy import task_prompt
 
         for name, value in (
             ("turn_tokens", turn_tokens), ("episode_tokens", episode_tokens), ("window", window),
@@ -93,13 +94,16 @@ class LocalModels:
         if history not in ("auto", "keep"):
             raise ConfigurationError(f"expected history auto or keep, got {history!r:.80}")
         played: Any = env.unwrapped
+        prompt = Prompt.at(played)
+        if system is not None:
+            prompt = replace(prompt, layout=BARE, instructions=system, name="system")
         settings = PlaySettings(
+            prompt.windowed(window),
+            window=window,
             turn_tokens=turn_tokens,
             episode_tokens=episode_tokens,
-            window=window,
             history=history,
             template_args=template_args or {},
-            system=task_prompt(played) if system is None else system or None,
         )
         player = load_player(
             Path(path),

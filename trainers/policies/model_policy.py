@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from agentgym.conversation import Prompt, Seen
 from agentgym.core.outcome import StopReason
-from agentgym.errors import PolicyStopped
+from agentgym.errors import ConfigurationError, PolicyStopped
 from agentgym.policies.base import ModelOutput
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.conversation import Conversation
-from trainers.rollouts.runner import InitialMessages, turn_seed
+from trainers.rollouts.context import TokenContext
+from trainers.rollouts.runner import turn_seed
 
 __all__ = ["ModelPolicy", "Player"]
 
@@ -30,14 +31,16 @@ class Player:
     """Generates, for all of them together."""
     chat: TurnTokenizer
     """Turn tokenizer of the model."""
-    opening: InitialMessages
-    """First messages of an episode."""
+    prompt: Prompt
+    """What it reads."""
     budget: TokenBudget
     """Token budgets."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What identifies the model."""
     horizon: int | None = None
     """Turns of an episode that the model was made for, where known."""
+    window: int | None = None
+    """Turns that it reads besides the first observation, under any prompt; None: as that says."""
 
     def described(self) -> dict[str, Any]:
         """Return what identifies the policies, JSON-safe."""
@@ -47,6 +50,7 @@ class Player:
             **self.facts,
             "sampling": {"greedy": True} if sampling.greedy else {"greedy": False, **drawn},
             "budget": asdict(self.budget),
+            "prompt": self.prompt.identity,
         }
 
     def check_horizon(self, horizon: int) -> None:
@@ -78,7 +82,7 @@ class ModelPolicy:
     def __init__(self, player: Player, seed: int = 0) -> None:
         self.last_output: ModelOutput | None = None
         self._player, self._seed = player, seed
-        self._conversation: Conversation | None = None
+        self._context: TokenContext | None = None
         self._said: tuple[list[int], bool] | None = None
         self._turn = 0
         self._key = player.engine.take_key()
@@ -92,6 +96,23 @@ class ModelPolicy:
         """Return another policy with the same model and a history of its own."""
         return ModelPolicy(self._player, self._seed)
 
+    def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ModelPolicy:
+        """Return another policy that reads a prompt in the place of its own.
+
+        Args:
+            prompt: Lays out what it reads.
+            sampling: Not taken: tokens are drawn as the model's settings say.
+
+        Raises:
+            ConfigurationError: It was given a system message of its own.
+        """
+        player = self._player
+        if player.facts.get("system") is not None:
+            raise ConfigurationError(
+                f"expected system or the prompt {prompt.name}, got both; leave out one of them"
+            )
+        return ModelPolicy(replace(player, prompt=prompt.windowed(player.window)), self._seed)
+
     def facts(self) -> dict[str, Any]:
         """Return what identifies the policy, JSON-safe."""
         return self._player.described()
@@ -100,8 +121,8 @@ class ModelPolicy:
         """Begin an episode."""
         player = self._player
         player.check_horizon(int(info["horizon"]))
-        messages = player.opening(observation, dict(info))
-        self._conversation = Conversation(player.chat, messages, player.budget.window)
+        task = str(info.get("goal", ""))
+        self._context = TokenContext(player.chat, player.prompt, Seen.of(observation, info), task)
         self._said, self._turn, self.last_output = None, 0, None
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -111,16 +132,16 @@ class ModelPolicy:
             PolicyStopped: The budget has no room for a turn.
             PolicyFailure: The engine failed.
         """
-        if self._conversation is None:
+        if self._context is None:
             self.reset(observation, info)
-        conversation, player = self._conversation, self._player
-        assert conversation is not None
+        context, player = self._context, self._player
+        assert context is not None
         if self._said is not None:
-            conversation.extend(*self._said, observation)
-        room = player.budget.room(conversation.spent, len(conversation.prompt))
+            context.extend(*self._said, Seen.of(observation, info))
+        room = player.budget.room(context.spent, len(context.prompt))
         if room < player.budget.floor:
             raise PolicyStopped(StopReason.TOKEN_LIMIT.value)
-        prompt = conversation.prompt
+        prompt = context.prompt
         out = player.engine.complete(self._key, prompt, room, turn_seed(self._seed, 0, self._turn))
         self._said, self._turn = (out.ids, out.stopped), self._turn + 1
         said = out.ids[:-1] if out.stopped else out.ids

@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.conversation import Prompt
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.models.torch_setup import quiet_kernels
@@ -30,18 +31,18 @@ SLOTS = 64
 class PlaySettings:
     """How a model plays."""
 
+    prompt: Prompt
+    """What it reads."""
+    window: int | None = None
+    """Turns that it reads besides the first observation, under any prompt; None: as that says."""
     turn_tokens: int | None = None
     """Most tokens of a turn; None: as many as training takes by default."""
     episode_tokens: int | None = None
     """Most tokens of an episode after its opening; None: what the model can read."""
-    window: int | None = None
-    """Turns that are read besides the opening; None: all."""
     history: Any = "auto"
     """What becomes of earlier turns that the chat template rewrites."""
     template_args: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the chat template."""
-    system: str | None = None
-    """System message."""
     precision: str | None = None
     """Precision of training, ``fp32`` or ``bf16``; None: as the weights are stored."""
     quantize: str = "none"
@@ -79,7 +80,6 @@ def load_player(
     from trainers.output.summary import versions
     from trainers.policies.weights import weights_sha256
     from trainers.rollouts.chat import TurnTokenizer
-    from trainers.rollouts.runner import make_initial_messages
 
     one_thread()
     with loading(folder):
@@ -95,7 +95,7 @@ def load_player(
         stop_ids=stop_ids(model),
     )
     turn, episode = _tokens(settings, model.config, chat.thinks)
-    budget = budget_within(model.config, turn, episode, settings.window)
+    budget = budget_within(model.config, turn, episode)
     drawn = chosen_sampling(settings.sampling or _own_sampling(model), temperature, top_p)
     drawn = dataclasses.replace(drawn, max_tokens=budget.turn_tokens, stop_ids=chat.stop_ids)
     bf16 = settings.precision == "bf16"
@@ -106,9 +106,9 @@ def load_player(
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "packages": versions(),
     }
-    opening = make_initial_messages(settings.system)
     engine = SharedEngine(make(model), drawn)
-    return Player(engine, chat, opening, budget, {**facts, **weights}, horizon)
+    facts = {**facts, **weights}
+    return Player(engine, chat, settings.prompt, budget, facts, horizon, settings.window)
 
 
 def maker(name: str, player: Player, env: gymnasium.Env[str, str], seed: int) -> PolicyMaker:

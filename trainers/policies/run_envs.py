@@ -34,6 +34,10 @@ class RunEnv:
     """Its keyword arguments."""
     horizon: int
     """Turns of an evaluation episode."""
+    prompt: str
+    """What its prompt is called."""
+    layout: Mapping[str, Any]
+    """How the messages are laid out, as ``agentgym.conversation.Layout.to_dict`` gives it."""
 
 
 def check_env(

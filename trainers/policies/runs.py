@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.conversation import Layout, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.support.redaction import HIDDEN
@@ -131,7 +132,7 @@ class Runs:
         }
         player = load_player(
             place,
-            settings.play(env),
+            settings.play(env, played),
             temperature=temperature,
             top_p=top_p,
             facts=facts,
@@ -188,27 +189,33 @@ class _Settings:
         several = self.decided.get("envs")
         if several:
             return [
-                RunEnv(name, env["env_id"], env["kwargs"], env["full_horizon"])
+                RunEnv(
+                    name, env["env_id"], env["kwargs"], env["full_horizon"], env["prompt"],
+                    env["layout"],
+                )
                 for name, env in several.items()
-            ]
-        horizon = self.get("eval", "horizon")
-        return [RunEnv("", self.decided["env_id"], self.decided["env"], horizon)]
+            ]  # fmt: skip
+        horizon, its = self.get("eval", "horizon"), self.decided
+        return [RunEnv("", its["env_id"], its["env"], horizon, its["prompt"], its["layout"])]
 
-    def play(self, env: gymnasium.Env[str, str]) -> PlaySettings:
-        """Return how the run's policies play."""
+    def play(self, env: gymnasium.Env[str, str], trained: RunEnv) -> PlaySettings:
+        """Return how the run's policies play, under the prompt that they were trained under.
+
+        Args:
+            env: The environment that is played.
+            trained: That of the run.
+        """
         from agentgym.making import parse_pairs
-        from trainers.config.schema import TINY
-        from trainers.models.policy import task_prompt
         from trainers.rollouts.engines.base import Sampling
 
         played: Any = env.unwrapped
+        layout = Layout.from_dict(trained.layout)
         return PlaySettings(
+            Prompt.at(played, layout, trained.prompt),
             turn_tokens=self.get("rl", "turn_tokens"),
             episode_tokens=self.get("rl", "episode_tokens"),
-            window=self.get("rollout", "window"),
             history=self.get("rollout", "history"),
             template_args=parse_pairs(self.get("template_args") or (), "--template-args"),
-            system=None if self.get("model") == TINY else task_prompt(played),
             precision=self.get("memory", "precision"),
             quantize=self.get("memory", "quantize") or "none",
             sampling=Sampling(

@@ -22,9 +22,6 @@ class TokenBudget:
     min_turn_tokens: int | None = None
     """A turn with less room than this is not begun and the episode ends with ``length``; None
     asks for a full ``turn_tokens``, so that a budget never cuts an action short."""
-    window: int | None = None
-    """Keep only the opening and the last ``window`` turns in the prompt; None keeps everything.
-    Each turn after the window has filled is a training row of its own."""
 
     def __post_init__(self) -> None:
         """Check the sizes."""
@@ -34,8 +31,6 @@ class TokenBudget:
                 f"{self.min_turn_tokens}, {self.turn_tokens}, {self.episode_tokens}, "
                 f"{self.context}: raise the larger budgets or lower turn_tokens"
             )
-        if self.window is not None and self.window < 1:
-            raise ConfigurationError(f"expected window >= 1 turn or None, got {self.window}")
 
     @property
     def floor(self) -> int:

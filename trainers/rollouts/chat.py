@@ -4,7 +4,7 @@ A conversation is assembled as ``start + action + suffix(obs) + action + suffix(
 the actions are the sampled ids themselves. The suffix of an observation is what the model's own
 chat template puts between the end-of-turn token of an assistant message and the next assistant
 message. Templates that write earlier turns otherwise than they were sampled are followed by
-:class:`trainers.rollouts.conversation.Conversation`.
+:class:`trainers.rollouts.context.TokenContext`.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from agentgym.conversation import Prompt, Seen
 from agentgym.errors import EnvFailure
 from agentgym.policies import play as playing
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.conversation import Conversation
-from trainers.rollouts.runner import InitialMessages
+from trainers.rollouts.context import TokenContext
 from trainers.rollouts.trajectory import Trajectory, Turn
 
 __all__ = ["Demonstration", "encode", "play", "watch"]
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
     action: str
     """What the player did."""
-    observation: str
+    seen: Seen
     """What the environment answered."""
     reward: float
     """Reward of the turn."""
@@ -61,7 +61,7 @@ class Demonstration:
         yield self.observation
         for turn in self.turns:
             yield turn.action
-            yield turn.observation
+            yield turn.seen.observation
 
 
 def play(
@@ -80,7 +80,12 @@ def play(
     if last.failure is not None:  # of an expert, it is the environment's, too
         raise EnvFailure(str(last.failure)) from last.failure
     turns = [
-        Shown(str(moment.action), moment.observation, moment.reward, moment.info["action_valid"])
+        Shown(
+            str(moment.action),
+            Seen.of(moment.observation, moment.info),
+            moment.reward,
+            moment.info["action_valid"],
+        )
         for moment in moments
     ]
     return Demonstration(first.observation, first.info, turns, last.info)
@@ -157,18 +162,14 @@ def _played(
 
 
 def encode(
-    shown: Iterable[Demonstration],
-    chat: TurnTokenizer,
-    initial_messages: InitialMessages,
-    window: int | None = None,
+    shown: Iterable[Demonstration], chat: TurnTokenizer, prompt: Prompt
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens, with log-probabilities 0.
 
     Args:
         shown: The episodes.
         chat: Turns texts into tokens.
-        initial_messages: As where the policy acts itself.
-        window: Turns that the policy reads besides the opening, as there; None: all.
+        prompt: What the policy reads, as where it acts itself.
     """
     for episode in shown:
         observation = episode.observation
@@ -179,23 +180,23 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        opening = initial_messages(observation, dict(episode.info))
-        conversation = Conversation(chat, opening, window)
+        first = Seen.of(observation, episode.info)
+        context = TokenContext(chat, prompt, first, str(episode.info["goal"]))
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(
                 Turn(
-                    conversation.context,
+                    context.new,
                     ids,
                     [0.0] * len(ids),
-                    fresh=conversation.fresh,
+                    fresh=context.fresh,
                     text=turn.action,
                     observation=observation,
                     reward=turn.reward,
                     valid=turn.valid,
                 )
             )
-            observation = turn.observation
-            conversation.extend(ids, True, observation)
+            observation = turn.seen.observation
+            context.extend(ids, True, turn.seen)
         trajectory.observation = observation
         yield trajectory

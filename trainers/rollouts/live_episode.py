@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentgym.conversation import Seen
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import State
 from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.conversation import Conversation
+from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import Trajectory, Turn
 
@@ -33,7 +34,7 @@ class LiveEpisode:
     """Its number among the episodes of the seed."""
     slot: int
     """Its slot in the vector environment."""
-    conversation: Conversation
+    context: TokenContext
     """What was said so far, and what the model is given next."""
     observation: str
     """The observation the next action answers."""
@@ -44,17 +45,17 @@ class LiveEpisode:
 
     def room(self, budget: TokenBudget) -> int:
         """Return how many new tokens the budget allows the next turn."""
-        return budget.room(self.conversation.spent, len(self.conversation.prompt))
+        return budget.room(self.context.spent, len(self.context.prompt))
 
     def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
         """Write down what was sampled for ``prompt`` and what the environment made of it."""
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
         turn = Turn(
-            context=self.conversation.context,
+            context=self.context.new,
             ids=out.ids,
             logprobs=out.logprobs,
-            fresh=self.conversation.fresh,
+            fresh=self.context.fresh,
             stopped=out.stopped,
             text=action,
             observation=self.observation,
@@ -63,7 +64,7 @@ class LiveEpisode:
             reward_terms=dict(required(info, "reward_terms")),
             valid=bool(required(info, "action_valid")),
             version=version,
-            prompt_tokens=len(self.conversation.prompt),
+            prompt_tokens=len(self.context.prompt),
             executed=facts.get("executed", ""),
             reason=facts.get("reason"),
             after=_state(observation, info),
@@ -80,9 +81,9 @@ class LiveEpisode:
             _finish(trajectory, info, truncated)
         return turn
 
-    def extend(self, turn: Turn, observation: str) -> None:
-        """Go on with the conversation after a turn."""
-        self.conversation.extend(turn.ids, turn.stopped, observation)
+    def extend(self, turn: Turn, observation: str, info: Info) -> None:
+        """Go on after a turn."""
+        self.context.extend(turn.ids, turn.stopped, Seen.of(observation, info))
         self.observation = observation
 
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
+from agentgym.conversation import BARE, Prompt, Seen
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.conversation import Conversation
+from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import (
     Completion,
     GenerationEngine,
@@ -28,16 +29,13 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.tasks import FAMILY
-from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = [
     "Envs",
-    "InitialMessages",
     "RolloutCancelled",
     "RolloutRunner",
     "RolloutStats",
-    "make_initial_messages",
     "turn_seed",
 ]
 
@@ -51,14 +49,6 @@ _CANCEL_SECONDS = 1.0
 
 Start = tuple[str, dict[str, Any]]
 """What an environment's reset returns."""
-InitialMessages = Callable[[str, dict[str, Any]], Sequence[Message]]
-"""Make the first messages of an episode from its first observation and info."""
-
-
-def make_initial_messages(system: str | None = None) -> InitialMessages:
-    """Begin an episode with the observation, after a system message if there is one."""
-    head: list[Message] = [{"role": "system", "content": system}] if system else []
-    return lambda observation, info: [*head, {"role": "user", "content": observation}]
 
 
 class Envs(Protocol):
@@ -143,7 +133,7 @@ class RolloutRunner:
         engine: GenerationEngine,
         budget: TokenBudget | None = None,
         *,
-        initial_messages: InitialMessages | Mapping[str, InitialMessages] | None = None,
+        prompt: Prompt | Mapping[str, Prompt] | None = None,
         families: str | Sequence[str] = "",
     ) -> None:
         """Put the parts together.
@@ -153,8 +143,8 @@ class RolloutRunner:
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
             budget: Limits on tokens.
-            initial_messages: Default: the first observation as a user message; a mapping has one
-                for each family.
+            prompt: What the policy reads; a mapping has one for each family. Default: what the
+                environment and the policy say, and nothing else.
             families: Name of the task family, for normalisation over families; a sequence has that
                 of each slot's environment, and every task then names its own.
 
@@ -166,7 +156,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
-        self.initial_messages = initial_messages or make_initial_messages()
+        self.prompt = Prompt(BARE) if prompt is None else prompt
         self._family = families if isinstance(families, str) else None
         self.slot_families = [families] * envs.num_envs if isinstance(families, str) else families
         if len(self.slot_families) != envs.num_envs:
@@ -175,10 +165,9 @@ class RolloutRunner:
                 f"{len(self.slot_families)}"
             )
 
-    def opening(self, family: str, observation: str, info: dict[str, Any]) -> Sequence[Message]:
-        """Return the first messages of an episode of a family."""
-        make = self.initial_messages
-        return (make[family] if isinstance(make, Mapping) else make)(observation, info)
+    def prompt_of(self, family: str) -> Prompt:
+        """Return how the episodes of a family are laid out."""
+        return self.prompt[family] if isinstance(self.prompt, Mapping) else self.prompt
 
     def run(
         self,
@@ -398,10 +387,10 @@ class _Rollout:
         if trajectory.stop_reason:
             return None
         runner = self._runner
-        messages = runner.opening(trajectory.family, text, info)
-        conversation = Conversation(runner.chat, messages, runner.budget.window)
+        prompt = runner.prompt_of(trajectory.family)
+        context = TokenContext(runner.chat, prompt, Seen.of(text, info), trajectory.goal)
         key = str(required(info, "state_key"))
-        return LiveEpisode(trajectory, number, slot, conversation, text, key)
+        return LiveEpisode(trajectory, number, slot, context, text, key)
 
     def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
         """Write down a turn and build the next prompt; None if the episode is over."""
@@ -410,7 +399,7 @@ class _Rollout:
         turn = episode.record(out, action, self._engine.version, answer)
         if episode.trajectory.stop_reason:
             return None
-        episode.extend(turn, answer[0])
+        episode.extend(turn, answer[0], answer[4])
         return episode
 
     def _request(self, episode: LiveEpisode) -> Request:
@@ -418,7 +407,7 @@ class _Rollout:
         turn = len(episode.trajectory.turns)
         return Request(
             key=episode.slot,
-            prompt=tuple(episode.conversation.prompt),
+            prompt=tuple(episode.context.prompt),
             max_tokens=episode.room(self._runner.budget),
             seed=turn_seed(self._seed, episode.number, turn),
             group=episode.trajectory.group,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agentgym.conversation.layout import fill
 from agentgym.core.tasks import TaskSet, whole_number
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.schema import Items, Setup
-from agentgym.policies.chat.layout import fill
 
 LARGEST = 1 << 24
 """Most bytes of a file of items."""

@@ -61,6 +61,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
+from agentgym.conversation import AdmissibleStyle, Layout, Message, ObservationStyle
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.protocols.schema import (
     Choice,
@@ -70,7 +71,6 @@ from agentgym.evaluation.protocols.schema import (
     ProtocolFigure,
     Setup,
 )
-from agentgym.policies.chat.layout import AdmissibleStyle, Layout, Message, ObservationStyle
 
 if sys.version_info >= (3, 11):
     import tomllib

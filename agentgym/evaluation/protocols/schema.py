@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentgym.conversation import Layout
 from agentgym.errors import ConfigurationError
-from agentgym.policies.chat.layout import Layout
 from agentgym.support.typed_json import read_json
 
 VALUES = ("score", "success")

@@ -10,15 +10,16 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, integer
-from agentgym.errors import DataError, TaskNotFound
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.items import are_items, chosen
+from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.evaluation.protocols.reader import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.making import resolve
 from agentgym.policies.base import Policy, PolicyWithPrompt
-from agentgym.policies.chat.layout import Prompt
 
 USUAL_SPLIT, USUAL_TASKS = "test", 100
 """What is played where nobody says anything."""
@@ -39,16 +40,15 @@ class Terms:
     setup: Setup | None = None
     """The protocol."""
     prompt: Prompt | None = None
-    """How the protocol lays out prompts."""
+    """How messages to a model are laid out; None: as the policy does."""
     use: ProtocolUse | None = None
     """What the report keeps of the protocol."""
 
     def dressed(self, policy: Policy) -> Policy:
-        """Return the policy that plays, laid out as the protocol says if it can be."""
+        """Return the policy that plays, laid out as was chosen if it can be."""
         if self.prompt is None or not isinstance(policy, PolicyWithPrompt):
             return policy
-        assert self.setup is not None
-        return policy.with_prompt(self.prompt, self.setup.sampling)
+        return policy.with_prompt(self.prompt, self.setup.sampling if self.setup else {})
 
     def used(self, facts: Mapping[str, Any]) -> ProtocolUse | None:
         """Return what the report keeps of the protocol.
@@ -59,14 +59,17 @@ class Terms:
         if self.use is None or self.setup is None:
             return None
         told = {**facts, **dict(facts.get("sampling") or {})}
-        wanted = self.setup.sampling if told.get("layout") else {}
+        laid_out = self.setup.layout is not None and "prompt" in told
+        wanted = self.setup.sampling if laid_out else {}
         other = {
             f"policy.{name}": (value, told[name])
             for name, value in wanted.items()
             if name in told and told[name] != value
         }
-        if told.get("layout") and told.get("instructions"):
+        if laid_out and told.get("instructions"):
             other["policy.instructions"] = ("", told["instructions"])
+        if laid_out and self.prompt is not None and told["prompt"] != self.prompt.identity:
+            other["policy.prompt"] = (self.prompt.identity, told["prompt"])
         return replace(self.use, departures={**self.use.departures, **other})
 
 
@@ -82,6 +85,29 @@ def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
         DataError: Its file cannot be read.
     """
     return None if protocol is None else load_protocol(protocol).setup(*resolve(env))
+
+
+def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> NamedPrompt | None:
+    """Return the prompt that a person named beside a protocol; None if nobody did.
+
+    Args:
+        prompt: Its name, or the path of its file.
+        env: Short name, id or ``MODULE:ID`` of the environment.
+        setup: The protocol; None: none.
+
+    Raises:
+        ConfigurationError: There is no such prompt, or the protocol has another.
+        DataError: Its file cannot be read.
+    """
+    if prompt is None:
+        return None
+    found = find_prompt(prompt, env)
+    if setup is not None and setup.layout not in (None, found.layout):
+        raise ConfigurationError(
+            f"expected one prompt, got that of the protocol {setup.protocol} and {found.name} "
+            "(--prompt): leave out one of them"
+        )
+    return found
 
 
 def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +137,7 @@ def settle(
     n: int | EllipsisType | None,
     tasks: Sequence[str] | None,
     horizon: int | None,
+    prompt: NamedPrompt | None = None,
 ) -> Terms:
     """Return what an evaluation plays.
 
@@ -121,17 +148,20 @@ def settle(
         n: Number of tasks; left out (``...``): the usual one, or the protocol's.
         tasks: Ids of tasks to play instead, with a protocol also its items or files of them.
         horizon: Turn budget; None: the environment's own, or the protocol's.
+        prompt: The prompt that was chosen; None: the policy's own, or the protocol's.
 
     Raises:
-        ConfigurationError: The number of tasks is no integer of at least 1.
+        ConfigurationError: The number of tasks is no integer of at least 1, or the prompt is not
+            for the grammar of the environment.
         DataError: The data does not hold what the protocol plays.
     """
     size = None
     if n is not None and not isinstance(n, EllipsisType):
         size = integer(n, "n, the number of tasks,", low=1, high=None)
+    laid_out = _prompt(setup, prompt, env)
     if setup is None:
         usual = USUAL_TASKS if isinstance(n, EllipsisType) else size
-        return Terms(split or USUAL_SPLIT, usual, tasks, horizon)
+        return Terms(split or USUAL_SPLIT, usual, tasks, horizon, prompt=laid_out)
     wanted = split or setup.tasks.split
     other = _departures(setup, env)
     ids, full = _tasks(setup, env, wanted, tasks)
@@ -145,7 +175,7 @@ def settle(
     if tasks is None and ids is not None:
         ids = ids[:size]
     use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, other)
-    return Terms(wanted, size, ids, turns, setup, _prompt(setup, env), use)
+    return Terms(wanted, size, ids, turns, setup, laid_out, use)
 
 
 def _tasks(
@@ -164,16 +194,16 @@ def _tasks(
     return chosen(setup, tasks, named), items.count if items else None
 
 
-def _prompt(setup: Setup, env: TextEnv) -> Prompt | None:
-    if setup.layout is None:
-        return None
-    language = env.language
-    return Prompt(
-        setup.layout,
-        env.action_prompt(),
-        lambda text: language.read(text).native,
-        setup.protocol,
-    )
+def _prompt(setup: Setup | None, chosen: NamedPrompt | None, env: TextEnv) -> Prompt | None:
+    """Return the prompt that was chosen, or the protocol's.
+
+    Raises:
+        ConfigurationError: The chosen one is not for this environment.
+    """
+    if chosen is not None:
+        return chosen.at(env)
+    layout = setup.layout if setup else None
+    return Prompt.at(env, layout, setup.protocol) if setup and layout else None
 
 
 def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:

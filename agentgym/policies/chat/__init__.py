@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.layout import Layout, Prompt
 from agentgym.policies.chat.policy import ChatPolicy
 
-__all__ = ["ChatConfig", "ChatPolicy", "Layout", "Prompt"]
+__all__ = ["ChatConfig", "ChatPolicy"]

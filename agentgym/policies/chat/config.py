@@ -32,9 +32,10 @@ class ChatConfig:
     api_key_env: str = "OPENAI_API_KEY"
     """Environment variable that holds the key. Keys are never taken from arguments or files."""
     instructions: str = ""
-    """Text put before the action prompt in the system message."""
-    window: int = 16
-    """Turns of history sent; the first observation, which holds the task, is always sent."""
+    """Text that begins the system message."""
+    window: int | None = None
+    """Turns of history sent; the first observation, which holds the task, is always sent. None: as
+    the prompt says, and all where it does not."""
     tools: bool = False
     """Offer the actions as function-calling tools; the environment's grammar must be tool_call."""
     max_tokens: int = 4096
@@ -59,12 +60,12 @@ class ChatConfig:
     max_tokens_parameter: str = "auto"
     """Name under which `max_tokens` is sent: ``"max_tokens"``, ``"max_completion_tokens"``, or
     ``"auto"``, the first until the endpoint refuses it and then the second."""
-    invalid_reasons: bool = True
+    invalid_reasons: bool = False
     """Tell the model why its last action was invalid, marked, where the observation does not say
-    so; never in a prompt that is laid out in a way of its own."""
+    so: what training does not tell it."""
     send_reasoning: bool = False
     """Send thinking that came apart from an answer back with it, as some models need between tool
-    calls; never in a prompt that is laid out in a way of its own."""
+    calls; never in a prompt of one message a step."""
     requests_per_minute: float | None = None
     """Most requests a minute, retries included, of a policy and its copies together; None: any."""
 

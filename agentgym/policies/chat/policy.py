@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from agentgym.errors import ConfigurationError
-from agentgym.policies.base import ModelOutput, invalid_reason
+from agentgym.conversation import DEFAULT, Conversation, Prompt, Seen
+from agentgym.policies.base import ModelOutput
+from agentgym.policies.chat.answers import model_output, read_answer, sendable
 from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.conversation import (
-    Conversation,
-    model_output,
-    read_answer,
-    sendable,
-)
 from agentgym.policies.chat.endpoint import Endpoint
-from agentgym.policies.chat.layout import Prompt, Seen
 from agentgym.policies.chat.waiting import Waits
-from agentgym.policies.instructions import tool_instructions
 from agentgym.support.random_stream import Stream
 from agentgym.support.redaction import hide_secrets
 
@@ -42,7 +33,8 @@ class ChatPolicy:
         action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``; not sent with
             tools, which say it themselves.
         prompt: Lays out the messages in a way of its own, in which it says how to write actions;
-            `ChatConfig.window` and ``action_prompt`` do not count then.
+            ``action_prompt`` does not count then. Default: `agentgym.conversation.DEFAULT`, what
+            training tells a model, too.
 
     Raises:
         DependencyNotInstalled: The package ``openai`` is missing.
@@ -54,8 +46,7 @@ class ChatPolicy:
         self, config: ChatConfig, action_prompt: str, prompt: Prompt | None = None
     ) -> None:
         self.config = config
-        self._action_prompt = action_prompt
-        self._prompt = _textual(config, prompt)
+        self.prompt = _laid_out(config, prompt or Prompt(DEFAULT, action_prompt))
         self._endpoint = Endpoint(config)
         self._begin()
 
@@ -71,13 +62,8 @@ class ChatPolicy:
 
     def _begun(self, info: Mapping[str, Any]) -> Conversation:
         """Return the conversation of a new episode."""
-        prompt, said = self._prompt, [self.config.instructions]
-        if self._native:
-            said.append(tool_instructions(info.get("horizon")))
-        elif prompt is None:
-            said.append(self._action_prompt)
-        system = "\n\n".join(filter(None, said))
-        return Conversation(self.config, system, prompt, str(info.get("goal", "")))
+        prompt = self.prompt.for_tools(info.get("horizon")) if self._native else self.prompt
+        return Conversation(prompt, str(info.get("goal", "")))
 
     @property
     def _native(self) -> bool:
@@ -96,7 +82,7 @@ class ChatPolicy:
         taken = {k: v for k, v in sampling.items() if getattr(self.config, k) == usual[k]}
         other = copy.copy(self)
         other.config = replace(self.config, **taken)
-        other._prompt = _textual(other.config, prompt)
+        other.prompt = _laid_out(other.config, prompt)
         other._begin()
         return other
 
@@ -139,7 +125,10 @@ class ChatPolicy:
         jitter = Stream("chat-retries", self.config.seed or 0, self._episode_seed or 0, turn)
         completion = self._endpoint.complete(self._request(observation, info), jitter, self._waits)
         answer = read_answer(completion, turn)
-        self._conversation.add(self._seen(observation, info), answer)
+        message = answer.message(self._native, self.config.send_reasoning)
+        calls = message.get("tool_calls", ())
+        results = [{"tool_call_id": call["id"]} for call in calls]
+        self._conversation.add(Seen.of(observation, info), answer.text, message, results)
         self.last_output = output = model_output(completion, answer)
         self.prompt_tokens += output.prompt_tokens
         self.completion_tokens += output.completion_tokens
@@ -155,8 +144,8 @@ class ChatPolicy:
             info: The info dict that came with it, for the reason of an invalid action, and for
                 prompts that list the admissible actions.
         """
-        seen = self._seen(observation, info)
-        found: list[dict[str, Any]] = sendable(self._conversation.messages(seen, self._native))
+        seen = Seen.of(observation, info)
+        found: list[dict[str, Any]] = sendable(self._conversation.messages(seen))
         return found
 
     def facts(self) -> dict[str, Any]:
@@ -167,7 +156,9 @@ class ChatPolicy:
             "model": config.model,
             "endpoint": self._endpoint.url,
             "sampling": {name: getattr(config, name) for name in SAMPLING},
-            **self._laid_out(),
+            "prompt": self.prompt.identity,
+            "window": self.prompt.layout.window,
+            "invalid_reasons": self.prompt.layout.reasons,
             "tools": config.tools,
             "stream": config.stream,
             "max_tokens": config.max_tokens,
@@ -175,13 +166,6 @@ class ChatPolicy:
             "send_reasoning": config.send_reasoning,
             "extra": sendable(redactor.clean(hide_secrets(config.extra))),
         }
-
-    def _laid_out(self) -> dict[str, Any]:
-        """Say how the messages are laid out."""
-        if self._prompt is None:
-            return {"window": self.config.window, "invalid_reasons": self.config.invalid_reasons}
-        text = json.dumps(self._prompt.layout.to_dict(), sort_keys=True)
-        return {"layout": f"{self._prompt.name} {hashlib.sha256(text.encode()).hexdigest()[:8]}"}
 
     def _request(self, observation: str, info: Mapping[str, Any]) -> dict[str, Any]:
         config = self.config
@@ -199,11 +183,6 @@ class ChatPolicy:
             request.update(stream=True, stream_options={"include_usage": True})
         return request
 
-    def _seen(self, observation: str, info: Mapping[str, Any]) -> Seen:
-        """Return what the model is shown of a turn."""
-        reason = invalid_reason(info) if self.config.invalid_reasons else ""
-        return Seen(observation, tuple(map(str, info.get("admissible_actions") or ())), reason)
-
     def _seed(self) -> int | None:
         """Return the seed of this request: another in each turn, so that no turn repeats one."""
         seed, episode = self.config.seed, self._episode_seed
@@ -212,11 +191,16 @@ class ChatPolicy:
         return Stream("chat", seed, episode, len(self._conversation)).below(SEEDS)
 
 
-def _textual(config: ChatConfig, prompt: Prompt | None) -> Prompt | None:
-    """Return the prompt, if its messages can be sent with this configuration."""
-    if prompt is not None and config.tools:
-        raise ConfigurationError(
-            "expected actions as text in a prompt of one's own, got tools=True; make the "
-            "environment with another grammar than tool_call, or leave the prompt out"
-        )
-    return prompt
+def _laid_out(config: ChatConfig, prompt: Prompt) -> Prompt:
+    """Return a prompt with what the configuration says of it.
+
+    Raises:
+        ConfigurationError: It says how to write actions as text, and tools are to be offered.
+    """
+    layout = prompt.layout.windowed(config.window)
+    if config.invalid_reasons:
+        layout = replace(layout, reasons=True)
+    found = replace(prompt, layout=layout, instructions=config.instructions)
+    if config.tools:
+        found.for_tools()
+    return found

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from accelerate.state import AcceleratorState, GradientState
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
@@ -152,7 +153,8 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
         **{
             "micro_tokens": 100,
             "envs": TextVectorEnv([Uneven] * 8),
-            "budget": TokenBudget(4, 120, 160, window=1),
+            "budget": TokenBudget(4, 120, 160),
+            "prompt": Prompt(BARE.windowed(1)),
             **changes,
         },
     )

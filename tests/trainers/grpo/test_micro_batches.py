@@ -87,7 +87,7 @@ ADAPTERS = {"r": 4, "target_modules": "all-linear", "init_lora_weights": False}
 @pytest.mark.parametrize("preset", ["default", "reinforce++", "gspo"])
 def test_gradients_are_those_of_one_batch(tmp_path, preset, adapters):
     """Rows of several lengths, several updates, a KL, a ratio of whole rows, adapters."""
-    options: dict[str, Any] = {"preset": preset, "budget": WINDOWED, "args": {"minibatches": 2}}
+    options: dict[str, Any] = {"preset": preset, "args": {"minibatches": 2}, **WINDOWED}
     if adapters:
         options["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **ADAPTERS)
     whole, few = gradients(tmp_path, **options)
@@ -121,7 +121,7 @@ def test_logits_never_exceed_their_size(tmp_path, monkeypatch):
 
 
 def test_log_probabilities_of_parts_are_those_of_the_batch(tmp_path):
-    made = trainer(tmp_path, probe_every=0, micro_tokens=60, budget=WINDOWED)
+    made = trainer(tmp_path, probe_every=0, micro_tokens=60, **WINDOWED)
     scored = made._generate_and_score_completions(INPUTS)
     parts = [part.rows for part in made._micro_batches(scored)]
     assert len(parts) > 3

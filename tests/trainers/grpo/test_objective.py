@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
@@ -24,7 +25,7 @@ from trainers.rollouts.trajectory import to_rows
 UPDATES = 2
 SEQUENCE_DRIFT = 2e-4
 DRIFT = 0.05
-WINDOWED = TokenBudget(4, 120, 160, window=1)
+WINDOWED = {"budget": TokenBudget(4, 120, 160), "prompt": Prompt(BARE.windowed(1))}
 
 
 class Mixed(ToyEnv):
@@ -127,7 +128,7 @@ def test_gradient_of_every_update_is_the_presets(tmp_path, name):
 @pytest.mark.parametrize("name", runnable())
 def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
     """A window makes several rows of an episode; importance weights take part."""
-    errors = relative_errors(tmp_path, name, budget=WINDOWED, make_engine=Rough)
+    errors = relative_errors(tmp_path, name, **WINDOWED, make_engine=Rough)
     assert max(errors) < 1e-5
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from transformers import TrainerState
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
@@ -219,8 +220,8 @@ def test_forked_histories_train_on_several_rows(tmp_path):
     assert len(scored["prompt_ids"]) % 2 == 0
     assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
     made.train()
-    windowed = TokenBudget(4, 120, 160, window=1)
-    made = trainer(tmp_path, budget=windowed, args=args)
+    windowed = Prompt(BARE.windowed(1))
+    made = trainer(tmp_path, budget=TokenBudget(4, 120, 160), prompt=windowed, args=args)
     scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) == 32  # turns 1 and 2 share a row, turn 3 has its own
     assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)

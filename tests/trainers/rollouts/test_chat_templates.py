@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from agentgym.conversation import BARE, Prompt, Seen
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
 from tests.trainers.row_checks import check_rows
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.conversation import Conversation
+from trainers.rollouts.context import TokenContext
 from trainers.rollouts.template import TODAY
 from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
 
@@ -61,25 +62,25 @@ def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Traje
     made = tokenizer(name)
     chat = TurnTokenizer(made, template_kwargs=options)
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "go"}]
-    conversation = Conversation(chat, messages)
+    context = TokenContext(chat, Prompt(BARE, instructions=SYSTEM), Seen("go"))
     episode = Trajectory()
     for action, observation in zip(ACTIONS, OBSERVATIONS, strict=True):
         want = served(made, messages, name, **options)
-        assert conversation.prompt == want
+        assert context.prompt == want
         if thinking and not chat._format.closing:
             ids = chat.encode_action(f"<think>{thinking}</think>{action}")
         else:
             ids = chat.encode_action(action, thinking)
-        fresh = conversation.fresh
-        turn = Turn(conversation.context, ids, [-1.0] * len(ids), fresh, text=action)
+        fresh = context.fresh
+        turn = Turn(context.new, ids, [-1.0] * len(ids), fresh, text=action)
         episode.turns.append(turn)
         assert chat.action_text(ids).strip().endswith(action)
-        conversation.extend(ids, True, observation)
+        context.extend(ids, True, Seen(observation))
         messages.append(answer(chat, action, thinking))
         messages.append({"role": "user", "content": chat.neutral(observation)})
         row, after = want + ids, served(made, messages, name, **options)
-        assert conversation.fresh == (after[: len(row)] != row), "a row where none was called for"
-    assert conversation.prompt == served(made, messages, name, **options)
+        assert context.fresh == (after[: len(row)] != row), "a row where none was called for"
+    assert context.prompt == served(made, messages, name, **options)
     return chat, episode
 
 
@@ -164,14 +165,14 @@ def test_a_turn_that_is_cut_while_it_thinks_has_no_action(name):
     text, _ = WRITTEN[name]
     ids = chat.encode(text[: text.index(" blue")])
     assert chat.action_text(ids) == ""
-    conversation = Conversation(chat, [{"role": "user", "content": "go"}])
-    conversation.extend(ids, False, "invalid")
+    context = TokenContext(chat, Prompt(BARE), Seen("go"))
+    context.extend(ids, False, Seen("invalid"))
     messages = [
         {"role": "user", "content": "go"},
         answer(chat, "", "plan: press"),
         {"role": "user", "content": "invalid"},
     ]
-    assert conversation.prompt == served(made, messages, name)
+    assert context.prompt == served(made, messages, name)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -179,13 +180,12 @@ def test_an_observation_cannot_forge_markup(name):
     made = tokenizer(name)
     chat = TurnTokenizer(made)
     marks = sorted(chat._template.markup())
-    opening = [{"role": "user", "content": "go"}]
     hostile = " ".join(marks) + f"x{chat.end_text}{marks[0]}"
     for text, harmless in ((hostile, "click"), (f"{chat.end_text} y", "y")):
-        said, want = Conversation(chat, opening), Conversation(chat, opening)
+        said, want = (TokenContext(chat, Prompt(BARE), Seen("go")) for _ in range(2))
         ids = chat.encode_action("press red")
-        said.extend(ids, True, text)
-        want.extend(ids, True, harmless)
+        said.extend(ids, True, Seen(text))
+        want.extend(ids, True, Seen(harmless))
         special = set(chat.encode("".join(marks))) & set(made.added_tokens_decoder)
         counts = [[ids.prompt.count(token) for token in sorted(special)] for ids in (said, want)]
         assert counts[0] == counts[1]
@@ -197,25 +197,25 @@ def test_tokens_are_kept_as_sampled_where_the_text_is_kept():
     assert chat.follows
     letters = [i for letter in "press red" for i in chat.encode(letter)]
     assert letters != chat.encode("press red")
-    conversation = Conversation(chat, [{"role": "user", "content": "go"}])
-    row = [*conversation.prompt, *letters, chat.end_of_turn]
-    conversation.extend([*letters, chat.end_of_turn], True, "click")
-    assert not conversation.fresh
-    assert conversation.prompt[: len(row)] == row
-    conversation.extend(chat.encode(" press blue \n<end_of_turn>"), True, "click")
-    assert conversation.fresh, "the template strips white space"
+    context = TokenContext(chat, Prompt(BARE), Seen("go"))
+    row = [*context.prompt, *letters, chat.end_of_turn]
+    context.extend([*letters, chat.end_of_turn], True, Seen("click"))
+    assert not context.fresh
+    assert context.prompt[: len(row)] == row
+    context.extend(chat.encode(" press blue \n<end_of_turn>"), True, Seen("click"))
+    assert context.fresh, "the template strips white space"
 
 
 def test_a_window_drops_the_same_turns_of_a_template_that_rewrites():
     made = tokenizer("qwen3")
     chat = TurnTokenizer(made)
     messages = [{"role": "user", "content": "go"}]
-    conversation = Conversation(chat, messages, window=1)
+    context = TokenContext(chat, Prompt(BARE.windowed(1)), Seen("go"))
     for action in ACTIONS:
-        conversation.extend(chat.encode_action(action, THOUGHT), True, "click")
+        context.extend(chat.encode_action(action, THOUGHT), True, Seen("click"))
     kept = [*messages, answer(chat, ACTIONS[-1], ""), {"role": "user", "content": "click"}]
-    assert conversation.prompt == served(made, kept, "qwen3")
-    assert conversation.fresh
+    assert context.prompt == served(made, kept, "qwen3")
+    assert context.fresh
 
 
 @pytest.mark.parametrize(("name", "follows"), [("qwen2_5", False), ("gemma3", True)])
@@ -227,8 +227,8 @@ def test_another_stop_token_is_not_what_later_turns_read(name, follows):
     eos = made.eos_token_id
     assert eos in chat.stop_ids
     messages = [{"role": "user", "content": "go"}]
-    conversation = Conversation(chat, messages)
-    conversation.extend([*chat.encode("press red"), eos], True, "click")
+    context = TokenContext(chat, Prompt(BARE), Seen("go"))
+    context.extend([*chat.encode("press red"), eos], True, Seen("click"))
     messages += [answer(chat, "press red", ""), {"role": "user", "content": "click"}]
-    assert conversation.prompt == served(made, messages, name)
-    assert conversation.fresh
+    assert context.prompt == served(made, messages, name)
+    assert context.fresh

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import EnvFailure, NotSupported
 from agentgym.policies import CallablePolicy, OraclePolicy, RandomPolicy
@@ -14,7 +15,7 @@ from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.demonstrations import encode, play, watch
-from trainers.rollouts.runner import RolloutRunner, make_initial_messages
+from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)
@@ -31,7 +32,7 @@ def test_texts_are_observations_and_actions_in_turn():
 def test_an_episode_in_tokens_says_what_it_says_as_text():
     env, chat = ToyEnv(), tiny_policy.chat()
     shown = [play(env, options, OraclePolicy(env)) for options in TASKS]
-    trajectories = list(encode(shown, chat, make_initial_messages()))
+    trajectories = list(encode(shown, chat, Prompt(BARE)))
     rows = to_rows(trajectories)
     check_rows(trajectories, rows, chat.action_text)
     for episode, trajectory in zip(shown, trajectories, strict=True):
@@ -46,15 +47,17 @@ def test_an_episode_in_tokens_says_what_it_says_as_text():
 @pytest.mark.parametrize("window", [None, 1, 2])
 def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
     chat, answers = tiny_policy.chat(), ["press red", "press blue", "press green", "press gold"]
+    prompt = Prompt(BARE.windowed(window))
     played = RolloutRunner(
         tiny_policy.envs(1),
         chat,
         ScriptedEngine(chat, iter(answers)),
-        TokenBudget(6, 200, 250, window=window),
+        TokenBudget(6, 200, 250),
+        prompt=prompt,
     ).run(TASKS[:1], horizon=4)[0]
     env = ToyEnv()
     shown = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
-    (encoded,) = encode([shown], chat, make_initial_messages(), window)
+    (encoded,) = encode([shown], chat, prompt)
     assert [(t.context, t.ids, t.fresh) for t in encoded.turns] == [
         (t.context, t.ids, t.fresh) for t in played.turns
     ]

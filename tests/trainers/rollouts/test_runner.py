@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import gymnasium
 import numpy as np
 import pytest
 
+from agentgym.conversation import BARE, Prompt
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError, NotSupported
 from agentgym.vector import TextVectorEnv
@@ -18,10 +18,11 @@ from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner, make_initial_messages
+from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)
+WINDOWED = Prompt(BARE.windowed(1))
 
 
 def varied(prompt):
@@ -78,7 +79,7 @@ def test_oracle_script_wins_and_collects_the_reward():
 
 def test_turns_that_read_the_same_prompt_draw_apart():
     """Otherwise the turns of an episode, and its members, would not be drawn independently."""
-    play = runner(lambda p: "look", budget=replace(BUDGET, window=1), count=4)
+    play = runner(lambda p: "look", prompt=WINDOWED, count=4)
     seen = []
     submit = play.engine.submit
     play.engine.submit = lambda requests, how: (seen.extend(requests), submit(requests, how))[1]
@@ -187,7 +188,7 @@ def test_stripped_thinking_gives_several_rows():
 
 
 def test_window_trains_exactly_the_prompt_sampled_from():
-    play = runner(budget=TokenBudget(6, 200, 250, window=1), count=1)
+    play = runner(prompt=WINDOWED, count=1)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
     rows = to_rows([episode])
     check_rows([episode], rows, play.chat.action_text)
@@ -198,7 +199,7 @@ def test_window_trains_exactly_the_prompt_sampled_from():
 
 
 def test_system_message_and_mismatched_arguments():
-    play = runner(initial_messages=make_initial_messages("press red"))
+    play = runner(prompt=Prompt(BARE, instructions="press red"))
     (episode,) = play.run(tiny_policy.tasks(1), horizon=1)
     assert play.chat.tokenizer.decode(episode.turns[0].context).startswith("<|system|> press red")
     with pytest.raises(ConfigurationError, match="one group and one seed"):
@@ -278,9 +279,9 @@ def test_an_episode_is_played_where_its_family_is():
     play = runner(
         count=4,
         families=slots,
-        initial_messages={
-            "short": make_initial_messages("press"),
-            "long": make_initial_messages("press red"),
+        prompt={
+            "short": Prompt(BARE, instructions="press"),
+            "long": Prompt(BARE, instructions="press red"),
         },
     )
     episodes = play.run(tasks, group_size=2)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.errors import ConfigurationError
-from agentgym.policies.chat.layout import (
-    HISTORY_FIELDS,
-    PROMPT_FIELDS,
+from agentgym.conversation import (
+    BARE,
+    DEFAULT,
     AdmissibleStyle,
+    Conversation,
     Layout,
     Message,
     ObservationStyle,
-    Past,
     Prompt,
     Seen,
-    fill,
 )
+from agentgym.conversation.layout import HISTORY_FIELDS, PROMPT_FIELDS, fill
+from agentgym.conversation.prompt import Past
+from agentgym.errors import ConfigurationError, DataError
 
 HOSTILE = st.text() | st.lists(
     st.sampled_from(
@@ -47,8 +49,15 @@ TURNS = Layout(
 
 
 def said(layout: Layout, task: str, turns: list[Past], seen: Seen, actions: str = "") -> list[Any]:
-    messages = Prompt(layout, actions).messages(task, turns, seen)
-    return [(message["role"], message["content"]) for message in messages]
+    return [(m["role"], m["content"]) for m in laid_out(Prompt(layout, actions), task, turns, seen)]
+
+
+def laid_out(prompt: Prompt, task: str, turns: list[Past], seen: Seen) -> list[dict[str, Any]]:
+    conversation = Conversation(prompt, task)
+    for turn in turns:
+        conversation.add(*turn)
+    assert len(conversation) == len(turns)
+    return conversation.messages(seen)
 
 
 @given(st.dictionaries(st.sampled_from(PROMPT_FIELDS), HOSTILE), HOSTILE)
@@ -95,22 +104,59 @@ def test_a_prompt_that_is_too_long_does_without_the_history() -> None:
 
 
 def test_the_first_observation_is_never_left_out_of_a_conversation() -> None:
-    layout = Layout("turns", "F {observation}", "L {observation}", window=1)
-    messages = said(layout, "t", [past(1), past(2), past(3)], Seen("o4"))
-    assert messages == [
-        ("user", "F o1\n[... 2 earlier turns ...]\nL o3"),
+    layout = Layout("turns", "F {observation}", "L {step} {observation}", window=1)
+    turns = [past(1), past(2), past(3)]
+    assert said(layout, "t", turns, Seen("o4")) == [
+        ("user", "F o1"),
         ("assistant", "a3"),
-        ("user", "L o4"),
+        ("user", "L 4 o4"),
     ]
-    none = Layout("turns", "F {observation}", "L {observation}", window=0)
-    assert said(none, "t", [past(1)], Seen("o2")) == [
-        ("user", "F o1\n[... 1 earlier turns ...]\nL o2")
+    assert not layout.grows and layout.windowed(None) is layout
+    assert said(layout.windowed(2), "t", turns, Seen("o4"))[1:3] == [
+        ("assistant", "a2"),
+        ("user", "L 3 o3"),
     ]
+
+
+def test_instructions_begin_the_system_message_and_are_no_template() -> None:
+    for layout, rest in ((BARE, ""), (DEFAULT, "\n\nYou act in a text environment")):
+        prompt = Prompt(layout, "act so", instructions="Say {task}.")
+        messages = laid_out(prompt, "t", [], Seen("o"))
+        assert [message["role"] for message in messages] == ["system", "user"]
+        assert messages[0]["content"].startswith(f"Say {{task}}.{rest}")
+
+
+def test_the_reason_of_an_invalid_action_is_said_where_the_layout_wants_it() -> None:
+    seen = Seen.of("Huh?", {"action_valid": False, "details": {"reason": "invalid: no such word"}})
+    told = Layout("turns", "{observation}", "{observation}", reasons=True)
+    shown = "Huh?\n[The last action was invalid: no such word]"
+    assert said(told, "", [past(1)], seen)[-1] == ("user", shown)
+    assert said(BARE, "", [past(1)], seen)[-1] == ("user", "Huh?")
+    assert said(told, "", [past(1)], Seen("no word", (), "no word"))[-1] == ("user", "no word")
+
+
+@pytest.mark.parametrize("layout", [BARE, DEFAULT, STEP, TURNS])
+def test_a_layout_is_read_back_from_json(layout: Layout) -> None:
+    assert Layout.from_dict(json.loads(json.dumps(layout.to_dict()))) == layout
+    with pytest.raises(DataError, match=r"layout\.first"):
+        Layout.from_dict({**layout.to_dict(), "first": 3})
+
+
+def test_calls_of_tools_go_with_the_default_alone() -> None:
+    prompt = Prompt(DEFAULT.windowed(2), "notation", instructions="Play.").for_tools(7)
+    (system,) = prompt.opening("t")
+    assert system["content"].startswith("Play.\n\nYou act in a text environment by calling tools")
+    assert "you have 7" in system["content"] and "notation" not in system["content"]
+    assert prompt.layout.window == 2
+    for layout in (STEP, TURNS):
+        with pytest.raises(ConfigurationError, match="another grammar than tool_call"):
+            Prompt(layout).for_tools()
 
 
 def test_actions_are_shown_in_the_native_grammar() -> None:
     prompt = Prompt(STEP, read=lambda text: text.removeprefix("Action: ").strip())
-    messages = prompt.messages("t", [Past(Seen("o"), "Action: look")], Seen("p", ["Action: go"]))
+    turns = [Past(Seen("o"), "Action: look")]
+    messages = laid_out(prompt, "t", turns, Seen("p", ["Action: go"]))
     assert messages[0]["content"] == "T t|1/2/1|H <1:o:look>|O p|A 'go'"
 
 
@@ -142,6 +188,7 @@ def test_observations_are_shown_from_behind_the_task(observation: str, shown: st
         ({"opening": (Message("user", "{observation}"),)}, "template opening among"),
         ({"opening": (Message("tool", ""),)}, "role of an opening message"),
         ({"window": -1}, "window of the layout to be at least 0"),
+        ({"kind": "turns", "window": 0}, "window of the layout to be at least 1"),
         ({"longest": 0}, "longest of the layout to be at least 1"),
     ],
 )

@@ -1,13 +1,17 @@
-"""How an episode is laid out as the messages of a request: templates, history and lists as data."""
+"""How an episode is laid out as messages, as data: templates, window, history and lists."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from typing import Any
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.typed_json import read_json
 
 KINDS = ("step", "turns")
 """``step``: one message of the user, made anew in each turn; ``turns``: the conversation so far."""
@@ -36,32 +40,10 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     return _FIELD.sub(lambda found: str(values[found[1]]), template)
 
 
-class Seen(NamedTuple):
-    """What a policy saw in one turn."""
-
-    observation: str
-    """The environment's text."""
-    admissible: Sequence[str] = ()
-    """The actions that the environment offered, in its grammar."""
-    reason: str = ""
-    """Why the last action was invalid; layouts show it as little as the papers do."""
-
-    @property
-    def explained(self) -> str:
-        """The observation, with the reason where it does not hold that already."""
-        if not self.reason or self.reason in self.observation:
-            return self.observation
-        reason = self.reason.removeprefix("invalid: ")
-        return f"{self.observation}\n[The last action was invalid: {reason}]"
-
-
-class Past(NamedTuple):
-    """A turn that was played."""
-
-    seen: Seen
-    """What the policy saw."""
-    said: str
-    """Its whole answer."""
+@cache
+def fields_of(template: str) -> frozenset[str]:
+    """Return the names of the fields of a template."""
+    return frozenset(_FIELD.findall(template))
 
 
 @dataclass(frozen=True)
@@ -124,6 +106,11 @@ class ObservationStyle:
 class Layout:
     """The messages of a request, as data.
 
+    With ``turns`` the user says the first observation and, after each answer, the next one. Beyond
+    a window the first observation stays, which holds the task; the turns after it are left out
+    without a word, so that what stands before the window is the same in every turn: engines keep
+    it in their caches, and a policy is trained on rows that begin alike.
+
     Templates hold fields: ``{task}``, ``{step}`` (number of this turn, from 1), ``{taken}`` (turns
     before it), ``{shown}`` (those in the history), ``{history}``, ``{observation}``,
     ``{admissible}`` and ``{actions}`` (how to act, from the environment).
@@ -141,7 +128,7 @@ class Layout:
     opening: tuple[Message, ...] = ()
     """Messages before it."""
     window: int | None = None
-    """Turns of history shown; None: all."""
+    """Turns of history shown: answers with the observations that they led to; None: all."""
     history: str = "{number}: {observation}\n{action}"
     """``step``: template of one turn of the history, with the fields of `HISTORY_FIELDS`."""
     history_separator: str = "\n"
@@ -153,6 +140,8 @@ class Layout:
     longest: int | None = None
     """``step``: characters from which on the prompt is the one of the first turn, without
     history; None: any number."""
+    reasons: bool = False
+    """Whether the user says why the last action was invalid, where the observation does not."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -176,16 +165,52 @@ class Layout:
                     f"expected the role of an opening message to be one of {', '.join(ROLES)}; "
                     f"got {each.role!r:.80}"
                 )
-        for name, low in (("window", 0), ("longest", 1)):
+        # With turns, the answer before the last observation is what that one is a reply to.
+        for name, low in (("window", int(self.kind == "turns")), ("longest", 1)):
             value = getattr(self, name)
             if value is not None and value < low:
                 raise ConfigurationError(
                     f"expected {name} of the layout to be at least {low}, got {value}"
                 )
 
+    @property
+    def lists_actions(self) -> bool:
+        """Whether the user lists the admissible actions."""
+        return "admissible" in fields_of(self.first) | fields_of(self.later)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the messages of each turn begin with all those of the turn before."""
+        return self.kind == "turns" and self.window is None
+
+    @property
+    def sha256(self) -> str:
+        """The first 8 hexadecimal digits of a hash, which tell layouts apart."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def windowed(self, window: int | None) -> Layout:
+        """Return it with another window; None leaves its own.
+
+        Raises:
+            ConfigurationError: The window is negative.
+        """
+        return self if window is None else replace(self, window=window)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-safe data."""
-        return asdict(self)
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Layout:
+        """Read what `to_dict` returned.
+
+        Raises:
+            ConfigurationError: It is no layout.
+            DataError: It lacks a field, or one is of another type.
+        """
+        return read_json(cls, data, "layout")
 
 
 def check_template(name: str, template: Any, known: Collection[str]) -> None:
@@ -199,7 +224,7 @@ def check_template(name: str, template: Any, known: Collection[str]) -> None:
             f"expected the template {name} to be a text of at most {LONGEST_TEMPLATE:,} "
             f"characters, got {template!r:.80}"
         )
-    unknown = [found for found in _FIELD.findall(template) if found not in known]
+    unknown = [found for found in fields_of(template) if found not in known]
     if unknown:
         fields = ", ".join(f"{{{each}}}" for each in known)
         raise ConfigurationError(
@@ -207,96 +232,29 @@ def check_template(name: str, template: Any, known: Collection[str]) -> None:
         )
 
 
-class Prompt:
-    """A layout at an environment.
+BARE = Layout("turns", "{observation}", "{observation}")
+"""Nothing but what the environment and the model say."""
+DEFAULT = replace(
+    BARE,
+    opening=(
+        Message(
+            "system",
+            "You act in a text environment, one action per turn, until the task is done.\n"
+            "{actions}",
+        ),
+    ),
+)
+"""What a model reads where nobody chooses: who it is, how actions are written, and all turns."""
+
+
+def tool_instructions(horizon: int | None = None) -> str:
+    """Return how to act by calls of tools, whose form the protocol between model and caller sets.
 
     Args:
-        layout: The layout.
-        action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``.
-        read: Returns the native action of a text in the environment's grammar, empty if there is
-            none. Default: the environment's grammar is the native one.
-        name: What the layout is called in reports.
+        horizon: Most turns of the episode, if they are known.
     """
-
-    def __init__(
-        self,
-        layout: Layout,
-        action_prompt: str = "",
-        read: Callable[[str], str] = str,
-        name: str = "",
-    ) -> None:
-        self.layout, self.name = layout, name
-        self._actions, self._read = action_prompt, read
-
-    def messages(self, task: str, turns: Sequence[Past], seen: Seen) -> list[dict[str, Any]]:
-        """Return the messages of a request.
-
-        Args:
-            task: The task in words.
-            turns: The turns that were played.
-            seen: What the policy sees now.
-        """
-        opening = {"task": task, "actions": self._actions}
-        messages = [
-            {"role": each.role, "content": fill(each.content, opening)}
-            for each in self.layout.opening
-        ]
-        last = self._step if self.layout.kind == "step" else self._turns
-        return [*messages, *last(task, turns, seen)]
-
-    def _step(self, task: str, turns: Sequence[Past], seen: Seen) -> list[dict[str, Any]]:
-        """Return one message with everything in it."""
-        layout, recent = self.layout, self._recent(turns)
-        text = self._said(task, len(turns), seen, recent, layout.later if turns else layout.first)
-        if layout.longest is not None and turns and len(text) > layout.longest:
-            text = self._said(task, len(turns), seen, (), layout.first)
-        return [{"role": "user", "content": text}]
-
-    def _turns(self, task: str, turns: Sequence[Past], seen: Seen) -> list[dict[str, Any]]:
-        """Return what the user and the assistant said; the first observation is never left out."""
-        recent = self._recent(turns)
-        cut = len(turns) - len(recent)
-        messages: list[dict[str, Any]] = []
-        for number, past in enumerate([*recent, None], cut):
-            now = seen if past is None else past.seen
-            template = self.layout.later if number else self.layout.first
-            text = self._said(task, number, now, (), template)
-            if cut and number == cut:
-                begun = self._said(task, 0, turns[0].seen, (), self.layout.first)
-                text = f"{begun}\n[... {cut} earlier turns ...]\n{text}"
-            messages.append({"role": "user", "content": text})
-            if past is not None:
-                messages.append({"role": "assistant", "content": past.said})
-        return messages
-
-    def _recent(self, turns: Sequence[Past]) -> Sequence[Past]:
-        window = self.layout.window
-        return turns if window is None else turns[max(0, len(turns) - window) :]
-
-    def _said(
-        self, task: str, taken: int, seen: Seen, recent: Sequence[Past], template: str
-    ) -> str:
-        layout = self.layout
-        history = [
-            fill(
-                layout.history,
-                {
-                    "number": number,
-                    "observation": layout.observation.write(past.seen.observation, task),
-                    "action": self._read(past.said),
-                },
-            )
-            for number, past in enumerate(recent, taken - len(recent) + 1)
-        ]
-        native = [self._read(action) or action for action in seen.admissible]
-        values = {
-            "task": task,
-            "step": taken + 1,
-            "taken": taken,
-            "shown": len(recent),
-            "history": layout.history_separator.join(history),
-            "observation": layout.observation.write(seen.observation, task),
-            "admissible": layout.admissible.write(native),
-            "actions": self._actions,
-        }
-        return fill(template, values)
+    budget = "" if horizon is None else f", and you have {horizon}"
+    return (
+        "You act in a text environment by calling tools, one call at a time, until the task is "
+        f"done. Each call is a turn{budget}. An answer in words changes nothing."
+    )

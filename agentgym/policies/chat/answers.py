@@ -1,10 +1,10 @@
-"""The messages of an episode, as the model said them and as it is shown them again."""
+"""What a model answered, as the environment reads it and as the model is shown it again."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,8 +18,6 @@ from agentgym.policies.chat.completions import (
     as_text,
     content_text,
 )
-from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.layout import Past, Prompt, Seen
 
 MOST_CALLS = 32
 """Most tool calls of one answer that are shown to the model again."""
@@ -27,8 +25,6 @@ LONGEST_ID = 128
 """Most characters of a call's id that is sent back."""
 LONGEST_NAME = 64
 """Most characters of a function's name."""
-NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."
-"""What the model is told about further calls."""
 
 _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -74,6 +70,21 @@ class Answer:
         """The action: the text, with the first call in it."""
         return self.content + "".join(call.text() for call in self.calls[:1])
 
+    def message(self, native: bool, reasoning: bool) -> dict[str, Any]:
+        """Return the answer as endpoints read it.
+
+        Args:
+            native: Whether calls go back as ``tool_calls``, and not as text.
+            reasoning: Whether thinking that came apart goes back.
+        """
+        said: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if native and self.calls:
+            said["content"] = self.content or None
+            said["tool_calls"] = [call.message() for call in self.calls]
+        if self.reasoning and reasoning:
+            said[self.reasoning_field] = self.reasoning
+        return said
+
 
 def read_answer(completion: Completion, turn: int) -> Answer:
     """Read what a model said.
@@ -114,83 +125,6 @@ def model_output(completion: Completion, answer: Answer) -> ModelOutput:
         answer.reasoning,
         completion.finish_reason,
     )
-
-
-class Conversation:
-    """The turns of an episode, and the messages that are made of them.
-
-    Args:
-        config: The window, and whether calls go back as calls.
-        system: The system message; with a prompt, only what stands before all it lays out.
-        prompt: Lays the turns out in its own way; None: a message for each observation and answer.
-        task: The task in words.
-    """
-
-    def __init__(
-        self, config: ChatConfig, system: str, prompt: Prompt | None = None, task: str = ""
-    ) -> None:
-        self._config = config
-        self._system = system
-        self._prompt, self._task = prompt, task
-        self._turns: list[tuple[Seen, Answer]] = []
-
-    def __len__(self) -> int:
-        """Return the number of turns."""
-        return len(self._turns)
-
-    def add(self, seen: Seen, answer: Answer) -> None:
-        """Add a turn."""
-        self._turns.append((seen, answer))
-
-    def messages(self, seen: Seen, native: bool = False) -> list[dict[str, Any]]:
-        """Return what the prompt lays out.
-
-        Without one: system message, first observation, the window of recent turns, and this one.
-
-        Args:
-            seen: What the policy sees now.
-            native: Whether calls go back as ``tool_calls`` with messages of the role ``tool``, and
-                not as text. An observation whose call is before the window is the user's.
-        """
-        if self._prompt is not None:
-            system = [{"role": "system", "content": self._system}] if self._system else []
-            turns = [Past(before, answer.text) for before, answer in self._turns]
-            return [*system, *self._prompt.messages(self._task, turns, seen)]
-        recent = self._turns[-self._config.window :]
-        cut = len(self._turns) - len(recent)
-        messages: list[dict[str, Any]] = [{"role": "system", "content": self._system}]
-        calls: Sequence[ToolCall] = ()
-        for index, (before, answer) in enumerate(recent):
-            text = before.explained
-            if index == 0 and cut:
-                first = self._turns[0][0].explained
-                text = f"{first}\n[... {cut} earlier turns ...]\n{text}"
-            messages.extend(_seen(text, calls))
-            calls = answer.calls if native else ()
-            messages.append(self._said(answer, calls))
-        messages.extend(_seen(seen.explained, calls))
-        return messages
-
-    def _said(self, answer: Answer, calls: Sequence[ToolCall]) -> dict[str, Any]:
-        """Return the message of the assistant."""
-        said: dict[str, Any] = {"role": "assistant", "content": answer.text}
-        if calls:
-            said["content"] = answer.content or None
-            said["tool_calls"] = [call.message() for call in calls]
-        if answer.reasoning and self._config.send_reasoning:
-            said[answer.reasoning_field] = answer.reasoning
-        return said
-
-
-def _seen(observation: str, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-    """Return an observation as what the user says, or as the result of the first call."""
-    if not calls:
-        return [{"role": "user", "content": observation}]
-    results = [observation, *[NOT_CARRIED_OUT] * (len(calls) - 1)]
-    return [
-        {"role": "tool", "tool_call_id": call.id, "content": result}
-        for call, result in zip(calls, results, strict=True)
-    ]
 
 
 def _sound_arguments(arguments: str) -> str:

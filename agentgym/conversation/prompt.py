@@ -1,0 +1,216 @@
+"""A layout at an environment: the texts of its messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from agentgym.conversation.layout import (
+    BARE,
+    DEFAULT,
+    Layout,
+    fields_of,
+    fill,
+    tool_instructions,
+)
+from agentgym.core.env import TextEnv
+from agentgym.errors import ConfigurationError
+
+
+class Seen(NamedTuple):
+    """What a policy saw in one turn."""
+
+    observation: str
+    """The environment's text."""
+    admissible: Sequence[str] = ()
+    """The actions that the environment offered, in its grammar."""
+    reason: str = ""
+    """Why the last action was invalid, where the environment says so in the info dict."""
+
+    @classmethod
+    def of(cls, observation: str, info: Mapping[str, Any]) -> Seen:
+        """Return what a reset or a step showed.
+
+        Args:
+            observation: The environment's text.
+            info: The info dict that came with it.
+        """
+        return cls(observation, info.get("admissible_actions") or (), invalid_reason(info))
+
+    @property
+    def explained(self) -> str:
+        """The observation, with the reason where it does not hold that already."""
+        if not self.reason or self.reason in self.observation:
+            return self.observation
+        reason = self.reason.removeprefix("invalid: ")
+        return f"{self.observation}\n[The last action was invalid: {reason}]"
+
+
+class Past(NamedTuple):
+    """A turn that was played."""
+
+    seen: Seen
+    """What the policy saw."""
+    said: str
+    """Its whole answer."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A layout at an environment.
+
+    Two of the same layout lay out the same episode in the same bytes, whoever asks the model.
+    """
+
+    layout: Layout
+    """The layout."""
+    actions: str = ""
+    """How to write actions, from ``env.unwrapped.action_prompt()``."""
+    read: Callable[[str], str] = str
+    """Returns the native action of a text in the environment's grammar, empty if there is none.
+    Default: the environment's grammar is the native one."""
+    name: str = "default"
+    """What the layout is called in reports."""
+    instructions: str = ""
+    """Said first of all, in the system message before what the layout says there."""
+
+    @classmethod
+    def at(cls, env: TextEnv, layout: Layout = DEFAULT, name: str = "default") -> Prompt:
+        """Return a layout at an environment.
+
+        Args:
+            env: The environment, or one like it; it may be closed afterwards.
+            layout: The layout.
+            name: What the layout is called in reports.
+        """
+        language = env.language
+        return cls(layout, env.action_prompt(), lambda text: language.read(text).native, name)
+
+    @property
+    def identity(self) -> str:
+        """Name and version, which tell prompts apart."""
+        return f"{self.name} {self.layout.sha256}"
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Its own words: those of its templates, without what an episode puts into them."""
+        yield from (message["content"] for message in self.opening(""))
+        layout = self.layout
+        history = (layout.history,) if layout.kind == "step" else ()
+        for template in (layout.first, layout.later, *history):
+            yield fill(
+                template, {**dict.fromkeys(fields_of(template), ""), "actions": self.actions}
+            )
+
+    def windowed(self, window: int | None) -> Prompt:
+        """Return it with another window; None leaves its own."""
+        return replace(self, layout=self.layout.windowed(window))
+
+    def for_tools(self, horizon: int | None = None) -> Prompt:
+        """Return it for a model that acts by calls of tools, and is told no notation.
+
+        Args:
+            horizon: Most turns of the episode, if they are known.
+
+        Raises:
+            ConfigurationError: It has an opening of its own, which says how to act.
+        """
+        if self.layout.opening != DEFAULT.opening or self.layout.kind != DEFAULT.kind:
+            raise ConfigurationError(
+                f"expected actions as text in the prompt {self.name}, got calls of tools; choose "
+                "another grammar than tool_call, or leave the prompt out"
+            )
+        said = "\n\n".join(filter(None, (self.instructions, tool_instructions(horizon))))
+        return replace(self, layout=replace(self.layout, opening=()), instructions=said)
+
+    def opening(self, task: str) -> list[dict[str, Any]]:
+        """Return the messages before the first observation.
+
+        Args:
+            task: The task in words.
+        """
+        values = {"task": task, "actions": self.actions}
+        messages: list[dict[str, Any]] = [
+            {"role": each.role, "content": fill(each.content, values)}
+            for each in self.layout.opening
+        ]
+        if not self.instructions:
+            return messages
+        if messages and messages[0]["role"] == "system":
+            head = messages.pop(0)["content"]
+            return [{"role": "system", "content": f"{self.instructions}\n\n{head}"}, *messages]
+        return [{"role": "system", "content": self.instructions}, *messages]
+
+    def text(self, task: str, turns: Sequence[Past], seen: Seen) -> str:
+        """Return what the user says of a turn.
+
+        Args:
+            task: The task in words.
+            turns: The turns that were played before it.
+            seen: What the policy sees now.
+        """
+        layout = self.layout
+        template = layout.later if turns else layout.first
+        if layout.kind == "turns":
+            return self._filled(template, task, len(turns), seen, ())
+        text = self._filled(template, task, len(turns), seen, self.recent(turns))
+        if layout.longest is not None and turns and len(text) > layout.longest:
+            return self._filled(layout.first, task, len(turns), seen, ())
+        return text
+
+    def recent(self, turns: Sequence[Any]) -> Sequence[Any]:
+        """Return the turns of the window."""
+        window = self.layout.window
+        return turns if window is None else turns[max(0, len(turns) - window) :]
+
+    def _filled(
+        self, template: str, task: str, taken: int, seen: Seen, recent: Sequence[Past]
+    ) -> str:
+        """Put a turn into a template; what is not in it is not computed."""
+        layout = self.layout
+        observation = layout.observation.write(self._observation(seen), task)
+        if template == BARE.later:  # so in most turns of training, whose time counts
+            return observation
+        wanted = fields_of(template)
+        values = {
+            "task": task,
+            "step": taken + 1,
+            "taken": taken,
+            "shown": len(recent),
+            "observation": observation,
+            "actions": self.actions,
+        }
+        if "history" in wanted:
+            values["history"] = self._history(task, taken, recent)
+        if "admissible" in wanted:
+            native = [self.read(action) or action for action in map(str, seen.admissible)]
+            values["admissible"] = layout.admissible.write(native)
+        return fill(template, values)
+
+    def _history(self, task: str, taken: int, recent: Sequence[Past]) -> str:
+        layout = self.layout
+        parts = [
+            {
+                "number": number,
+                "observation": layout.observation.write(self._observation(past.seen), task),
+                "action": self.read(past.said),
+            }
+            for number, past in enumerate(recent, taken - len(recent) + 1)
+        ]
+        return layout.history_separator.join(fill(layout.history, part) for part in parts)
+
+    def _observation(self, seen: Seen) -> str:
+        return seen.explained if self.layout.reasons else seen.observation
+
+
+def invalid_reason(info: Mapping[str, Any]) -> str:
+    """Return why the last action was invalid, where the environment says so in the info dict.
+
+    It does where the observation has to keep the original's words (`agentgym.core.Outcome`).
+    """
+    details = info.get("details")
+    if info.get("action_valid", True) or not isinstance(details, Mapping):
+        return ""
+    reason = details.get("reason")
+    return reason if isinstance(reason, str) else ""

@@ -1,0 +1,122 @@
+"""What a model is given next, in tokens, and where the training rows of an episode begin.
+
+The messages come from `agentgym.conversation`, as those of every policy; here they become tokens.
+What the model reads is what a chat server would feed it: the template's rendering of all messages
+so far. Where that rendering begins with everything the present row holds, the row goes on and the
+sampled tokens stay as they were sampled, whatever the tokenizer would make of their text. Where the
+template writes earlier turns otherwise (without their thinking, say), the window has filled, or the
+prompt is one message made anew in each turn, a new row begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.conversation import Conversation, Prompt, Seen
+from trainers.rollouts.chat import TurnTokenizer
+
+__all__ = ["TokenContext"]
+
+
+class TokenContext:
+    """The tokens of one episode's conversation.
+
+    Attributes:
+        prompt: Everything the model is given next.
+        new_from: Where the part of ``prompt`` begins that the training row does not hold; 0: a new
+            row.
+        spent: Tokens used after the opening, by turns and observations.
+    """
+
+    def __init__(self, chat: TurnTokenizer, prompt: Prompt, seen: Seen, task: str = "") -> None:
+        """Begin with the messages before the first action.
+
+        Args:
+            chat: The turn tokenizer, which knows what becomes of earlier turns.
+            prompt: Lays out the messages.
+            seen: The first observation.
+            task: The task in words.
+        """
+        self._chat, self._seen = chat, seen
+        self._conversation = Conversation(prompt, task)
+        opening = self._conversation.messages(seen)
+        self.prompt = chat.start(opening)
+        self.new_from = 0
+        self.spent = 0
+        self._step, self._grows = prompt.layout.kind == "step", prompt.layout.grows
+        self._text = chat.text(opening) if chat.follows else ""
+        self._head = [] if self._grows else list(self.prompt)
+        self._segments: list[list[int]] = []
+
+    @property
+    def new(self) -> list[int]:
+        """The tokens of the prompt that are new to the training row."""
+        return self.prompt[self.new_from :]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the next turn begins a training row."""
+        return self.new_from == 0
+
+    def extend(self, ids: list[int], stopped: bool, seen: Seen) -> None:
+        """Go on after a turn: append, or rewrite the history where prompt or template does.
+
+        Args:
+            ids: The sampled tokens.
+            stopped: Whether a stop token ended them.
+            seen: What the environment answered.
+        """
+        message = self._chat.message(ids)
+        self._conversation.add(self._seen, message["content"], message)
+        self._seen = seen
+        if self._step:
+            self._spend(ids, seen.observation)
+            self.prompt, self.new_from = self._chat.rerender(self._messages()), 0
+        elif self._chat.follows:
+            self._follow(ids, stopped)
+        else:
+            self._go_on(ids, stopped)
+
+    def _messages(self) -> list[dict[str, str]]:
+        """Return the messages that the model is given next."""
+        return self._conversation.messages(self._seen)
+
+    def _spend(self, ids: Sequence[int], text: str) -> None:
+        """Count a turn and the text that followed it."""
+        chat = self._chat
+        self.spent += len(ids) + len(chat.encode(chat.neutral(text)))
+
+    def _go_on(self, ids: list[int], stopped: bool) -> None:
+        """Append what the user says, where the template keeps what stands before."""
+        suffix = self._chat.observe(self._conversation.text(self._seen), stopped)
+        self.spent += len(ids) + len(suffix)
+        turn = self._chat.closed(ids, stopped)
+        if self._grows and turn is ids:
+            self._append(ids, suffix)
+            return
+        row = self.prompt + ids
+        self._segments.append(turn + suffix)
+        if self._grows:
+            self.prompt = self.prompt + self._segments.pop()
+        else:
+            kept = self._conversation.prompt.recent(self._segments)
+            self.prompt = self._head + [token for segment in kept for token in segment]
+        self.new_from = len(row) if self.prompt[: len(row)] == row else 0
+
+    def _append(self, ids: Sequence[int], suffix: Sequence[int]) -> None:
+        """Go on with the row."""
+        self.prompt += ids
+        self.new_from = len(self.prompt)
+        self.prompt += suffix
+
+    def _follow(self, ids: list[int], stopped: bool) -> None:
+        """Render all messages anew; go on with the row only where that extends it."""
+        chat = self._chat
+        row = self._text + chat.as_prompted(ids, stopped)
+        self._text = chat.text(self._messages())
+        self._spend(ids, self._conversation.text(self._seen))
+        if self._text.startswith(row) and row.endswith(chat.end_text):
+            closing = [] if stopped else [chat.end_of_turn]
+            self._append(ids, [*closing, *chat.encode_after_end(self._text[len(row) :])])
+        else:
+            self.prompt, self.new_from = chat.encode(self._text), 0
