@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,24 @@ ABOVE = {"torch", "transformers", "trl", "peft", "vllm", "trainers"}
 HEAVY = ["torch", "transformers", "trl", "vllm", "openai", "rich", "tyro", "matplotlib"]
 
 
-def modules(package: str) -> dict[str, Path]:
+@cache
+def modules(package: str) -> Mapping[str, Path]:
+    """Walk the tree of a package, once."""
     return {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in sorted((ROOT / package).rglob("*.py"))
     }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Read a file, once for all rules."""
+    return ast.parse(path.read_text())
+
+
 def imported(path: Path, everywhere: bool) -> Iterator[str]:
     """Yield what a file imports: anywhere, or only when it is itself imported."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     nodes = ast.walk(tree) if everywhere else tree.body
     for node in nodes:
         if isinstance(node, ast.Import):
