@@ -198,6 +198,7 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
         limit = (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
         ended = toy_runs.run_command(
             toy_runs.arguments(out),
+            environment=os.environ,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
         )
         code, error = ended.returncode, ended.stderr
@@ -337,8 +338,10 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
 
 def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     out = tmp_path / "run"
-    # In a process of its own, because pytest keeps what is logged off the screen.
-    ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
+    # In an interpreter of its own: pytest keeps what is logged off the screen, and what is said at
+    # imports counts.
+    command = toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK)
+    ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         "[baselines] 24 episodes",
