@@ -7,7 +7,6 @@ import itertools
 import json
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,28 +15,16 @@ import gymnasium
 import pytest
 import yaml
 
-from agentgym.outcome import Outcome
-from tests.toy import TOY_ID, ToyEnv
+from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 
 QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
-SLOW_ID = "agentgym-test/Hanging-v0"
-
-
-class SlowEnv(ToyEnv):
-    """Every fourth task hangs at its second action."""
-
-    def _act(self, action: str) -> Outcome:
-        if self.task.index % 4 == 0 and self.turn == 1:
-            time.sleep(30)
-        return super()._act(action)
-
-
-if SLOW_ID not in gymnasium.registry:
-    gymnasium.register(SLOW_ID, entry_point="tests.trainers.test_doors:SlowEnv")
+HANGING_ID = "agentgym-test/Hanging-v0"
+if HANGING_ID not in gymnasium.registry:
+    gymnasium.register(HANGING_ID, entry_point="tests.faulty:HangingEnv")
 
 
 def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, Any]]]:
@@ -99,7 +86,7 @@ def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
 def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, monkeypatch):
     # Of the two thousand that show words a quarter would hang, each for the time limit.
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 24)
-    hangs = {"env": SLOW_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
+    hangs = {"env": HANGING_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
     hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
     records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
     assert records["rl"][0]["ended_by_error"] > 0

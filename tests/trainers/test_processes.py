@@ -148,10 +148,11 @@ def test_a_process_that_hangs_is_named(tmp_path):
 
 
 def test_what_is_wrong_is_said_once(tmp_path):
+    """Of all that is launched here, this alone is interpreters, as a user's."""
     command = toy_runs.arguments(
         tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
     )
-    [ended] = toy_runs.launch(command)
+    [ended] = toy_runs.launch(command, fork=False)
     assert ended.returncode != 0
     [sentence] = spoken(ended)
     assert "expected a number of processes that divides the 9 episodes of a step" in sentence

@@ -131,7 +131,11 @@ def run_command(
 
 
 def launch(
-    command: Iterable[str], config: str = "ddp", die_at: str = ALIVE, nodes: int = 1
+    command: Iterable[str],
+    config: str = "ddp",
+    die_at: str = ALIVE,
+    nodes: int = 1,
+    fork: bool = True,
 ) -> list[subprocess.CompletedProcess[str]]:
     """Run ``agentgym-train`` in two processes of this machine, as a user would launch it.
 
@@ -141,6 +145,7 @@ def launch(
         die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written; or
             ``hang:step@rank``: it never ends the episodes of that step.
         nodes: Launchers that start a process each (2), or one that starts both (1).
+        fork: Fork launcher and processes; else one launcher and both are interpreters.
 
     Returns:
         How each launcher ended.
@@ -153,8 +158,15 @@ def launch(
         "--num_machines", str(nodes), "--main_process_ip", "127.0.0.1",
         "--main_process_port", str(port),
     ]  # fmt: skip
-    what = ["-m", forks.__name__, die_at, *command]
     environment = {**os.environ, **ONE_THREAD}
+    if not fork:
+        whole = [*launcher, "--machine_rank", "0", "-m", __name__, die_at, *command]
+        ended = subprocess.run(
+            [sys.executable, "-m", LAUNCHER, *whole],
+            cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500,
+        )  # fmt: skip
+        return [ended]
+    what = ["-m", forks.__name__, die_at, *command]
     started = [
         forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *what], environment)
         for rank in range(nodes)
