@@ -72,7 +72,8 @@ SETTINGS: Mapping[str, Any] = {
 
 LAUNCHER = "accelerate.commands.launch"
 """What ``accelerate launch`` runs."""
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+"""Environment variables of a run of one thread and no network."""
 ALIVE = "alive"
 """For a process that is not killed."""
 CLOCK = ("seconds", "time", "tokens_per_second", "waited_seconds")
@@ -114,7 +115,7 @@ def run_command(
         **options: Of ``subprocess.run``, with ``environment``.
     """
     if environment is None:
-        started = forks.Started(__name__, [die_at, *command], {**os.environ, **ONE_THREAD})
+        started = forks.Started(__name__, [die_at, *command], {**os.environ, **ALONE})
         try:
             return started.communicate(timeout=600)
         finally:
@@ -122,7 +123,7 @@ def run_command(
     return subprocess.run(
         [sys.executable, "-m", __name__, die_at, *command],
         cwd=ROOT,
-        env={"HF_HUB_OFFLINE": "1", **environment, **ONE_THREAD},
+        env={"HF_HUB_OFFLINE": "1", **environment, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=600,
@@ -158,7 +159,7 @@ def launch(
         "--num_machines", str(nodes), "--main_process_ip", "127.0.0.1",
         "--main_process_port", str(port),
     ]  # fmt: skip
-    environment = {**os.environ, **ONE_THREAD}
+    environment = {**os.environ, **ALONE}
     if not fork:
         whole = [*launcher, "--machine_rank", "0", "-m", __name__, die_at, *command]
         ended = subprocess.run(
