@@ -24,6 +24,8 @@ from trainers.monitoring.step_times import PARTS
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.trajectory import Trajectory, Turn
 
+pytestmark = pytest.mark.slow
+
 QUICK: dict[str, Any] = {
     "steps": 2, "sft__max_steps": 2, "eval__every": 1, "eval__tasks": 4, "eval__valid_tasks": 4,
 }  # fmt: skip
