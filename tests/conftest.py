@@ -1,8 +1,10 @@
-"""Machines without sandboxes: what needs one is skipped, and told once at the end."""
+"""How the suite is run: in what order, with what measured, and where no sandbox can be made."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,36 @@ from tests.envs.swe.boxed import NO_BOX
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let continuous integration insist on sandboxes."""
+    """Let continuous integration insist on sandboxes, and whoever wants to know measure."""
     told = "end at once where no sandbox can be made, instead of skipping the tests that need one"
     parser.addoption("--require-sandbox", action="store_true", help=told)
+    told = "write the CPU seconds of every test, its fixtures and its processes to a file"
+    parser.addoption("--cpu-times", type=Path, help=told)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Give each worker of ``-n`` a part of the suite in order, so that runs are shared in it.
+
+    Dealt one by one, the tests of a module would make its runs in every worker. Who has done its
+    part takes from the end of another's.
+    """
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure, if that is asked for."""
+    file = config.getoption("--cpu-times")
+    if file is not None:
+        from tests.cpu_times import CpuTimes
+
+        config.pluginmanager.register(CpuTimes(None if hasattr(config, "workerinput") else file))
+
+
+def pytest_collection_finish() -> None:
+    """Spare collections of garbage the sight of twelve thousand tests."""
+    gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -54,6 +54,15 @@ class FaultyEnv(ToyEnv):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class HangingEnv(ToyEnv):
+    """Every fourth task hangs at its second action. Workers import this file, which is light."""
+
+    def _act(self, action: str) -> Outcome:
+        if self.task.index % 4 == 0 and self.turn == 1:
+            time.sleep(30)
+        return super()._act(action)
+
+
 class Unshowable(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -21,24 +22,26 @@ TOY_ID = "agentgym-test/Toy-v0"
 SIZES = {"train": 1000, "valid": 160, "test": 200}
 
 
+@cache
+def _splits() -> Mapping[str, Sequence[Task]]:
+    """Return the tasks of every split, made once: a run makes its environment dozens of times."""
+    sequences = [s for n in range(2, 6) for s in itertools.product(COLOURS, repeat=n)]
+    order = iter([sequences[(i * 607 + 11) % len(sequences)] for i in range(len(sequences))])
+    return {
+        split: [_task(split, i, next(order)) for i in range(size)] for split, size in SIZES.items()
+    }
+
+
+def _task(split: str, index: int, buttons: tuple[str, ...]) -> Task:
+    goal = f"press {' then '.join(buttons)}"
+    return Task(f"toy/{'-'.join(buttons)}", split, index, goal, {"buttons": list(buttons)})
+
+
 class ToyTasks(TaskList):
     """All sequences of two to five buttons, dealt to the splits by a fixed permutation."""
 
     def __init__(self) -> None:
-        sequences = [s for n in range(2, 6) for s in itertools.product(COLOURS, repeat=n)]
-        order = iter([sequences[(i * 607 + 11) % len(sequences)] for i in range(len(sequences))])
-        super().__init__(
-            "toy",
-            {
-                split: [self._task(split, i, next(order)) for i in range(size)]
-                for split, size in SIZES.items()
-            },
-        )
-
-    @staticmethod
-    def _task(split: str, index: int, buttons: tuple[str, ...]) -> Task:
-        goal = f"press {' then '.join(buttons)}"
-        return Task(f"toy/{'-'.join(buttons)}", split, index, goal, {"buttons": list(buttons)})
+        super().__init__("toy", _splits())
 
     def oracle_turns(self, task: Task) -> int | None:
         return len(task.content["buttons"])

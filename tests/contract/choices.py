@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -201,5 +201,13 @@ def _configurations() -> Iterator[Configuration]:
 
 
 CONFIGURATIONS = tuple(_configurations())
-EVERY = pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+
+
+def over(configurations: Iterable[Configuration]) -> pytest.MarkDecorator:
+    """Run a test over configurations, of which some are of the slow lane."""
+    cases = [pytest.param(one, marks=[pytest.mark.slow] * one.slow) for one in configurations]
+    return pytest.mark.parametrize("configuration", cases, ids=str)
+
+
+EVERY = over(CONFIGURATIONS)
 """Runs a test over every configuration."""

@@ -17,7 +17,15 @@ from tests.envs.swe.boxed import NO_BOX
 from tests.toy import TOY_ID
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
-IDS = (TOY_ID, *PACKAGES, *VARIANTS)
+SLOW = {
+    "agentgym/SWE-v0", "agentgym-test/SWEDense-v0", "agentgym-test/TextWorldInform-v0",
+    "agentgym-test/ALFWorldOriginal-v0",
+}  # fmt: skip
+"""Those whose every turn asks another process: a sandbox, or an engine of other people."""
+IDS = [
+    pytest.param(env_id, marks=[pytest.mark.slow] * (env_id in SLOW))
+    for env_id in (TOY_ID, *PACKAGES, *VARIANTS)
+]
 
 Make = Callable[..., TextEnv]
 

@@ -17,7 +17,7 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import Make
+from tests.contract.conftest import SLOW, Make
 from tests.contract.playing import (
     admissible_action,
     finish,
@@ -260,14 +260,20 @@ def test_rubbish_in_a_frame_of_the_grammar_is_a_legal_action(make: Make, grammar
 
 
 @pytest.mark.parametrize("grammar", ["xml", "react", "tool_call", "action_tag"])
-def test_the_expert_speaks_every_grammar(make: Make, grammar: str) -> None:
+def test_the_expert_speaks_every_grammar(make: Make, env_id: str, grammar: str) -> None:
+    """Where every turn asks another process, one grammar is spoken to the end and the others once.
+
+    What the process is asked is the same in all: actions are parsed before, and that what is
+    rendered is parsed back is a property of actions.
+    """
     plain, env = make(), make(grammar=grammar)
-    for index in range(3):
-        options = {"split": "test", "index": index}
-        expected = finish(plain, plain.oracle(), *plain.reset(options=options))
+    short = env_id in SLOW and grammar != "tool_call"
+    for index in range(1 if short else 3):
+        options = {"split": "test", "index": index, **({"horizon": 1} if short else {})}
+        first, told = plain.reset(options=options)
+        expected = finish(plain, plain.oracle(), first, told)
         observation, info = env.reset(options=options)
-        assert len(info["admissible_actions"]) == len(
-            plain.reset(options=options)[1]["admissible_actions"]
-        )
+        assert len(info["admissible_actions"]) == len(told["admissible_actions"])
         info = finish(env, env.oracle(), observation, info)
-        assert (info["success"], info["turn"]) == (expected["success"], expected["turn"])
+        for key in ("success", "turn", "state_key", "action_valid"):
+            assert info[key] == expected[key], key

@@ -13,7 +13,7 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.envs.webshop.env import SPEAKING
 from agentgym.registration import FAMILIES
-from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults
+from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults, over
 
 LONG = 200
 """A turn budget in which every expert succeeds; whether the default one is enough, test_scores
@@ -69,9 +69,7 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
     env.close()
 
 
-@pytest.mark.parametrize(
-    "configuration", [one for one in CONFIGURATIONS if "reward" not in one.kwargs], ids=str
-)
+@over(one for one in CONFIGURATIONS if "reward" not in one.kwargs)
 def test_sparse_rewards_are_success(configuration):
     """1 on the turn of success, else 0, whatever else is chosen."""
     env = configuration.make(reward="sparse", horizon=LONG)
@@ -90,9 +88,7 @@ def test_sparse_rewards_are_success(configuration):
     env.close()
 
 
-@pytest.mark.parametrize(
-    "configuration", [one for one in CONFIGURATIONS if not one.fallible], ids=str
-)
+@over(one for one in CONFIGURATIONS if not one.fallible)
 def test_every_reward_pays_a_solved_task_in_full(configuration):
     env = configuration.make(horizon=LONG)
     for info in episodes(configuration, env):
@@ -113,7 +109,7 @@ TYPED = [
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
-@pytest.mark.parametrize("configuration", TYPED, ids=str)
+@over(TYPED)
 def test_every_admissible_action_can_be_typed(configuration, grammar):
     """It is understood as itself, and does what the same action does in the native grammar."""
     if configuration.original and grammar != "react":

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -35,9 +36,15 @@ def run(envs: Any, turns: int = 8) -> list[Any]:
     return log
 
 
+@cache
+def looped(env_id: str) -> list[Any]:
+    """Run Gymnasium's loop, once for all that is compared with it."""
+    return run(gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="sync"))
+
+
 @pytest.fixture
 def expected(env_id: str) -> list[Any]:
-    return run(gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="sync"))
+    return looped(env_id)
 
 
 def test_gymnasiums_pipes_equal_its_loop(env_id: str, expected: list[Any]) -> None:

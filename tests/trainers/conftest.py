@@ -1,7 +1,8 @@
-"""One finished toy run, shared by the tests that only look at it."""
+"""Finished toy runs, shared by the tests that only look at them, and blank pictures in others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,25 @@ import pytest
 from tests.trainers import toy_runs
 
 
+@pytest.fixture(autouse=True, scope="module")
+def pictures() -> Iterator[None]:
+    """Runs leave their pictures blank; where these are tested, a fixture of this name draws."""
+    from tests.trainers.pictures import drawn
+
+    with drawn(False):
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of ``toy_runs.SETTINGS``; do not change anything in it."""
+    from tests.trainers.pictures import drawn
     from trainers.output.display import Display
     from trainers.run import train
 
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    train(toy_runs.config(folder), Display(quiet=True))
+    with drawn():
+        train(toy_runs.config(folder), Display(quiet=True))
     return folder
 
 

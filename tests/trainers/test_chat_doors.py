@@ -15,6 +15,8 @@ from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.models.tiny import CHAT_TEMPLATE, build_model
 
+pytestmark = pytest.mark.slow
+
 QUICK = {
     "steps": 1, "sft__max_steps": None, "eval__every": 0, "eval__tasks": 4, "horizon": "3",
     "rl__groups": 3, "rl__group_size": 2, "rl__turn_tokens": 6, "rl__episode_tokens": 120,

@@ -49,6 +49,7 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
 # -- bad input -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -196,6 +197,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path | None]:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_room(
     small_disk, finished, tmp_path, capfd
 ):
@@ -205,6 +207,7 @@ def test_a_disk_that_fills_up_is_one_sentence_and_the_run_goes_on_when_there_is_
         limit = (60_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
         ended = toy_runs.run_command(
             toy_runs.arguments(out),
+            environment=os.environ,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
         )
         code, error = ended.returncode, ended.stderr
@@ -234,6 +237,7 @@ def file_size_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [500, 3000, 40_000])
 def test_a_file_that_may_not_grow_is_one_sentence(tmp_path, capsys, size):
     """The limits hit the settings, the records, and a checkpoint."""
@@ -252,6 +256,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 @pytest.mark.parametrize("what", FILES)
 def test_whatever_file_does_not_fit_is_one_sentence(tmp_path, capsys, what):
@@ -314,6 +319,7 @@ def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
 # -- environments that fail ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_path, capsys):
     out = tmp_path / "run"
     changes = {**QUICK, "env": toy_runs.FLAKY_ID, "eval__tasks": 40, "steps": 3}
@@ -342,10 +348,13 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
     assert {episode["details"]["error"] for episode in lost} <= reasons
 
 
+@pytest.mark.slow
 def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     out = tmp_path / "run"
-    # In a process of its own, because pytest keeps what is logged off the screen.
-    ended = toy_runs.run_command(toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK))
+    # In an interpreter of its own: pytest keeps what is logged off the screen, and what is said at
+    # imports counts.
+    command = toy_runs.arguments(out, env=toy_runs.BROKEN_ID, **QUICK)
+    ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         "[baselines] 24 episodes",
@@ -356,6 +365,7 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     assert "all 12 failed" in sentence(capsys)
 
 
+@pytest.mark.slow
 def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mended(
     tmp_path, capsys, monkeypatch
 ):
@@ -388,6 +398,7 @@ def broken_after(patch: pytest.MonkeyPatch, env: type):
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatch):
     out = tmp_path / "run"
     log = RunFolder.log
@@ -407,6 +418,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatc
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
 
 
+@pytest.mark.slow
 def test_secrets_of_an_environment_are_in_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

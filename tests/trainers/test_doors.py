@@ -7,7 +7,6 @@ import itertools
 import json
 import shutil
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,28 +15,16 @@ import gymnasium
 import pytest
 import yaml
 
-from agentgym.core.outcome import Outcome
-from tests.toy import TOY_ID, ToyEnv
+from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 
 QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
-SLOW_ID = "agentgym-test/Hanging-v0"
-
-
-class SlowEnv(ToyEnv):
-    """Every fourth task hangs at its second action."""
-
-    def _act(self, action: str) -> Outcome:
-        if self.task.index % 4 == 0 and self.turn == 1:
-            time.sleep(30)
-        return super()._act(action)
-
-
-if SLOW_ID not in gymnasium.registry:
-    gymnasium.register(SLOW_ID, entry_point="tests.trainers.test_doors:SlowEnv")
+HANGING_ID = "agentgym-test/Hanging-v0"
+if HANGING_ID not in gymnasium.registry:
+    gymnasium.register(HANGING_ID, entry_point="tests.faulty:HangingEnv")
 
 
 def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, Any]]]:
@@ -90,16 +77,18 @@ needs_ray = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["thread", "process", pytest.param("ray", marks=needs_ray)])
 def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
     flags = ["--rollout.backend", backend, "--rollout.workers", "2"]
     assert trained(tmp_path / "run", *flags) == toy_runs.nearly(toy_runs.by_phase(plain))
 
 
+@pytest.mark.slow
 def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, monkeypatch):
     # Of the two thousand that show words a quarter would hang, each for the time limit.
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 24)
-    hangs = {"env": SLOW_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
+    hangs = {"env": HANGING_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
     hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
     records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
     assert records["rl"][0]["ended_by_error"] > 0
@@ -116,6 +105,7 @@ def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_path, monkeypatch):
     flags = {"steps": 4, "rl__save_every": 2}
     out, again = tmp_path / "run", tmp_path / "again"
@@ -135,6 +125,7 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
 # -- what the policy samples and reads -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_nucleus_is_sampled_from_and_corrected_for(plain, tmp_path):
     whole, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--rl.top-p=0.5")
     assert all("importance_mean" in record for record in nucleus["rl"])
@@ -148,6 +139,7 @@ def longest_prompt(folder: Path) -> int:
     return max(turn["prompt_tokens"] for line in lines for turn in json.loads(line)["turns"])
 
 
+@pytest.mark.slow
 def test_a_window_forgets_earlier_turns(plain, tmp_path):
     trained(tmp_path / "run", "--rollout.window=1")
     assert longest_prompt(tmp_path / "run") < longest_prompt(plain)
@@ -165,6 +157,7 @@ def thinking_model(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
+@pytest.mark.slow
 def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
     thinking_model, tmp_path, capsys
 ):
@@ -185,6 +178,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
 # -- rewards ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_reward_hooks_are_paid_in_training_alone(tmp_path):
     records = trained(tmp_path / "run", "--rl.hooks", "potential", "turn_cost=0.01")
     added = {"success_bonus", "invalid_action", "potential", "turn_cost"}
@@ -235,6 +229,7 @@ def stages(records: dict[str, list[dict[str, Any]]]) -> list[tuple[int, int]]:
     return [(record["horizon"], record["stage"]) for record in records["rl"]]
 
 
+@pytest.mark.slow
 def test_a_horizon_is_constant_or_grows_by_one_turn_at_a_time(tmp_path):
     constant = trained(tmp_path / "a", horizon="3", steps=2)
     assert stages(constant) == [(3, 0), (3, 0)]
@@ -242,6 +237,7 @@ def test_a_horizon_is_constant_or_grows_by_one_turn_at_a_time(tmp_path):
     assert stages(linear) == [(3, 0), (4, 1), (5, 2), (5, 2)]
 
 
+@pytest.mark.slow
 def test_a_gated_stage_ends_when_enough_episodes_succeed(tmp_path):
     gate = ["--horizon-gate=0.5", "--horizon-every=2"]
     changes = {"horizon": "3,4,5", "horizon_every": None, "steps": 4, "sft__max_steps": 5}
@@ -251,6 +247,7 @@ def test_a_gated_stage_ends_when_enough_episodes_succeed(tmp_path):
     assert stages(opened) == [(3, 0), (3, 0), (4, 1), (4, 1)]
 
 
+@pytest.mark.slow
 def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
     """The run dies after the checkpoint of step 1, in the middle of the gate's two steps."""
     flags = ["--horizon-gate=0.5", "--horizon-every=2"]
@@ -311,6 +308,7 @@ def test_a_wrong_file_is_one_sentence(tmp_path, capsys, text, expected):
     assert expected in said(capsys)
 
 
+@pytest.mark.slow
 def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
@@ -343,6 +341,7 @@ def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path
 # -- longer runs -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "run"
     assert main(toy_runs.arguments(whole, steps=8)) == 0
@@ -357,6 +356,7 @@ def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, 
     assert toy_runs.files(out) == before, "eight steps are the run's own by now"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before its settings", "in its steps"])
 def test_an_extension_survives_a_kill(finished, tmp_path, monkeypatch, moment):
     out = tmp_path / "run"
@@ -393,6 +393,7 @@ def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
     assert toy_runs.files(out) == before
 
 
+@pytest.mark.slow
 def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
     out = tmp_path / "run"
     seconds = RunFolder.seconds
@@ -405,6 +406,7 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
     assert toy_runs.summary(out)["steps"] == 3
 
 
+@pytest.mark.slow
 def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path, monkeypatch):
     """Of an episode of step s: terms that sum to alpha R + (1 - alpha) mean r, alpha = s / 4."""
     out = tmp_path / "run"
@@ -450,6 +452,7 @@ def test_a_dry_run_shows_every_setting_and_writes_nothing(tmp_path, capsys, monk
     assert main(["--env=webshop", "--dry-run", "--horizon=x"]) == 2
 
 
+@pytest.mark.slow
 def test_figures_go_to_tensorboard(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

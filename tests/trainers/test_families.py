@@ -62,6 +62,7 @@ def test_stages_of_search_draw_questions_by_their_hops(expert):
     assert env.tasks.oracle_turns(env.tasks.task(TRAIN, 0)) <= 6
 
 
+@pytest.mark.slow
 @needs_box
 def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     """Demonstrations, warm start, rollouts, steps, evaluation: not that a tiny model learns it."""

@@ -17,6 +17,8 @@ from trainers.config.stored import compare, read_config, read_settings
 from trainers.models.memory_plan import plan_memory
 from trainers.models.tiny import build_model
 
+pytestmark = pytest.mark.slow
+
 FSDP = {"ACCELERATE_USE_FSDP": "true"}
 ZERO2 = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "2"}
 ZERO3 = {**ZERO2, "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}

@@ -30,6 +30,7 @@ def test_all_pairs_are_here() -> None:
     assert len(PAIRS) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 def test_two_families_train_together(
     pair: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -74,6 +74,7 @@ def spoken(ended: Any) -> list[str]:
     return [line for line in ended.stderr.splitlines() if line.startswith("agentgym-train: ")]
 
 
+@pytest.mark.slow
 def test_two_processes_on_two_nodes_are_one_run_also_after_one_was_killed(alone, tmp_path):
     folder = tmp_path / "run"
     command = toy_runs.arguments(folder, **SETTINGS)
@@ -87,6 +88,7 @@ def test_two_processes_on_two_nodes_are_one_run_also_after_one_was_killed(alone,
     assert_same_run(folder, alone)
 
 
+@pytest.mark.slow
 def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path):
     folder = tmp_path / "run"
     command = toy_runs.arguments(folder, **SETTINGS)
@@ -101,6 +103,7 @@ def test_sharded_weights_are_saved_and_resumed_and_are_the_same(alone, tmp_path)
     assert_same_run(folder, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_spec("deepspeed"), reason="the package deepspeed is not installed")
 @pytest.mark.parametrize(
     ("stage", "die_at"), [("zero2", "rl:3@0"), ("zero3", "rl:3@0"), ("zero3", "rl:1@0")]
@@ -121,6 +124,7 @@ def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, 
     assert_same_run(folder, alone)
 
 
+@pytest.mark.slow
 def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environments(tmp_path):
     runs = [tmp_path / name for name in ("two", "one")]
     changes = {**SETTINGS, "rl__staleness": 1, "env": f"{TOY_ID},{toy_runs.EASY_ID}"}
@@ -137,6 +141,7 @@ def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environmen
         }
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_named(tmp_path):
     folder = tmp_path / "run"
     command = toy_runs.arguments(folder, **SETTINGS, rollout__rank_timeout=15)
@@ -148,11 +153,13 @@ def test_a_process_that_hangs_is_named(tmp_path):
     assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_once(tmp_path):
+    """Of all that is launched here, this alone is interpreters, as a user's."""
     command = toy_runs.arguments(
         tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
     )
-    [ended] = toy_runs.launch(command)
+    [ended] = toy_runs.launch(command, fork=False)
     assert ended.returncode != 0
     [sentence] = spoken(ended)
     assert "expected a number of processes that divides the 9 episodes of a step" in sentence

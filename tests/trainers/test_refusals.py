@@ -124,6 +124,7 @@ def told(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return said.removeprefix("agentgym-train: ")
 
 
+@pytest.mark.slow
 def test_dry_run_and_start_agree_on_what_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ from tests.trainers import toy_runs
 from trainers.output.jsonl import read_jsonl
 from trainers.run import train
 
+pytestmark = pytest.mark.slow
+
 SHORT, LONG = "short", "long"
 MIX = [
     {"env": TOY_ID, "name": SHORT, "horizon": 3},

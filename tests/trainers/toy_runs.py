@@ -23,6 +23,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
 from tests.toy import TOY_ID, ToyEnv
+from tests.trainers import forks
 from trainers.cli import launch_config, parse_config
 from trainers.config.schema import TrainConfig
 
@@ -69,6 +70,10 @@ SETTINGS: Mapping[str, Any] = {
 }
 """Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""
 
+LAUNCHER = "accelerate.commands.launch"
+"""What ``accelerate launch`` runs."""
+ALONE = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+"""Environment variables of a run of one thread and no network."""
 ALIVE = "alive"
 """For a process that is not killed."""
 CLOCK = ("seconds", "time", "tokens_per_second", "waited_seconds")
@@ -96,7 +101,7 @@ def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
 def run_command(
     command: Iterable[str],
     die_at: str = ALIVE,
-    environment: Mapping[str, str] = os.environ,
+    environment: Mapping[str, str] | None = None,
     **options: Any,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``agentgym-train`` in a process of its own, with the toy environments registered.
@@ -105,11 +110,18 @@ def run_command(
         command: Arguments.
         die_at: ``phase:step`` of a record of ``metrics.jsonl``; as soon as it is written the
             process gets SIGKILL.
-        environment: Its environment variables; offline unless these say otherwise.
-        **options: Of ``subprocess.run``.
+        environment: Its environment variables, offline unless these say otherwise, in an
+            interpreter that starts with them; None forks a process that has imported torch.
+        **options: Of ``subprocess.run``, with ``environment``.
     """
+    if environment is None:
+        started = forks.Started(__name__, [die_at, *command], {**os.environ, **ALONE})
+        try:
+            return started.communicate(timeout=600)
+        finally:
+            started.terminate()
     return subprocess.run(
-        [sys.executable, "-m", "tests.trainers.toy_runs", die_at, *command],
+        [sys.executable, "-m", __name__, die_at, *command],
         cwd=ROOT,
         env={"HF_HUB_OFFLINE": "1", **environment, "OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -120,7 +132,11 @@ def run_command(
 
 
 def launch(
-    command: Iterable[str], config: str = "ddp", die_at: str = ALIVE, nodes: int = 1
+    command: Iterable[str],
+    config: str = "ddp",
+    die_at: str = ALIVE,
+    nodes: int = 1,
+    fork: bool = True,
 ) -> list[subprocess.CompletedProcess[str]]:
     """Run ``agentgym-train`` in two processes of this machine, as a user would launch it.
 
@@ -130,6 +146,7 @@ def launch(
         die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written; or
             ``hang:step@rank``: it never ends the episodes of that step.
         nodes: Launchers that start a process each (2), or one that starts both (1).
+        fork: Fork launcher and processes; else one launcher and both are interpreters.
 
     Returns:
         How each launcher ended.
@@ -137,30 +154,29 @@ def launch(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    node = ["--num_machines", str(nodes), "--main_process_ip", "127.0.0.1"]
     launcher = [
-        sys.executable, "-m", "accelerate.commands.launch",
-        "--config_file", str(launch_config(config)), "--num_processes", "2", *node,
+        "--config_file", str(launch_config(config)), "--num_processes", "2",
+        "--num_machines", str(nodes), "--main_process_ip", "127.0.0.1",
         "--main_process_port", str(port),
     ]  # fmt: skip
-    what = ["-m", "tests.trainers.toy_runs", die_at, *command]
+    environment = {**os.environ, **ALONE}
+    if not fork:
+        whole = [*launcher, "--machine_rank", "0", "-m", __name__, die_at, *command]
+        ended = subprocess.run(
+            [sys.executable, "-m", LAUNCHER, *whole],
+            cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500,
+        )  # fmt: skip
+        return [ended]
+    what = ["-m", forks.__name__, die_at, *command]
     started = [
-        subprocess.Popen(
-            [*launcher, "--machine_rank", str(rank), *what],
-            cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
+        forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *what], environment)
         for rank in range(nodes)
-    ]  # fmt: skip
-    ended = []
+    ]
     try:
-        for process in started:
-            out, err = process.communicate(timeout=500)  # A deadlock must fail the test.
-            ended.append(subprocess.CompletedProcess(process.args, process.returncode, out, err))
+        return [each.communicate(timeout=500) for each in started]  # A deadlock must fail the test.
     finally:
-        for process in started:
-            process.terminate()
-    return ended
+        for each in started:
+            each.terminate()
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:

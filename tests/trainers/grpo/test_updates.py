@@ -166,6 +166,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_path, monkeypatch):
     from tests.trainers.phases.test_resume import assert_same_run
     from trainers.grpo.trainer import MultiTurnTrainer

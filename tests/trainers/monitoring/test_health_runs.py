@@ -16,6 +16,8 @@ from trainers.config.sections import Signal
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.output.run_folder import RunFolder
 
+pytestmark = pytest.mark.slow
+
 QUICK: dict[str, Any] = {
     "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__tasks": 4, "eval__valid_tasks": 4,
     "rl__save_every": 1, "rl__keep_checkpoints": 9, "health__patience": 1, "health__window": 2,

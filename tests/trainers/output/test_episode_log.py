@@ -120,6 +120,7 @@ def test_records_replay_exactly(tmp_path, seeds):
             assert report.equal, report.difference
 
 
+@pytest.mark.slow
 def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(finished):
     made = resolve(toy_runs.config(finished))
     records = list(read_episodes(finished / "episodes.jsonl"))

@@ -16,6 +16,8 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy, Validated
 from trainers.run import train
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:

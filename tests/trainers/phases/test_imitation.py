@@ -20,6 +20,8 @@ from trainers.phases.imitation import PREFIX, VALIDATIONS, steps_as_long
 from trainers.phases.learning_clock import LearningClock
 from trainers.run import train
 
+pytestmark = pytest.mark.slow
+
 SHORT = {"steps": 2, "horizon_every": 1, "horizon": 5, "eval__imitation": 100}
 """So long that it learns; it validates and may be resumed every 10 steps."""
 

@@ -18,6 +18,8 @@ from trainers.cli import main
 from trainers.output.run_folder import RunFolder
 from trainers.phases.imitation import steps_as_long
 
+pytestmark = pytest.mark.slow
+
 CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
     "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4, "eval__imitation": None,

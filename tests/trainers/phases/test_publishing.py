@@ -149,6 +149,7 @@ def test_adapters_find_the_warm_start_of_a_run_that_was_moved(tmp_path):
 # -- the hub ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_pushed_with_its_card(run, hub):
     """By the command in a process of its own, which knows the hub from its environment alone."""
     environment = {

@@ -105,6 +105,7 @@ def test_the_card_of_adapters_says_what_they_are_for_and_how_they_are_spoken_to(
     assert "None" not in card
 
 
+@pytest.mark.slow
 def test_rank_0_trains_all_weights(chat_model, tmp_path):
     trained(tmp_path / "run", chat_model, lora__r=0)
     result = tmp_path / "run" / "checkpoints" / "trained"
@@ -116,6 +117,7 @@ def test_rank_0_trains_all_weights(chat_model, tmp_path):
     assert moved == list(before)
 
 
+@pytest.mark.slow
 def test_a_pretrained_model_is_resumed_like_any_other(chat_model, tmp_path, monkeypatch):
     from trainers.output.run_folder import RunFolder
 
@@ -140,12 +142,14 @@ def test_a_pretrained_model_is_resumed_like_any_other(chat_model, tmp_path, monk
     assert toy_runs.summary(folder) == toy_runs.summary(whole)
 
 
+@pytest.mark.slow
 def test_a_pretrained_model_can_be_warm_started(chat_model, tmp_path):
     summary = trained(tmp_path / "run", chat_model, sft__max_steps=10, steps=1)
     assert summary["warm_start"]["steps"] == 10
     assert (tmp_path / "run" / "checkpoints" / "warm-start" / "model.safetensors").exists()
 
 
+@pytest.mark.slow
 def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_would_have(
     chat_model, tmp_path
 ):

@@ -17,6 +17,8 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.reinforcement import latest
 from trainers.run import train
 
+pytestmark = pytest.mark.slow
+
 
 def assert_same_run(folder: Path, whole: Path) -> None:
     """Everything but the clock: metrics per step, evaluation rows, episodes, weights, summary."""

@@ -1,0 +1,67 @@
+"""CPU seconds of every test, its fixtures and the processes that it started.
+
+Wall time says little on a shared machine. ``pytest --cpu-times FILE`` writes a line for each phase
+of a test, ``seconds TAB setup|call|teardown TAB test``: a fixture is counted where it is made.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+NAME = "cpu_seconds"
+
+
+def used() -> float:
+    """CPU seconds of this process so far, of its children and of theirs that have ended."""
+    own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    total = sum(spent.ru_utime + spent.ru_stime for spent in own)
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # Its parent has its time once it has ended.
+            total += sum(child.cpu_times()[:4])
+    return total
+
+
+class CpuTimes:
+    """Measures every phase where it runs, and writes where the reports arrive.
+
+    Args:
+        path: The file; None in a worker of xdist, whose reports its controller writes.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.file = path.open("w") if path else None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Measure the fixtures."""
+        yield from self.measured(item)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
+        """Measure the test."""
+        yield from self.measured(item)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
+        """Measure what is closed."""
+        yield from self.measured(item)
+
+    def measured(self, item: pytest.Item) -> Generator[None]:
+        """Give the report of this phase what was used within it."""
+        before = used()
+        try:
+            return (yield)
+        finally:
+            item.user_properties[:] = [(NAME, used() - before)]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write a line."""
+        spent = dict(report.user_properties).get(NAME)
+        if self.file and spent is not None:
+            print(f"{spent:.3f}", report.when, report.nodeid, sep="\t", file=self.file, flush=True)

@@ -1,0 +1,107 @@
+"""The process that has imported torch and TRL, and forks; see ``forks.py``.
+
+It stays a single thread and calls nothing of torch, so that what it forks is as good as new. Each
+process is watched by one of its own, between it and the client.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import random
+import runpy
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+import numpy as np
+
+WANTED = (
+    "accelerate.commands.launch", "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg", "torch.distributed.run", "tests.trainers.toy_runs",
+)  # fmt: skip
+"""What runs and their launcher import, besides the trainer itself."""
+
+
+def serve(listener: socket.socket) -> None:
+    """Fork for every connection, until standard input ends.
+
+    What is forked returns from here, too, so that an interpreter ends as interpreters do.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this.
+    watchers = 0
+    while sys.stdin not in (ready := select.select([listener, sys.stdin], [], [], 0.1)[0]):
+        while watchers and os.waitpid(-1, os.WNOHANG) != (0, 0):
+            watchers -= 1
+        if not ready:
+            continue
+        connection, _ = listener.accept()
+        watchers += 1
+        if os.fork() == 0:
+            listener.close()
+            return watch(connection)
+        connection.close()
+
+
+def watch(connection: socket.socket) -> None:
+    """Fork the process that a client asks for, and stay between the two until one ends."""
+    request, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    process = os.fork()
+    if process == 0:
+        connection.close()
+        return become(*json.loads(request), files)
+    for file in files:
+        os.close(file)
+    ended = os.pidfd_open(process)
+    while ended not in select.select([ended, connection], [], [])[0]:
+        said = connection.recv(16)
+        os.kill(process, int(said or signal.SIGKILL))
+        if not said:
+            break
+    _, status = os.waitpid(process, 0)
+    with suppress(BrokenPipeError):  # The client has gone.
+        connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def become(
+    module: str, argv: list[str], environment: dict[str, str], folder: str, files: list[int]
+) -> None:
+    """Go on as ``python -m module`` would."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    random.seed()
+    np.random.seed()
+    sys.argv[1:] = argv
+    sys.modules.pop(module, None)  # Found there, it would not be what was asked for.
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def import_all() -> None:
+    """Import what a run imports, and the modules that it imports only when it comes to them."""
+    import trainers
+
+    for found in pkgutil.walk_packages(trainers.__path__, "trainers."):
+        if "vllm" not in found.name:
+            importlib.import_module(found.name)
+    for name in WANTED:
+        importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    from trainers.models.torch_setup import quiet_kernels
+
+    quiet_kernels()
+    import_all()
+    gc.freeze()  # What a collection looks at is copied.
+    serve(socket.socket(fileno=int(sys.argv[1])))

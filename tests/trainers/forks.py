@@ -1,0 +1,136 @@
+"""Processes of a run that are forked from one that has imported torch and TRL.
+
+An interpreter of its own imports for seven CPU seconds before a toy run, which takes two. The
+server (``fork_server.py``) does so once; what it forks has arguments, an environment, a working
+folder, files, a death and an exit code of its own. Only what libraries read as they are imported is
+the server's, so that a test of such a variable, or of what imports say, starts an interpreter.
+
+A connection to the server is a process: the client says what to run and hands over its files, may
+send signals meanwhile, hears how it ended, and takes it along when it goes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).parents[2]
+SERVER = "AGENTGYM_TEST_FORKS"
+"""Environment variable that tells the processes of a launcher where the server listens."""
+
+
+class Forked:
+    """A process of the server's.
+
+    Args:
+        server: Where the server listens.
+        module: What ``python -m`` would run.
+        argv: Its arguments.
+        environment: Its environment variables.
+        files: Its standard input, output and error.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        module: str,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        files: Sequence[int],
+    ) -> None:
+        self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.connection.connect(server)
+        wanted = json.dumps([module, list(argv), dict(environment), os.getcwd()])
+        socket.send_fds(self.connection, [wanted.encode()], files)
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the process."""
+        self.connection.send(str(int(number)).encode())
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; a negative one is the signal that the process died of."""
+        self.connection.settimeout(timeout)
+        return int(self.connection.recv(16))
+
+    def close(self) -> None:
+        """Kill the process if it still runs."""
+        self.connection.close()
+
+
+class Started:
+    """A forked process whose output is collected, as ``subprocess.Popen`` would with pipes."""
+
+    def __init__(self, module: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
+        self.args = [module, *argv]
+        self.files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115
+        told = {**environment, SERVER: server()}
+        numbers = [file.fileno() for file in self.files]
+        self.process = Forked(told[SERVER], module, argv, told, numbers)
+
+    def communicate(self, timeout: float) -> subprocess.CompletedProcess[str]:
+        """Wait for the end of the process."""
+        code = self.process.wait(timeout)
+        said = [os.pread(file.fileno(), 1 << 30, 0).decode() for file in self.files[1:]]
+        return subprocess.CompletedProcess(self.args, code, *said)
+
+    def terminate(self) -> None:
+        """End the process if it still runs, and give its files back."""
+        self.process.close()
+        for file in self.files:
+            file.close()
+
+
+@cache
+def server() -> str:
+    """Start the server of this process, once, and return where it listens."""
+    folder = tempfile.TemporaryDirectory(prefix="forks")
+    place = f"{folder.name}/server"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(place)
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.trainers.fork_server", str(listener.fileno())],
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+        )
+
+    @atexit.register
+    def stop() -> None:
+        process.communicate()
+        folder.cleanup()
+
+    return place
+
+
+def stand_in(module: str) -> int:
+    """Be a process of a launcher: have it forked, pass signals on, end as it ends."""
+    process = Forked(os.environ[SERVER], module, sys.argv[1:], os.environ, range(3))
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, pass_on)
+    code = process.wait()
+    if code < 0:
+        if -code in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(stand_in("tests.trainers.toy_runs"))
