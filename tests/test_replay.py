@@ -12,12 +12,11 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.core.tasks import Task
 from agentgym.episodes import Episode, Recorder, ReplayReport, read_episodes, replay
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration import FAMILIES
 from agentgym.rewards import InvalidAction, LinearAlpha, Progressive, TurnCost
-from tests.toy import TOY_ID, ToyEnv, ToyTasks
+from tests.toy import TOY_ID
 
 Place = tuple[str | int, ...]
 
@@ -222,38 +221,6 @@ def test_sums_of_a_line_must_be_those_of_its_turns(tmp_path: Path) -> None:
     record = json.loads(episode.to_line())
     for name, value in (("reward", 2.0), ("score", 0.5), ("success", False), ("reward", "1")):
         assert "line has been changed" in str(outcome(json.dumps({**record, name: value})))
-
-
-class Renamed(ToyTasks):
-    """The toy's tasks under new ids, which are numbers; the old ids are still found."""
-
-    def find(self, task_id: str) -> Task:
-        old = super().find(task_id) if not task_id.startswith("new/") else None
-        place = old or self._tasks["train"][int(task_id.split("/")[1])]
-        return replace(place, id=f"new/{place.index}")
-
-    def task(self, split: str, index: int) -> Task:
-        return self.find(super().task(split, index).id)
-
-
-class RenamedEnv(ToyEnv):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.tasks = Renamed()
-
-
-@pytest.mark.parametrize("by", ["seed", "task_id"])
-def test_records_with_old_task_ids_replay(by: str, tmp_path: Path) -> None:
-    recorder = Recorder(ToyEnv(), tmp_path / "e.jsonl")
-    task_id = ToyEnv().tasks.task("train", 7).id
-    options = {"task_id": task_id} if by == "task_id" else {}
-    recorder.reset(seed=0, options=options)
-    while not recorder.last:
-        recorder.step("press red")
-    report = replay(recorder.last, RenamedEnv())
-    assert report.equal, report.difference
-    other = replace(recorder.last, task_id=ToyEnv().tasks.task("train", 8).id, options={})
-    assert "task_id differs" in replay(other, RenamedEnv()).difference
 
 
 def test_an_episode_broken_off_from_outside_still_ran(tmp_path: Path) -> None:

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import resolve
-from trainers.config.stored import compare, read_config, read_settings
 from trainers.models.memory_plan import plan_memory
 from trainers.models.tiny import build_model
 
@@ -162,13 +160,3 @@ def test_a_dry_run_under_a_launcher_divides_the_memory(
     monkeypatch.setenv("COLUMNS", "200")
     assert main(toy_runs.arguments(tmp_path / "run", "--dry-run")) == 0
     assert f"in 4 processes that divide {divided}" in capsys.readouterr().out
-
-
-def test_a_run_from_before_micro_batches_by_tokens_is_read(tmp_path):
-    """Its number of episodes changed no number of the run; it can be read and continued."""
-    path = tmp_path / "config.yaml"
-    old = {"env": "webshop", "rl": {"micro_batch": 16, "lr": 1e-3}}
-    path.write_text(yaml.safe_dump({**old, "resolved": {"rl": {"micro_batch": 16}}}))
-    assert read_config(path).rl.lr == 1e-3
-    found = compare(read_settings(path), {"env": "webshop", "rl": {"lr": 1e-3}})
-    assert not found.changes

@@ -208,7 +208,7 @@ def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
         "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
     }  # fmt: skip
     assert main(toy_runs.arguments(out, **asked)) == 0
-    assert {each["env_kwargs"]["backend"] for each in episodes(out)} == {"mine:Box"}
+    assert {each["env_kwargs"]["sandbox"] for each in episodes(out)} == {"mine:Box"}
     (line,) = (out / "eval_episodes" / "oracle.jsonl").read_text().splitlines()
     played = json.loads(line)
     assert played["details"]["grading"].startswith("the tests took longer than")

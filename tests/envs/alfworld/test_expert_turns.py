@@ -171,7 +171,7 @@ def test_a_feed_draws_only_tasks_that_their_demonstrator_solves_in_time() -> Non
     assert fitting == 214  # of the shortest plans, all 300 would
     feed = TrainingTasks(env.tasks, "train", seed=0, fit=True)
     for step in range(1, 4):
-        for options in feed.draw(step, count=16, horizon=10):
+        for options in feed(step, 16, 10):
             _, info = env.reset(options={**options, "horizon": 10})
             assert follow(env, info["oracle_turns"]) <= 10
 

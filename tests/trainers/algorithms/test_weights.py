@@ -103,7 +103,6 @@ def tabular_rollouts(
         np.full(n, ""),
         position,
         zero,
-        zero,
         behave[order],
         current[order],
     )
