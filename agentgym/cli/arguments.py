@@ -9,7 +9,7 @@ from typing import Literal
 
 from tyro.conf import Positional, Suppress, UseAppendAction
 
-from agentgym.evaluation.settings import EvaluationSettings
+from agentgym.evaluation.suites.settings import EvaluationSettings
 
 LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
 """Flags that take a list and may be repeated."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
-from agentgym.evaluation.chat_settings import chat_policy
+from agentgym.evaluation.suites.chat_settings import chat_policy
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from agentgym.conversation import Prompt
     from agentgym.core.env import TextEnv
-    from agentgym.evaluation.named_evaluation import NamedEvaluation
     from agentgym.evaluation.plan import Plan
+    from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
 
 
 def dry_run(evaluation: NamedEvaluation, out: Path | None) -> Table:

@@ -11,10 +11,10 @@ from agentgym.cli.advice import in_flags
 from agentgym.cli.dry_run import dry_run
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.evaluation.named_evaluation import EvaluationProgress
-from agentgym.evaluation.settings import EvaluationSettings
-from agentgym.evaluation.suite import check_suite, play_suite, usual_folder
-from agentgym.evaluation.suite_file import Suite, make_suite, read_suite
+from agentgym.evaluation.suites.named_evaluation import EvaluationProgress
+from agentgym.evaluation.suites.settings import EvaluationSettings
+from agentgym.evaluation.suites.suite import check_suite, play_suite, usual_folder
+from agentgym.evaluation.suites.suite_file import Suite, make_suite, read_suite
 from agentgym.support.exits import INCOMPLETE
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agentgym.cli.arguments import Eval
     from agentgym.evaluation import EpisodeResult, Report
-    from agentgym.evaluation.named_evaluation import NamedEvaluation
+    from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
 
 
 def evaluate(command: Eval, console: Console) -> int:

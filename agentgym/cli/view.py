@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import View
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.suite_folder import evaluation_folders, holds_several
+from agentgym.evaluation.suites.suite_folder import evaluation_folders, holds_several
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
-from agentgym.evaluation.settings import EvaluationSettings
 from agentgym.evaluation.storage import read_report
-from agentgym.evaluation.suite import SuiteResult, evaluate_all
+from agentgym.evaluation.suites.settings import EvaluationSettings
+from agentgym.evaluation.suites.suite import SuiteResult, evaluate_all
 from agentgym.evaluation.validation import Validation, validate
 from agentgym.support.statistics import (
     Estimate,

@@ -10,7 +10,7 @@ import pytest
 
 import agentgym
 from agentgym.errors import ConfigurationError, EvaluationFailed
-from agentgym.evaluation.named_evaluation import EvaluationProgress, NamedEvaluation
+from agentgym.evaluation.suites.named_evaluation import EvaluationProgress, NamedEvaluation
 from tests.test_cli import main
 from tests.toy import TOY_ID
 

@@ -17,7 +17,7 @@ from agentgym.cli import main
 from agentgym.cli.arguments import Eval
 from agentgym.cli.parsing import parse
 from agentgym.evaluation import evaluate as run
-from agentgym.evaluation.chat_settings import chat_policy
+from agentgym.evaluation.suites.chat_settings import chat_policy
 from agentgym.policies import ChatConfig
 from tests.policies.endpoint import KEY, Answer, ChatServer, completion, press_next, refusal
 from tests.toy import TOY_ID

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
-from agentgym.evaluation.named_evaluation import (
-    SILENT,
-    EvaluationProgress,
-    NamedEvaluation,
-    folder_name,
-)
 from agentgym.evaluation.reports.leaderboard import Leaderboard
 from agentgym.evaluation.reports.plot import check_drawable
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.reports.tables import html
 from agentgym.evaluation.storage import read_report
-from agentgym.evaluation.suite_file import Suite, read_suite
-from agentgym.evaluation.suite_folder import reports_before, write_leaderboard
+from agentgym.evaluation.suites.named_evaluation import (
+    SILENT,
+    EvaluationProgress,
+    NamedEvaluation,
+    folder_name,
+)
+from agentgym.evaluation.suites.suite_file import Suite, read_suite
+from agentgym.evaluation.suites.suite_folder import reports_before, write_leaderboard
 
 RUNS = Path("runs")
 """Where the command keeps evaluations that were given no folder."""
@@ -84,13 +84,13 @@ def evaluate_all(
     Args:
         suite: A YAML or TOML file, or a mapping of the same form, such as ``{"environments":
             ["webshop", "search"], "policies": ["random", "oracle"], "n": 20}``; see
-            `agentgym.evaluation.suite_file`.
+            `agentgym.evaluation.suites.suite_file`.
         out: Folder in which each evaluation has one, beside ``leaderboard.json`` and
             ``leaderboard.md``, written after each. The same call goes on there. Default: what the
             suite says; without, nothing is kept.
         progress: Is told how it goes.
         **settings: Settings of all evaluations that win over those of the suite, by the names of
-            `agentgym.evaluation.settings.EvaluationSettings`, such as ``n=5``.
+            `agentgym.evaluation.suites.settings.EvaluationSettings`, such as ``n=5``.
 
     Returns:
         The reports and the failures.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentgym.making import parse_pairs
 
 if TYPE_CHECKING:
-    from agentgym.evaluation.settings import EvaluationSettings
+    from agentgym.evaluation.suites.settings import EvaluationSettings
     from agentgym.policies.chat import ChatPolicy
 
 

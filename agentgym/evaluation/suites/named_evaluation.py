@@ -16,7 +16,6 @@ from typing import Any
 from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError
 from agentgym.evaluation.agent_session import GRAMMAR
-from agentgym.evaluation.chat_settings import chat_policy
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.policy_names import (
     load_policy,
@@ -34,7 +33,8 @@ from agentgym.evaluation.protocols.setup import (
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
-from agentgym.evaluation.settings import EvaluationSettings
+from agentgym.evaluation.suites.chat_settings import chat_policy
+from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import make_asked, parse_pairs, resolve
 from agentgym.policies.blind import BLIND
 from agentgym.support.redaction import hide_secrets

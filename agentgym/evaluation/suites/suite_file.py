@@ -31,8 +31,8 @@ from typing import Any, get_args, get_type_hints
 
 from agentgym.core.options import with_guesses
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.evaluation.named_evaluation import NamedEvaluation
-from agentgym.evaluation.settings import EvaluationSettings
+from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
+from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import parse_pairs
 from agentgym.support.typed_json import read_json
 
