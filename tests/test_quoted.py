@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.quoted import RESULTS, Block, blocks, unfounded
-from tests.test_provenance import load
+from tests.support.test_provenance import load
 from tests.test_readme import ROOT
 
 PAGES = sorted(

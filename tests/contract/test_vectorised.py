@@ -53,7 +53,7 @@ def test_gymnasiums_pipes_equal_its_loop(env_id: str, expected: list[Any]) -> No
     assert run(envs) == expected
 
 
-# Ray's actors run the workers of the process back end: tests/test_vector.py compares them.
+# Ray's actors run the workers of the process back end: tests/vector/test_vector.py compares them.
 @pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "ray"])
 def test_our_vector_env_equals_gymnasiums(env_id: str, expected: list[Any], backend: str) -> None:
     if env_id in REGISTERED:

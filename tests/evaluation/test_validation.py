@@ -10,7 +10,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.evaluation.validation import Finding
-from tests.test_cli_validate import own
+from tests.cli.test_validate import own
 
 __all__ = ["own"]  # a fixture
 

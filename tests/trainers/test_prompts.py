@@ -24,11 +24,11 @@ from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.vector import TextVectorEnv
+from tests.episodes.test_rescorer import recorded
+from tests.policies.chat.test_protocols import ACTIONS, CONVERSATIONS, GENERATED, REACT, TAGGED
 from tests.policies.conftest import serve
 from tests.policies.endpoint import completion
 from tests.policies.installed import declared, install
-from tests.policies.test_chat_protocols import ACTIONS, CONVERSATIONS, GENERATED, REACT, TAGGED
-from tests.test_rescore import recorded
 from tests.toy import TOY_ID
 from tests.trainers.rollouts.shipped_templates import tokenizer
 from tests.trainers.scripted_engine import ScriptedEngine

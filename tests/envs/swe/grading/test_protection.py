@@ -5,13 +5,13 @@ import pytest
 from agentgym.envs.swe.grading.protection import LARGEST_EDIT, is_protected, source_edits
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
 
-PRISTINE = {"pkg/__init__.py", "pkg/core.py", "tests/test_core.py", "setup.py", "docs/index.md"}
+PRISTINE = {"pkg/__init__.py", "pkg/core.py", "tests/core/test_env.py", "setup.py", "docs/index.md"}
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "tests/test_core.py", "tests/data/x.json", "pkg/tests/helper.py", "pkg/test_core.py",
+        "tests/core/test_env.py", "tests/data/x.json", "pkg/tests/helper.py", "pkg/test_core.py",
         "conftest.py", "pkg/conftest.py", "Conftest.py", "pytest.ini",
         "setup.cfg", "pyproject.toml", "tox.ini", "x.pth", "pkg/x.pth", "sitecustomize.py",
         "pytest/__init__.py", "_pytest/x.py",
@@ -39,7 +39,7 @@ def test_new_files_count_only_in_a_package_that_is_there(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["src/json.py", "src/encodings/__init__.py", "src/other/core.py"])
 def test_neither_do_they_in_a_folder_of_packages(path: str) -> None:
-    pristine = {"src/pkg/__init__.py", "src/single.py", "tests/test_core.py"}
+    pristine = {"src/pkg/__init__.py", "src/single.py", "tests/core/test_env.py"}
     assert source_edits({path: b"x"}, pristine).ignored == (path,)
     assert source_edits({"src/pkg/json.py": b"x"}, pristine).counted
 

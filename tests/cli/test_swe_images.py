@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from agentgym.sandbox.docker.engine import find_engine
+from tests.cli.test_commands import run, wide
 from tests.envs.swe.official.sample_rows import swe_bench, swe_gym, swe_smith
 from tests.sandbox.conftest import usable
 from tests.sandbox.registry import Registry, registry
-from tests.test_cli import run, wide
 
 __all__ = ["wide"]
 

@@ -34,7 +34,7 @@ BACKENDS = ("sync", "thread", "process")
 PATIENCE = 3.0
 """Seconds after which a turn counts as hung; others answer in time on a busy machine, too."""
 ACTIONS = [*(f"press {colour}" for colour in COLOURS), "roll", "é\ud800", ""]
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(params=BACKENDS)

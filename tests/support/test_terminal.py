@@ -24,8 +24,8 @@ from agentgym.evaluation import Report
 from agentgym.rewards import TurnCost
 from agentgym.support.exits import run_command
 from agentgym.support.terminal import CUT, LONGEST, cell, printable
-from tests.test_cli import run, wide
-from tests.test_rescore import recorded
+from tests.cli.test_commands import run, wide
+from tests.episodes.test_rescorer import recorded
 from tests.toy import TOY_ID, ToyEnv
 
 __all__ = ["wide"]

@@ -16,7 +16,7 @@ import pytest
 
 from agentgym.retrieval.index_builder import open_index
 from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
-from tests.test_cli import python, run, wide
+from tests.cli.test_commands import python, run, wide
 
 __all__ = ["wide"]
 

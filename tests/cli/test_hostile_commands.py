@@ -29,7 +29,7 @@ from tests.toy import TOY_ID
 from trainers.cli import main as train
 from trainers.cli import parse_config
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 LATER = "expected --out to be a folder that can be written"
 """What the trainer says of `/dev/null/run`, when it found no fault with anything else."""

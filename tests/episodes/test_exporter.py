@@ -28,8 +28,8 @@ from agentgym.episodes.exporter import new_path
 from agentgym.episodes.rows import EPISODE, JSON_COLUMNS, STATE, TURN, schema
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.registration import FAMILIES
-from tests.test_cli import run, wide
-from tests.test_rescore import recorded
+from tests.cli.test_commands import run, wide
+from tests.episodes.test_rescorer import recorded
 from tests.toy import TOY_ID
 
 __all__ = ["wide"]

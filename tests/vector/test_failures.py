@@ -23,7 +23,7 @@ from agentgym.vector.formats import batch
 from tests.faulty import RAISED, RESET_GARBAGE, STEP_GARBAGE, GarbageEnv, SlowEnv
 from tests.toy import ToyEnv
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BACKENDS = ("sync", "thread", "process")
 SEPARATE = ("process", "ray")
 """Back ends whose results are sent between processes."""

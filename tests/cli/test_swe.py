@@ -14,12 +14,12 @@ import pytest
 
 from agentgym.envs.swe.generator import bundled
 from agentgym.envs.swe.generator.stored import StoredInstances
+from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library
-from tests.test_cli import run, wide
 
 __all__ = ["wide"]
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from agentgym.errors import DependencyNotInstalled, EnvFailure
 from agentgym.evaluation import read_report
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.ray_actors import connected
-from tests import test_vector as shared
-from tests import test_vector_failures as failures
 from tests.processes import alive
-from tests.test_vector import act, assert_failed, faulty, play, wait_for
 from tests.toy import TOY_ID, ToyEnv
+from tests.vector import test_failures as failures
+from tests.vector import test_vector as shared
+from tests.vector.test_vector import act, assert_failed, faulty, play, wait_for
 
 ray = pytest.importorskip("ray", reason="the back end ray needs the extra ray")
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 CHECKS: list[Callable[[str], None]] = [
     shared.test_slots_equal_single_environments,

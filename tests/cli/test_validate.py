@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from agentgym.registration import FAMILIES
+from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
-from tests.test_cli import run, wide
 
 __all__ = ["wide"]
 

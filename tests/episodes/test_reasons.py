@@ -15,7 +15,7 @@ from agentgym.episodes import Episode, Recorder, append_episode, read_episodes, 
 from agentgym.evaluation import evaluate
 from agentgym.policies import CallablePolicy
 from agentgym.registration import FAMILIES
-from tests.test_cli import run, wide
+from tests.cli.test_commands import run, wide
 from tests.toy import TOY_ID
 
 __all__ = ["wide"]

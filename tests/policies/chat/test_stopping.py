@@ -21,7 +21,7 @@ from tests.toy import TOY_ID
 pytest.importorskip("openai")
 
 Serve = Callable[[Answer], ChatServer]
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 LONG = 3000.0
 """Seconds that nobody would wait here."""
 

@@ -18,8 +18,8 @@ import pytest
 
 from agentgym.episodes import Episode, append_episode, read_episodes, replay
 from agentgym.rewards import TurnCost, parse_hooks
-from tests.test_cli import OwnHook, run, wide
-from tests.test_rescore import recorded
+from tests.cli.test_commands import OwnHook, run, wide
+from tests.episodes.test_rescorer import recorded
 from tests.toy import TOY_ID
 
 __all__ = ["wide"]  # a fixture of every test here
@@ -189,7 +189,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     command = subprocess.Popen(
         [sys.executable, "-m", "agentgym", *argv],
         env={**os.environ, "HANGS": str(marker)},
-        cwd=Path(__file__).parent.parent,
+        cwd=Path(__file__).parents[2],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

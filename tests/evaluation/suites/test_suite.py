@@ -11,7 +11,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError, EvaluationFailed
 from agentgym.evaluation.suites.named_evaluation import EvaluationProgress, NamedEvaluation
-from tests.test_cli import main
+from tests.cli.test_commands import main
 from tests.toy import TOY_ID
 
 TOY = f"tests.toy:{TOY_ID}"

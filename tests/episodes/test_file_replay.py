@@ -13,8 +13,8 @@ import agentgym
 from agentgym.episodes import Episode, read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.rewards import TurnCost
+from tests.cli.test_replay import changed, gone, good, path, write
 from tests.raising import RAISING_ID, faulty_method
-from tests.test_cli_replay import changed, gone, good, path, write
 
 __all__ = ["good", "path"]  # fixtures
 

@@ -18,8 +18,8 @@ from agentgym.episodes import ChatOptions, ChatWriter, Episode, append_episode, 
 from agentgym.errors import ConfigurationError
 from agentgym.registration import FAMILIES
 from agentgym.rewards import ShapedReward, TurnCost
-from tests.test_cli import OwnHook, run, wide
-from tests.test_rescore import recorded
+from tests.cli.test_commands import OwnHook, run, wide
+from tests.episodes.test_rescorer import recorded
 from tests.toy import TOY_ID, ToyEnv
 
 __all__ = ["wide"]

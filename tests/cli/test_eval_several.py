@@ -16,7 +16,7 @@ from agentgym.cli.evaluate import suite_of
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Prices
-from tests.test_cli import run, wide  # noqa: F401 (a fixture)
+from tests.cli.test_commands import run, wide  # noqa: F401 (a fixture)
 from tests.toy import TOY_ID
 
 TOY = f"tests.toy:{TOY_ID}"
