@@ -179,7 +179,7 @@ def test_a_run_knows_its_prompt(runs: dict[str, Path], capsys: Any) -> None:
 def test_a_prompt_brings_its_grammar_and_refuses_another(capsys: Any, tmp_path: Path) -> None:
     asked = [*SHORT, "--prompt", "verl-agent", "--out", str(tmp_path / "run"), "--dry-run"]
     assert train(asked) == 0
-    assert train([*asked, "--env-args", "grammar=native"]) == 2
+    assert train([*asked, "--env-kwargs", "grammar=native"]) == 2
     assert "expected the grammar action_tag" in " ".join(capsys.readouterr().err.split())
     assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 2
     assert "expected a protocol" in " ".join(capsys.readouterr().err.split())
