@@ -30,6 +30,11 @@ IDS = [
 Make = Callable[..., TextEnv]
 
 
+def share(env_id: str, turns: int) -> int:
+    """How many of some turns a test plays: a third where each asks another process."""
+    return turns // 3 if env_id in SLOW else turns
+
+
 @pytest.fixture(params=IDS)
 def env_id(request: pytest.FixtureRequest) -> str:
     """An id whose optional packages are installed."""

@@ -13,19 +13,21 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.errors import NotSupported
-from tests.contract.conftest import Make
+from tests.contract.conftest import Make, share
 from tests.contract.playing import admissible_action, play, random_action
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
-def test_two_instances_agree(make: Make, choose: Any) -> None:
-    assert play(make(), choose, 50) == play(make(), choose, 50)
+def test_two_instances_agree(make: Make, env_id: str, choose: Any) -> None:
+    turns = share(env_id, 50)
+    assert play(make(), choose, turns) == play(make(), choose, turns)
 
 
-def test_an_instance_repeats_itself(env: TextEnv) -> None:
-    first = play(env, admissible_action, 25)
+def test_an_instance_repeats_itself(env: TextEnv, env_id: str) -> None:
+    turns = share(env_id, 25)
+    first = play(env, admissible_action, turns)
     play(env, random_action, 5, seed=99)
-    assert play(env, admissible_action, 25) == first
+    assert play(env, admissible_action, turns) == first
 
 
 def test_different_seeds_draw_different_tasks(env: TextEnv) -> None:
