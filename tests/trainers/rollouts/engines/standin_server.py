@@ -116,7 +116,7 @@ class StandIn:
         prompt = payload["prompt"]
         time.sleep(self.delays.get(prompt[0], 0.0))
         count = payload["max_tokens"]
-        ids = [(sum(prompt) + payload["seed"] + i) % VOCABULARY for i in range(count)]
+        ids = [(sum(prompt) + (payload["seed"] or 0) + i) % VOCABULARY for i in range(count)]
         choice = {
             "token_ids": ids,
             "logprobs": {"token_logprobs": [-0.5 * i for i in range(count)]},
