@@ -182,7 +182,7 @@ def test_a_prompt_brings_its_grammar_and_refuses_another(capsys: Any, tmp_path: 
     assert train([*asked, "--env-kwargs", "grammar=native"]) == 2
     assert "expected the grammar action_tag" in " ".join(capsys.readouterr().err.split())
     assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 2
-    assert "expected a protocol" in " ".join(capsys.readouterr().err.split())
+    assert "expected a prompt (default, bare," in " ".join(capsys.readouterr().err.split())
 
 
 OWN = """

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentgym.conversation import BARE, DEFAULT, Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.reader import load_protocol
+from agentgym.evaluation.protocols.reader import protocol_file, read_protocol
 from agentgym.making import resolve
 
 HOUSE = {"default": DEFAULT, "bare": BARE}
@@ -54,7 +54,8 @@ def find_prompt(prompt: str | Path, env: str) -> NamedPrompt:
     """
     if str(prompt) in HOUSE:
         return NamedPrompt(str(prompt), HOUSE[str(prompt)])
-    setup = load_protocol(prompt).setup(*resolve(env))
+    file = protocol_file(prompt, "a prompt", tuple(HOUSE))
+    setup = read_protocol(file).setup(*resolve(env))
     if setup.layout is None:
         raise ConfigurationError(
             f"expected a protocol that lays out prompts in {setup.env}, got {setup.protocol}, "

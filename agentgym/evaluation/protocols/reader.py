@@ -56,7 +56,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -127,16 +127,28 @@ def load_protocol(name: str | Path) -> Protocol:
         ConfigurationError: There is none of this name, or the file says something that it cannot.
         DataError: The file is missing or cannot be read.
     """
+    return read_protocol(protocol_file(name))
+
+
+def protocol_file(name: str | Path, what: str = "a protocol", also: Sequence[str] = ()) -> Path:
+    """Return the file of a protocol.
+
+    Args:
+        name: Name of one of the package, or the path of a file.
+        what: What is asked for.
+        also: Further names that would do.
+
+    Raises:
+        ConfigurationError: There is none of this name.
+    """
     known = bundled()
-    if str(name) in known:
-        return read_protocol(known[str(name)])
-    path = Path(name)
+    path = known.get(str(name), Path(name))
     if path.suffix != ".toml" and not path.is_file():
         raise ConfigurationError(
-            f"expected a protocol ({', '.join(known)}) or a file that ends in .toml, got "
+            f"expected {what} ({', '.join((*also, *known))}) or a file that ends in .toml, got "
             f"{str(name)!r:.200}; agentgym protocols shows them"
         )
-    return read_protocol(path)
+    return path
 
 
 def read_protocol(path: Path) -> Protocol:
