@@ -199,9 +199,9 @@ class ServeSandbox:
     """Serve sandboxes to environments on other machines."""
 
     host: str = "127.0.0.1"
-    """Address to listen at; others than this machine's own are open to other machines."""
+    """Address to listen on; any other than this machine's own is open to other machines."""
     port: int = 8001
-    """Port to listen at; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
     """Back end of the sandboxes; auto takes the first that can run here."""
     most: int = 32
