@@ -58,7 +58,7 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
     before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
     code, told, errors = run(capsys, *argv, "--n", "2")
     assert code != 0 and "n was 3 and is 2" in told + errors
-    assert "score" not in told and "to resume" not in told
+    assert "score" not in told and "Run the same command" not in told
     assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
 
 

@@ -227,7 +227,7 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
     where = f" in {env.name}" if several else ""
     if env.demonstrator == "random":
         return (
-            f"The warm start imitated random actions{where}, not an expert, for {steps} steps: "
+            f"The warm start imitated random actions{where} for {steps} steps, not an expert: "
             f"validation success {success:.3f}."
         )
     if warm_start.gated:

@@ -184,7 +184,7 @@ def test_one_that_does_not_answer_holds_the_training_up_for_no_longer_than_is_sa
     silent.released.set()
     assert silent.heard[:2] == ["begin", "log"]
     assert well.heard[-1] == "end"
-    assert [m.split(" is told")[0] for m in caplog.messages] == ["silent"]
+    assert [m.split(" gets no")[0] for m in caplog.messages] == ["silent"]
     assert "has not answered for 0.2 s" in caplog.text
 
 

@@ -258,7 +258,7 @@ def test_a_policy_that_outgrew_its_expert_is_said():
 
 def test_the_imitation_of_random_actions_is_said():
     env = replace(run().envs[0], demonstrator="random")
-    assert "random actions, not an expert, for 60 steps" in gate_remark(MISSED, env)
+    assert "random actions for 60 steps, not an expert" in gate_remark(MISSED, env)
 
 
 def test_a_gate_that_was_missed_is_said():
