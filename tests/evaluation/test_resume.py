@@ -263,7 +263,9 @@ def test_a_record_that_says_what_no_evaluation_does_is_played_again(
 
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     down = Reader(*range(3, 100))
-    with pytest.raises(EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*saved"):
+    with pytest.raises(
+        EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*saved"
+    ):
         evaluate(down, TOY_ID, n=60, out=tmp_path)
     assert down.begun == 22
     up = Reader()

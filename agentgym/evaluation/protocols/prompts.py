@@ -35,7 +35,7 @@ class NamedPrompt:
         grammar = env.language.grammar
         if self.grammar not in (None, grammar):
             raise ConfigurationError(
-                f"expected {self.grammar}, the grammar of the prompt {self.name}, got {grammar}: "
+                f"expected the grammar {self.grammar} of the prompt {self.name}, got {grammar}: "
                 "leave the grammar out, or choose another prompt"
             )
         return Prompt.at(env, self.layout, self.name)
