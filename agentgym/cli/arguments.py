@@ -58,29 +58,29 @@ class Play:
 
 @dataclass(frozen=True)
 class Eval(EvaluationSettings):
-    """Evaluate policies on fixed panels of tasks: each that is named on each environment."""
+    """Evaluate policies on fixed panels of tasks: every named policy on every environment."""
 
     env: Positional[tuple[str, ...]] = ()
     """Short names or ids, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own. With
     several environments or policies the result is one table, a leaderboard."""
     file: Path | None = None
-    """YAML or TOML file with lists of environments and policies, each with settings of its own, by
-    the names of these flags; a flag that is given beside it wins."""
+    """YAML or TOML file with lists of environments and policies, each with its own settings under
+    the names of these flags. Flags that are typed win over the file."""
     policy: UseAppendAction[tuple[str, ...]] = ()
-    """May be repeated; random if left out. random, oracle (the expert), chat (a model behind an
-    OpenAI-compatible endpoint), the folder of a run of agentgym-train, hf:PATH for a local Hugging
-    Face model, MODULE:ATTRIBUTE of your own, or a blind policy, which reads nothing but the list of
-    admissible actions: blind- with first, last, shortest, longest, alphabet-first or alphabet-last,
-    the same with -new, which types nothing twice, or blind-random-new; and, fitted on the expert's
-    episodes, blind-constant, the text that ends most training tasks, and blind-verbs, a ranking of
-    verbs."""
+    """May be repeated; random if left out. One of random, oracle (the expert), chat (a model behind
+    an OpenAI-compatible endpoint), the folder of a run of agentgym-train, hf:PATH for a local
+    Hugging Face model, MODULE:ATTRIBUTE of your own, or a blind policy, which reads only the list
+    of admissible actions: blind- with first, last, shortest, longest, alphabet-first or
+    alphabet-last; the same with -new, which types nothing twice; blind-random-new; or, fitted on
+    the expert's episodes, blind-constant (the text that ends most training tasks) and blind-verbs
+    (a ranking of verbs)."""
     out: Path | None = None
-    """Folder for report.json, report.md and episodes.jsonl; of several evaluations each has one in
-    it, beside leaderboard.json and leaderboard.md. Every episode is written as it ends: the same
-    command goes on where it was cut off, and does not play again what is finished. A model has a
-    folder under runs/ if this is left out."""
+    """Folder for report.json, report.md and episodes.jsonl. Several evaluations have one folder
+    each in it, beside leaderboard.json and leaderboard.md. Every episode is written as soon as it
+    ends: repeat the command to resume, and finished episodes are not played again. If left out,
+    models get a folder under runs/."""
     chart: Path | None = None
-    """PNG or SVG file into which the report, or the table of several, is drawn."""
+    """Draw the report, or the table of several, into this PNG or SVG file."""
     dry_run: bool = False
     """Only show what would be played, where it would be kept, and for a chat model an estimate of
     its tokens and their cost. Nothing is sent."""
@@ -90,10 +90,10 @@ class Eval(EvaluationSettings):
 
 @dataclass(frozen=True)
 class Protocols:
-    """Show how papers evaluate: the protocols for agentgym eval --protocol, or the file of one."""
+    """List the protocols of papers for agentgym eval --protocol, or print the file of one."""
 
     name: Positional[str | None] = None
-    """Print the file of this one, to read or to copy; a list of all if left out."""
+    """Print the file of this one, to read or to copy; list all if left out."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ class Compare:
 
     paths: Positional[tuple[Path, ...]]
     """Folders that agentgym eval --out made, of one or of several evaluations, folders of such
-    folders, or report.json files. Of two the difference is the first minus the second; in a table
-    of more each is held against the one that is named first for its tasks."""
+    folders, or report.json files. With two, the difference is the first minus the second. With
+    more, each is compared with the first one that played the same tasks."""
     chart: Path | None = None
-    """PNG or SVG file into which all of them are drawn."""
+    """Draw all of them into this PNG or SVG file."""
     format: Literal["table", "markdown", "latex", "csv", "json"] = "table"
     """How the result is written. latex and csv are the table of a paper: policies in rows,
     environments in columns, and their average."""
@@ -130,21 +130,21 @@ class Replay:
     json: bool = False
     """Print JSON instead of sentences."""
     rescore: bool = False
-    """Compute rewards anew, without a model, under --hooks and --set, and show their means before
-    and after. The environment is played again only where the new reward needs it."""
+    """Compute new rewards with --hooks and --set, without a model, and show their means before and
+    after. The environment is played again only if the new reward needs it."""
     hooks: tuple[str, ...] = ()
     """Rescore: all reward hooks of the new reward, as in agentgym-train --rl.hooks: potential
-    turn_cost=0.01 potential:gamma=0.95,weight=0.5; what the family itself pays if left out."""
+    turn_cost=0.01 potential:gamma=0.95,weight=0.5. If left out, only the family's own rewards."""
     set: tuple[str, ...] = ()
-    """Rescore: arguments of the environment in the place of recorded ones, each as name=value, such
-    as reward=sparse. They may change what turns pay, never what happens in them."""
+    """Rescore: arguments of the environment to change, each as name=value, such as reward=sparse.
+    They may change what turns pay, never what happens in them."""
     out: Path | None = None
     """Rescore: write the new records to this JSONL file, which must not exist yet."""
 
 
 @dataclass(frozen=True)
 class Export:
-    """Write recorded episodes as a table, a data set of the hub, or conversations to learn from."""
+    """Write recorded episodes as a table, a data set of the hub, or conversations for SFT."""
 
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
@@ -166,8 +166,8 @@ class Export:
     """Sft: messages of a whole episode, for SFTConfig(assistant_only_loss=True); or prompt and
     completion of each turn, for chat templates that mark no assistant messages."""
     valid_actions_only: bool = False
-    """Sft: do not learn turns whose action was invalid. Rows of episodes drop them with their
-    answers; rows of turns have none for them, and show them in later prompts."""
+    """Sft: leave out turns with an invalid action. Rows of episodes drop them with their answers;
+    rows of turns have no row for them, but show them in later prompts."""
     prompt: str | None = None
     """Sft: what the model reads: default, bare, the prompt of a protocol such as verl-agent, or of
     a file of your own in their form; default if left out."""
@@ -199,15 +199,15 @@ class ServeSandbox:
     """Serve sandboxes to environments on other machines."""
 
     host: str = "127.0.0.1"
-    """Address to listen at; others than this machine's own are open to other machines."""
+    """Address to listen on; any other than this machine's own is open to other machines."""
     port: int = 8001
-    """Port to listen at; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
-    """What sandboxes are made with; auto takes the first that can run here."""
+    """Back end of the sandboxes; auto takes the first that can run here."""
     most: int = 32
     """How many there may be at a time."""
     lease: float = 60.0
-    """Seconds after which one is closed whose client has fallen silent."""
+    """Seconds without a word of its client after which a sandbox is closed."""
     max_memory: float = 8.0
     """Most GiB of memory that a client may ask for, for one sandbox."""
     max_processes: int = 1024
@@ -219,7 +219,7 @@ class ServeSandbox:
     max_seconds: float = 3600.0
     """Longest time that a command may take."""
     visible: tuple[Path, ...] = ()
-    """Folders that clients may show inside, besides the cache; may be repeated."""
+    """Folders, besides the cache, that clients may show inside sandboxes; may be repeated."""
 
 
 @dataclass(frozen=True)

@@ -121,14 +121,14 @@ class _Display(EvaluationProgress):
         self._out, self._before = out, _valid(out)
         if known := evaluation.known_arguments:
             told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
-            told = f"The environment is that of {evaluation.policy}: {told}"
-            self.say(f"{told} (--set NAME=VALUE wins).")
+            told = f"The environment has the arguments of {evaluation.policy}: {told}"
+            self.say(f"{told} (--set NAME=VALUE overrides them).")
         its = evaluation.settings
         if evaluation.policy == "chat" and its.base_url is None:
             told = f"Asking {its.model} at {policy.facts()['endpoint']} with the key in "
             self.say(f"{told}{its.api_key_env}; --base-url names another endpoint.")
         if self._announced:
-            self.say(f"Every episode is kept in {self._announced}.")
+            self.say(f"Every episode is saved in {self._announced}.")
             self._announced = None
         self._bar = EpisodeProgress(self.console, episodes, its.prices)
         self._bar.__enter__()
@@ -178,11 +178,10 @@ class _Display(EvaluationProgress):
             return
         if report.rows:
             self.console.print(report.table(in_flags))
-            told = f"{len(report.rows):,} episodes are kept in {out}"
+            self.say(f"{len(report.rows):,} episodes are saved in {out}.")
             if report.errors or not report.finished:
-                told += "; the same command goes on there"
-                told += f" and plays {report.errors:,} broken ones again" if report.errors else ""
-            self.say(f"{told}.")
+                told = f", and to play {report.errors:,} broken ones again" if report.errors else ""
+                self.say(f"Run the same command to resume{told}.")
 
     def show_table(self, reports: Sequence[Report], out: Path | None) -> None:
         """Show the table of several evaluations, if any was played."""

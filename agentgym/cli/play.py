@@ -17,7 +17,7 @@ from agentgym.policies import play as playing
 Say = Callable[[str], None]
 Ask = Callable[[], str]
 HELP = (
-    "Type an action or its number; one that begins with ``` goes on to the line that closes it; "
+    "Type an action or its number; one that begins with ``` ends at the line that closes it; "
     "'help' shows this again, 'quit' stops."
 )
 _FENCE = re.compile(r"`{3,}")

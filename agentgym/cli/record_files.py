@@ -75,8 +75,8 @@ def torn_note(torn: Sequence[int]) -> str:
     if not torn:
         return ""
     where = ", ".join(map(str, torn))
-    lines = f"line {where} breaks" if len(torn) == 1 else f"lines {where} break"
-    return f" Skipped: {lines} off before the end, as a process that was killed leaves it."
+    lines = f"line {where} is" if len(torn) == 1 else f"lines {where} are"
+    return f" Skipped: {lines} cut off, as when a process is killed."
 
 
 def say(console: Console, text: str) -> None:

@@ -28,8 +28,8 @@ def serve(command: ServeSandbox, console: Console) -> int:
         say(
             console,
             f"warning: host {command.host} lets every machine that reaches this one and knows the "
-            "token run commands in sandboxes here; what is sent, the token too, is not encrypted: "
-            "use a private network or an SSH tunnel",
+            "token run commands in sandboxes here; nothing that is sent is encrypted, not even the "
+            "token: use a private network or an SSH tunnel",
         )
 
     def started(url: str, token: str) -> None:

@@ -116,8 +116,8 @@ class ChatWriter:
         whole = self.options.shape == "episode"
         if whole and not prompt.layout.grows:
             raise ConfigurationError(
-                f"expected rows of turns (--rows turn) with the prompt {prompt.name}, whose "
-                "messages do not go on from turn to turn, got rows of episodes"
+                f"expected rows of turns (--rows turn) with the prompt {prompt.name}, which sends "
+                "one new message in each turn, got rows of episodes"
             )
         conversation = Conversation(prompt, well_formed(episode.goal))
         rows: list[dict[str, Any]] = []

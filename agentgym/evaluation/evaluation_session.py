@@ -21,7 +21,7 @@ PATIENCE = 20
 played at the same time, if that is more."""
 
 
-RAISE = "raise `total_limits`, and the same evaluation goes on"
+RAISE = "raise `total_limits` to resume the same evaluation"
 """What to do about a limit on all episodes together."""
 
 
@@ -115,7 +115,7 @@ class EvaluationSession:
         if not self.results:
             raise EvaluationFailed(
                 f"expected episodes, but the limit on all of them together, {self.limits}, was "
-                f"reached before: {RAISE}"
+                f"already reached: {RAISE}"
             )
         if all(result.fruitless for result in self.results.values()):
             raise self._failure(f"all {len(self.results)} failed; first", self.rows[0])
@@ -141,7 +141,7 @@ class EvaluationSession:
         if self._folder is not None:
             again = any(not result.valid for result in self.results.values())
             kept = (
-                f"; {len(self.results)} of {len(self._planned.jobs)} episodes are kept in "
+                f"; {len(self.results)} of {len(self._planned.jobs)} episodes are saved in "
                 f"{self._folder.path}"
                 f"{', and the same call plays the broken ones again' if again else ''}"
             )

@@ -42,8 +42,8 @@ class Where:
         choice(self.backend, "backend", BACKENDS)
         if self.backend == "sync" and self.step_timeout is not None:
             raise ConfigurationError(
-                "expected the back end thread, process or ray with step_timeout, got sync, whose "
-                "steps nobody can interrupt; add --backend thread (backend=)"
+                "expected the back end thread, process or ray with step_timeout, got sync, which "
+                "cannot interrupt a step; add --backend thread (backend=)"
             )
         if self.concurrency is not None:
             integer(self.concurrency, "concurrency", low=1, high=None)

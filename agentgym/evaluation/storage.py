@@ -232,7 +232,7 @@ class EvaluationFolder:
             )
             raise ConfigurationError(
                 f"expected the evaluation that was begun in {self.path}, but {told}; choose "
-                "another --out (out=), or give the same settings to go on"
+                "another --out (out=), or give the same settings to resume"
             )
 
 
@@ -267,7 +267,7 @@ def _whole(file: Path) -> Report:
         remedy = ""
         if file.name == "report.json" and file.with_name("evaluation.json").is_file():
             remedy = (
-                "; remove it, and the same agentgym eval (evaluate) makes it again from the "
+                "; remove it, and run the same agentgym eval (evaluate) to make it again from the "
                 "episodes.jsonl beside it"
             )
         raise DataError(f"{error} ({file}{remedy})") from error

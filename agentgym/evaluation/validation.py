@@ -170,8 +170,8 @@ class Validation:
             yield Finding(
                 f"split {each.split}",
                 f"{blind.policy}, which reads no word, solves {blind.share.value:.3f} of {blind.n} "
-                f"tasks, more than `blind_limit` {self.blind_limit:g}; what the actions give away "
-                "decides these tasks",
+                f"tasks, more than `blind_limit` {self.blind_limit:g}; the list of admissible "
+                "actions gives these tasks away",
             )
         if each.solved is None:
             yield Finding(

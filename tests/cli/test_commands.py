@@ -58,7 +58,7 @@ def test_the_help_is_broken_by_its_width_alone(capsys):
     code, out, _ = run(capsys, "eval", "--help")
     assert (
         code == 0
-        and "or each in a thread, a process (for those that are heavy or may crash)" in out
+        and "or each in its own thread, process (for those that are heavy or may crash)" in out
     )
 
 

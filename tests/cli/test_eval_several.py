@@ -58,7 +58,7 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
     before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
     code, told, errors = run(capsys, *argv, "--n", "2")
     assert code != 0 and "n was 3 and is 2" in told + errors
-    assert "score" not in told and "goes on there" not in told
+    assert "score" not in told and "Run the same command" not in told
     assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
 
 
@@ -124,7 +124,7 @@ def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
     monkeypatch.chdir(tmp_path)
     argv = ("eval", TOY, "--policy", "costly_too:Stopped", "--n", "5", "--no-scale", "--out", "o")
     code, told, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
-    assert code == 130 and "2 episodes are kept in o" in told
+    assert code == 130 and "2 episodes are saved in o" in told
     found = read_report("o")
     turns = sum(row.turns for row in found.rows)
     assert found.prices == Prices(1.0, 2.0) and found.cost == turns > 0

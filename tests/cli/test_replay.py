@@ -78,7 +78,7 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
         file.write(good.to_line()[:99])
     code, out, _ = run(capsys, "replay", str(path))
     assert code == 0
-    assert "2 equal, 0 changed. Skipped: line 3 breaks off before the end" in out
+    assert "2 equal, 0 changed. Skipped: line 3 is cut off" in out
     assert json.loads(run(capsys, "replay", str(path), "--json")[1])["torn_lines"] == [3]
 
 

@@ -165,7 +165,7 @@ def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
     code, out, _ = run(capsys, *flags, "--only-success", str(tmp_path / "a"))
     assert code == 0
     assert "2 episodes written to " in out and "in 2 rows, 2 left out (not solved: 1; " in out
-    assert "the environment never began: 1). Skipped: line 5 breaks off" in out
+    assert "the environment never began: 1). Skipped: line 5 is cut off" in out
     code, out, _ = run(capsys, *flags, "--min-score", "0.99", "--json", str(tmp_path / "b"))
     assert code == 0 and json.loads(out) == {
         "episodes": 4,

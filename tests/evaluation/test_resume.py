@@ -263,7 +263,9 @@ def test_a_record_that_says_what_no_evaluation_does_is_played_again(
 
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     down = Reader(*range(3, 100))
-    with pytest.raises(EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*kept"):
+    with pytest.raises(
+        EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*saved"
+    ):
         evaluate(down, TOY_ID, n=60, out=tmp_path)
     assert down.begun == 22
     up = Reader()
@@ -358,7 +360,7 @@ def test_a_torn_report_is_made_again_from_the_episodes(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(file.read_text()[:500])
     for read in (read_report, lambda path: evaluate("oracle", TOY_ID, n=3, out=path)):
-        with pytest.raises(DataError, match="remove it, and the same agentgym eval"):
+        with pytest.raises(DataError, match="remove it, and run the same agentgym eval"):
             read(tmp_path)
     file.unlink()
     assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole

@@ -170,7 +170,7 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     assert "missed its gate" in remark
     assert "of step 4 of 6, the best on the validation tasks" in chosen
     means = [summary["eval"][arm]["score_mean"] for arm in ("rl", "random")]
-    assert below.endswith("random actions do: {:.3f} against {:.3f}.".format(*means))
+    assert below.endswith("below random actions: {:.3f} against {:.3f}.".format(*means))
     assert summary["warm_start"]["gated"] is False
     assert summary["names"]["sft"] == "warm start"
     assert summary["packages"].keys() >= {"agentgym-suite", "torch", "trl"}
@@ -222,7 +222,7 @@ def test_a_gate_of_the_horizon_that_never_opens_is_said(tmp_path):
         )
     )
     told = " ".join(summary["remarks"])
-    assert "The horizon stood at 2 of 5 turns" in told and "--horizon-gate 1" in told
+    assert "The horizon ended at 2 of 5 turns" in told and "--horizon-gate 1" in told
 
 
 def test_no_card_speaks_of_a_model_without_a_name(finished):

@@ -175,8 +175,8 @@ class Preset:
             )
         if self.left_out:
             raise ConfigurationError(
-                f"expected a preset that this trainer carries out whole, got {self.name!r}, of "
-                f"which it lacks {', '.join(self.left_out)}; "
+                f"expected a preset that this trainer implements in full, got {self.name!r}, which "
+                f"also needs {', '.join(self.left_out)}; "
                 f"{self.instead or 'choose another preset'}"
             )
 

@@ -53,7 +53,7 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
     yield f"{env.name}: {env.env_id} ({arguments}){share}"
     yield f"  horizon {horizon_in_words(env)}"
-    yield f"  rewards that only training pays: {hooks or 'none'}"
+    yield f"  rewards paid in training only: {hooks or 'none'}"
     yield f"  evaluation: {env.eval_tasks} held-out tasks, {env.full_horizon} turns"
 
 

@@ -59,47 +59,47 @@ class TrainConfig:
 
     env: str
     """Environment: a short name such as ``webshop``, a Gymnasium id, or ``MODULE:ID``; or several,
-    separated by commas, whose tasks share every step.
+    separated by commas, that share every step.
 
-    In a file also a list, whose entries may have a weight, turns and rewards of their own (see
+    In a file also a list. Its entries may have their own weight, turns and rewards (see
     ``trainers.config.sections.EnvConfig``)."""
     env_kwargs: Pairs = ()
-    """Keyword arguments of the environment as ``name=value`` (values are read as JSON); of one
-    among several as ``webshop.name=value``."""
+    """Keyword arguments of the environment as ``name=value`` (values are read as JSON);
+    ``webshop.name=value`` sets one of several."""
     prompt: str | None = None
-    """What the policy reads: ``default``, ``bare`` (observations and nothing else), the prompt of a
-    protocol such as ``verl-agent`` or ``agentgym`` (``agentgym protocols`` lists them), or that of
-    a file in their form. The environment is made with its grammar.
+    """What the policy reads: ``default``, ``bare`` (only observations), the prompt of a protocol
+    such as ``verl-agent`` or ``agentgym`` (``agentgym protocols`` lists them), or one from a file
+    in the same form. The environment is made with the prompt's grammar.
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
-    """What generates: transformers with the weights that are trained (hf), or with a copy of them
-    (hf-copy), vLLM in this process, servers of vLLM, or an engine of your own, ``MODULE:CLASS``.
-    Where weights are sharded over processes, hf is hf-copy. None: vllm for a pretrained model,
-    where it is installed and a GPU is there; else hf."""
+    """What generates: transformers with the weights that are trained (hf) or with a copy of them
+    (hf-copy), vLLM in this process (vllm) or on servers (vllm-server), or an engine of your own,
+    ``MODULE:CLASS``. If weights are sharded over processes, hf is hf-copy. None: vllm for a
+    pretrained model if it is installed and there is a GPU, else hf."""
     preset: str = "turn-loo"
-    """Credit assignment and loss, by name, which ``agentgym-train presets`` lists; or a preset of
+    """Credit assignment and loss by name (``agentgym-train presets`` lists them), or a preset of
     your own, ``MODULE:NAME``.
 
-    What it sets besides (horizon, group size, updates per step, penalties) gives way to flags and
-    goes before the defaults of the family."""
+    It also sets horizon, group size, updates per step and penalties. Flags override these, and they
+    override the family's defaults."""
     steps: Count | None = None
     """Reinforcement learning steps: batches of episodes, however many updates each makes.
 
     None: the family's default, or as many as the preset's stages last. With ``--resume`` more
     steps extend the run."""
     horizon: HorizonText | None = None
-    """Turns that an agent may take: always ``9``, stage by stage ``5,8,10``, or one more at a time
-    from 5 to 15, ``5-15``; or as a schedule of your own says, ``MODULE:NAME``.
+    """Turns that an agent may take: constant (``9``), in stages (``5,8,10``), growing by one at a
+    time (``5-15``), or a schedule of your own, ``MODULE:NAME``.
 
     None: the preset's, else the family's; at most the ``horizon`` of ``--env-kwargs``."""
     horizon_every: Count | None = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
-    """Begin the next stage when this share of the training episodes of the last
-    ``--horizon-every`` steps was a success; None: after ``--horizon-every`` steps."""
+    """Begin the next stage when this share of the training episodes of the last ``--horizon-every``
+    steps succeeded; None: after ``--horizon-every`` steps."""
     fit_horizon: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
@@ -118,19 +118,18 @@ class TrainConfig:
     resume: bool = False
     """Continue the run in ``out``, with the settings in its ``config.yaml``."""
     report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_dashboards)] = ()
-    """Dashboards that are told figures and sample episodes besides the files of the run: none, or
-    several of tensorboard (files in the folder of the run), wandb and trackio."""
+    """Dashboards that also get figures and sample episodes: none, or several of tensorboard (files
+    in the folder of the run), wandb and trackio."""
     export: Literal["none", "merged"] = "none"
-    """``merged``: write the trained policy with its adapters merged into the base model, a folder
-    that transformers and vLLM open, as ``checkpoints/merged``. With ``--resume`` also of a finished
-    run."""
+    """``merged``: write the trained policy to ``checkpoints/merged``, with its adapters merged into
+    the base model, for transformers and vLLM. With ``--resume`` also for a finished run."""
     push_to_hub: str | None = None
-    """Repository ``USER/NAME`` of the Hugging Face hub to which the trained policy and its card are
-    pushed at the end: its merged export if that is asked for. The token is that of ``HF_TOKEN`` or
-    ``hf auth login``. With ``--resume`` also of a finished run."""
+    """Push the trained policy (merged with ``--export merged``) and its card to this repository of
+    the Hugging Face hub, ``USER/NAME``. The token is that of ``HF_TOKEN`` or ``hf auth login``.
+    With ``--resume`` also for a finished run."""
     hub_private: bool = False
-    """Make that repository private, if there is none of the name; otherwise the hub's own default
-    applies, which is public unless the organisation says otherwise."""
+    """Make a new repository private; the hub's own default is public unless the organisation says
+    otherwise."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)

@@ -71,13 +71,12 @@ class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a validation gate."""
 
     demonstrator: Demonstrator = "expert"
-    """Whose episodes are imitated: the environment's expert (expert), or nobody's (random):
-    admissible actions drawn at random, which teach how an action is written and nothing else."""
+    """Whose episodes are imitated: the expert's (expert), or random admissible actions (random),
+    which only teach how to write an action."""
     demonstrations: Count | None = None
     """Distinct training tasks whose episodes are imitated; None: the family's default."""
     only_successes: bool = False
-    """Leave out demonstrations that did not solve their task, as rejection sampling does; where
-    the demonstrator always succeeds nothing changes."""
+    """Leave out demonstrations that did not solve their task, as rejection sampling does."""
     batch_size: Count = 16
     """Demonstrations per step."""
     lr: Positive | None = None
@@ -85,7 +84,7 @@ class SftConfig:
 
     None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
     max_steps: Whole | None = None
-    """Steps after which the warm start ends even if the gate was not reached; 0: no warm start.
+    """Most steps of the warm start, even if the gate is not reached; 0: no warm start.
 
     None: for ``--model tiny`` the family's default, or 300 of random actions; 0 for a pretrained
     model or without a demonstrator."""
@@ -118,7 +117,7 @@ class RlConfig:
 
     None: the preset's, else 8."""
     minibatches: Count | None = None
-    """Parts of a step's episodes that are one update of the weights each.
+    """Updates of the weights in one pass over a step's episodes.
 
     None: the preset's. Above 1 the ratio to the policy that played, and its clip, take effect."""
     iterations: Count | None = None
@@ -169,20 +168,20 @@ class RlConfig:
     log_groups: Whole = 1
     """Groups per step whose episodes are written to ``episodes.jsonl``."""
     staleness: Whole = 0
-    """Steps that generation runs ahead of training: while step s trains, the episodes of step s + N
-    are played, by the policy of N steps before their own; truncated importance weights correct for
-    that. 0: first the one, then the other, which is exact.
+    """Steps that generation runs ahead of training. While step s trains, the episodes of step s + N
+    are played by the current policy; truncated importance weights correct for the lag. 0:
+    generation and training take turns, which is exact.
 
-    Above 0 ``--engine hf`` is ``hf-copy``, whose weights take the model's memory once more."""
+    Above 0 ``--engine hf`` is ``hf-copy``, which needs memory for a second copy of the weights."""
     sampler: SamplerName | None = None
-    """Which tasks a step plays: each as likely as any other (uniform); all of an environment before
-    one comes again (interleaved); those more often whose returns differ and have room above
-    (value); those alone that are neither always solved nor never (informative); or what a class of
-    your own says, ``MODULE:NAME``. None: the preset's."""
+    """Which tasks a step plays: all equally likely (uniform); all of an environment before one
+    comes again (interleaved); more often those whose returns vary and can rise (value); only those
+    that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
+    preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
-    """Bring the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch, or
-    over each environment of several by itself, so that the one whose rewards vary most does not
-    decide every update (AgentRL, arXiv 2510.04206). None: the preset's."""
+    """Normalize the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch,
+    or within each of several environments, so that the one with the widest rewards does not decide
+    every update (AgentRL, arXiv 2510.04206). None: the preset's."""
 
 
 @strict
@@ -192,8 +191,8 @@ class RolloutConfig:
 
     backend: Backend | None = None
     """Where environments run: in this process (sync), in threads (for those that wait), in
-    processes (for those that keep a CPU busy or may crash), or in the actors of a Ray cluster (for
-    more of those than one machine can run): that of RAY_ADDRESS, or a local one.
+    processes (for those that keep a CPU busy or may crash), or in actors of a Ray cluster (for more
+    than one machine can run): the cluster of RAY_ADDRESS, or a local one.
 
     None: what suits the environment, or processes if one of the next two is given. The same seed
     gives the same episodes everywhere, but for rounding where answers come in an order of their
@@ -202,20 +201,20 @@ class RolloutConfig:
     """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
     cluster."""
     step_timeout: Positive | None = None
-    """Seconds that an environment may take for one turn, and ten times that for a reset; then its
-    episode ends with ``error`` and is left out. None: as long as it likes."""
+    """Seconds that an environment may take for one turn, and ten times that for a reset; after that
+    its episode ends with ``error`` and is left out. None: no limit."""
     history: Literal["auto", "keep", "error"] = "auto"
-    """What happens if the chat template rewrites earlier turns, as Qwen3's does, which drops their
-    thinking: the policy reads what a chat server would feed it, at the price of a training row per
-    rewrite (auto), it goes on reading what it wrote (keep), or such a model is refused (error)."""
+    """What to do if the chat template rewrites earlier turns (Qwen3's drops their thinking): let
+    the policy read what a chat server would feed it, with a training row per rewrite (auto), let it
+    read what it wrote (keep), or refuse the model (error)."""
     window: Count | None = None
-    """Turns that the policy still reads, besides the opening; None: all of them, or as many as a
-    paper's prompt shows.
+    """Last turns that the policy reads, besides the opening; None: all, or as many as a paper's
+    prompt shows.
 
     Every turn after the window has filled is a training row of its own."""
     rank_timeout: Positive = 1800.0
-    """Seconds that the processes of a launch wait for the slowest one's episodes, or for its part
-    of an update; then the run ends and says which process was missing."""
+    """Seconds that the processes of a launch wait for the slowest one; then the run ends and says
+    which process was missing."""
 
 
 @strict
@@ -247,16 +246,15 @@ class EvalConfig:
     valid_tasks: Count = 128
     """Validation tasks of such an evaluation."""
     keep: Literal["best", "last"] | None = None
-    """Which policy is the trained one, that is compared, exported and pushed: of the steps that
-    ``--eval.every`` validates the one with the highest success (then score, then the earlier), or
-    that of the last step. Test tasks have no part in the choice, and both are kept.
+    """Which policy is compared, exported and pushed: of the steps that ``--eval.every`` validates,
+    the one with the highest success (then score, then the earlier), or the last step. Test tasks
+    have no part in the choice, and both are kept.
 
     None: best; last without validations."""
     imitation: Whole | AsLong | None = None
-    """Steps of further imitation that reinforcement learning is compared with: of the same
-    demonstrations, from the same warm start, the best by validation. ``as-long``: as many as take
-    the time that reinforcement learning took, which ``--minutes`` then divides between the two; 0:
-    no such comparison.
+    """Steps of further imitation to compare with: from the same warm start, on the same
+    demonstrations, the best by validation. ``as-long``: for the same time as reinforcement
+    learning, with ``--minutes`` divided between the two; 0: no such comparison.
 
     None: as-long for ``--model tiny`` with an expert, else 0."""
 
@@ -302,12 +300,12 @@ class HealthConfig:
     """
 
     on_alarm: Literal["warn", "stop", "rollback"] = "warn"
-    """Say so; or also end the training; or go back to the last good checkpoint and on from there:
-    the one that did best on validation tasks among those from before the trouble."""
+    """Warn; or also end the training; or continue from the last good checkpoint: the one that did
+    best on validation tasks among those from before the trouble."""
     ignore: tuple[Signal, ...] = ()
     """Signals that raise no alarm."""
     window: Count = 20
-    """Steps that say what is usual; from half as many on there are alarms that compare with it."""
+    """Steps that define what is usual; alarms that compare with it need at least half as many."""
     patience: Count = 3
     """Steps whose mean is compared."""
     entropy: NotNegative = 0.2
@@ -340,7 +338,7 @@ class HealthConfig:
     grad_norm: NotNegative = 10.0
     """Alarm where the gradient norm is above this multiple of the usual."""
     rollbacks: Whole = 2
-    """Most times that training goes on after going back; the next alarm ends it there."""
+    """Most times that training goes back; the next alarm ends it."""
     lr_factor: Probability = 0.5
     """Share of the learning rate that remains after going back."""
     reseed: bool = True
@@ -399,12 +397,12 @@ class VllmConfig:
     dtype: Literal["float32", "bfloat16", "float16"] | None = None
     """Precision of weights and cache; None: that of the training's forward pass."""
     eager: bool | None = None
-    """Leave out CUDA graphs and compilation, which saves memory and start-up time and costs speed.
+    """No CUDA graphs and compilation, which saves memory and start-up time but costs speed.
 
     None: only without a GPU."""
     seeded: bool = True
-    """Draw every completion from a seed of its own, so that a run can be repeated. Without, a GPU
-    uses vLLM's fused sampler, which is faster and cannot be repeated."""
+    """Give every completion its own seed, so that a run can be repeated. Without seeds a GPU uses
+    vLLM's fused sampler, which is faster but cannot be repeated."""
     url: str | None = None
     """Addresses of the servers, ``http://host:8000[,http://...]``; ``--dry-run`` shows how to start
     one."""

@@ -236,7 +236,7 @@ class _Channel:
             return
         self._open = False
         logger.warning(
-            "%s is told nothing more, and training goes on: %s; all figures stand in metrics.jsonl",
+            "%s gets no more figures, and training continues: %s; all figures are in metrics.jsonl",
             self._name, reason,
         )  # fmt: skip
 

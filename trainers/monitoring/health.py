@@ -119,17 +119,17 @@ SIGNALS = (
     ),
     Rule(
         "zero_variance", "zero_variance_groups", unsolved=True,
-        meaning="members of a group do alike, so nothing can be learned: other tasks, larger "
-        "groups or a higher --rl.temperature help",
+        meaning="members of a group get equal returns, so nothing can be learned: other tasks, "
+        "larger groups or a higher --rl.temperature help",
     ),
     Rule(
         "trained_fraction", "trained_fraction", falls=True, unsolved=True,
-        meaning="the preset's filters leave hardly an episode in the loss: a longer --horizon, "
+        meaning="the preset's filters leave hardly any episode: a longer --horizon, "
         "other tasks or another --preset help",
     ),
     Rule(
         "repeat", "repeat", times_usual=2.0,
-        meaning="the policy goes round in circles: --rl.hooks repeat prices that",
+        meaning="the policy goes round in circles: --rl.hooks repeat penalizes that",
     ),
     Rule(
         "invalid", "valid", times_usual=2.0, inverted=True,
@@ -138,7 +138,7 @@ SIGNALS = (
     ),
     Rule(
         "reward_spread", "group_return_std", falls=True, limit=False, unsolved=True,
-        meaning="returns within groups grow alike, the first sign of a collapse",
+        meaning="returns within groups become alike, the first sign of a collapse",
     ),
     Rule(
         "grad_norm", "grad_norm", limit=False,

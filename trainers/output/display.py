@@ -146,7 +146,7 @@ def result_table(summary: Results) -> Table:
     table = Table(
         title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
         f"{'' if summary.horizon else 'at most '}{panel.horizon} turns, {panel.decoding} actions"
-        + (" unless greedy is said" if summary.greedy else "")
+        + (" unless marked greedy" if summary.greedy else "")
     )
     # Narrow enough for a terminal of 80 columns.
     for head in ("policy", "score, 95 %", "success, 95 %", "turns", "0 to 100"):

@@ -52,8 +52,8 @@ def headline(summary: Summary) -> Headline:
     if rival > 0:
         return Headline("up", f"It learned, and more than imitation: {_success(further)}")
     if rival < 0:
-        return Headline("down", f"It rose, but imitation was worth more: {_success(further)}")
-    return Headline("flat", f"It rose, and so does imitation: {_success(further)}")
+        return Headline("down", f"It improved, but imitation did better: {_success(further)}")
+    return Headline("flat", f"It improved, and so did imitation: {_success(further)}")
 
 
 def _score(paired: Difference) -> str:

@@ -91,12 +91,12 @@ def verdict(paired: Paired, names: Mapping[str, str]) -> str:
 def untrained_verdict(steps: int) -> str:
     """Say that a run trained nothing, which is no effect that could be told from chance or not."""
     why = (
-        f"in none of the {steps} steps did the preset's filters leave an episode to train on, such "
-        "as one that ended by itself, or one of a group whose members differ"
+        f"in all {steps} steps the preset's filters left out every episode (such as those cut "
+        "short, and groups with equal returns)"
         if steps
         else "no step was taken"
     )
-    return f"Nothing was trained: {why}. No weight was changed; what differs is drawn by chance."
+    return f"Nothing was trained: {why}. No weight was changed, so every difference is chance."
 
 
 def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str:
@@ -134,11 +134,11 @@ def _change(paired: Difference, names: Mapping[str, str]) -> str:
         found = f"Reinforcement learning {verbs[score]} the score"
     elif success:
         found = (
-            f"Reinforcement learning {verbs[success]} the success, while its effect on the score "
-            "cannot be told from chance"
+            f"Reinforcement learning {verbs[success]} the success, but made no measurable "
+            "difference to the score"
         )
     else:
-        found = "No effect of reinforcement learning on the score can be told from chance"
+        found = "Reinforcement learning made no measurable difference to the score"
     return (
         f"{found}: {names['rl']} minus {names['sft']}, task by task on the same {paired.n} "
         f"held-out tasks, is {_in_both(paired)} (95 % intervals)."
@@ -154,19 +154,19 @@ def _against_imitation(paired: Difference) -> str:
     if score * success < 0:
         more, beside = ("more", "lower") if success > 0 else ("fewer", "higher")
         found = (
-            f"It solved {more} tasks than imitating the same demonstrations further, at a {beside} "
-            "score"
+            f"It solved {more} tasks than further imitation of the same demonstrations, at a "
+            f"{beside} score"
         )
     elif score and not success:
         found = (
-            f"Its score is {'higher' if score > 0 else 'lower'} than that of imitating the same "
-            "demonstrations further, while the success cannot be told apart"
+            f"Its score is {'higher' if score > 0 else 'lower'} than that of further imitation of "
+            "the same demonstrations, with no measurable difference in success"
         )
     else:
         found = {
-            1: "It was worth more than to imitate the same demonstrations further",
-            -1: "To imitate the same demonstrations further was worth more",
-            0: "It cannot be told from imitating the same demonstrations further",
+            1: "It did better than further imitation of the same demonstrations",
+            -1: "Further imitation of the same demonstrations did better",
+            0: "It does not differ measurably from further imitation of the same demonstrations",
         }[success]
     return f"{found}: trained minus imitation is {_in_both(paired)}."
 
@@ -178,11 +178,11 @@ def imitation_remark(end: ImitationEnd | None, asked: int | str) -> str:
     """
     if end is None:
         return ""
-    length = " (as many as took the time of reinforcement learning)" * (asked == "as-long")
+    length = ", for as long as reinforcement learning took" * (asked == "as-long")
     return (
-        f"Imitation: {end.steps} further steps{length} on the demonstrations of the warm "
-        f"start, of which that of step {end.chosen} is the best on the validation tasks (success "
-        f"{end.valid_success:.3f}) and was compared."
+        f"Imitation: {end.steps} further steps on the demonstrations of the warm start{length}. "
+        f"The policy of step {end.chosen}, the best on the validation tasks (success "
+        f"{end.valid_success:.3f}), is compared."
     )
 
 
@@ -227,7 +227,7 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
     where = f" in {env.name}" if several else ""
     if env.demonstrator == "random":
         return (
-            f"The warm start imitated random actions{where} for {steps} steps, no expert: "
+            f"The warm start imitated random actions{where} for {steps} steps, not an expert: "
             f"validation success {success:.3f}."
         )
     if warm_start.gated:
@@ -273,10 +273,10 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
     else:
         why = (
             f"the mean success of {env.horizon_every} steps did not reach --horizon-gate "
-            f"{env.horizon_gate:g} there. Tasks that need more turns were not learned; a lower "
-            "gate, a longer first stage, or stages of --horizon-every steps alone let it grow"
+            f"{env.horizon_gate:g} there. Tasks that need more turns were not learned. To let it "
+            "grow, lower the gate, lengthen the first stage, or leave out --horizon-gate"
         )
-    return f"The horizon{where} stood at {reached} of {env.rounds[-1]} turns at the end: {why}."
+    return f"The horizon{where} ended at {reached} of {env.rounds[-1]} turns: {why}."
 
 
 def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
@@ -287,11 +287,11 @@ def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
     if chosen.valid_success is None:
         return ""
     which = "the last and the best" if chosen.step == taken else "the best"
-    shared = ", which the gate of the warm start looked at, too" * gated
+    shared = ", which the gate of the warm start also used" * gated
     return (
         f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
         f"validation tasks (success {chosen.valid_success:.3f}, score "
-        f"{chosen.valid_score:.3f}){shared}; no test task had a part in the choice."
+        f"{chosen.valid_score:.3f}){shared}. Test tasks had no part in the choice."
     )
 
 
@@ -304,9 +304,8 @@ def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
     if trained >= random:
         return ""
     return (
-        f"The trained policy scores less than random actions do{f' in {env}' * bool(env)}: "
-        f"{trained:.3f} against "
-        f"{random:.3f}."
+        f"The trained policy scores below random actions{f' in {env}' * bool(env)}: "
+        f"{trained:.3f} against {random:.3f}."
     )
 
 
@@ -316,6 +315,6 @@ def pooled_remark(tasks: Mapping[str, int]) -> str:
         return ""
     parts = ", ".join(f"{count} of {name}" for name, count in tasks.items())
     return (
-        f"Figures that name no environment are means over the held-out tasks of all ({parts}); "
-        "each environment has its own comparison besides."
+        "Figures without the name of an environment are means over all held-out tasks "
+        f"({parts}). Each environment also has its own comparison."
     )

@@ -89,7 +89,7 @@ def check_env(
 def _judged(problem: str, strict: bool) -> list[str]:
     """Raise or return what is amiss."""
     if strict:
-        raise ConfigurationError(f"{problem}, or pass mismatch=warn to play it all the same")
+        raise ConfigurationError(f"{problem}, or pass mismatch=warn to play it anyway")
     return [problem]
 
 

@@ -68,7 +68,7 @@ class SearchConfig:
         if self.questions is None and own:
             raise ConfigurationError(
                 "expected questions, the path of a question file, with a corpus or a server of "
-                "one's own; or, with a server of the generated encyclopaedia, shared_corpus=True"
+                "your own; or, with a server of the generated encyclopaedia, shared_corpus=True"
             )
         if self.questions is not None:
             question_files(self.questions)

@@ -28,7 +28,7 @@ class Index:
     out: Path
     """Folder of the index; it appears when the index is complete."""
     index: Literal["bm25", "tantivy"] = "bm25"
-    """What searches: bm25 holds up to two million passages; tantivy any number."""
+    """Search engine: bm25 for up to two million passages, tantivy for any number."""
     skip_broken: bool = False
     """Leave out and count lines that cannot be used, instead of stopping at the first."""
     passage_chars: int = 600
@@ -44,11 +44,11 @@ class Serve:
     corpus: Path
     """Folder that agentgym index made."""
     host: str = "127.0.0.1"
-    """Address to listen at; others than this machine's own are open to other machines."""
+    """Address to listen on; any other than this machine's own is open to other machines."""
     port: int = 8000
-    """Port to listen at; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     topk: int = 3
-    """Documents per query where a request does not say how many."""
+    """Documents per query if a request does not say how many."""
 
 
 def index(command: Index, console: Console) -> int:

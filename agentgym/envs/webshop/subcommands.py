@@ -31,9 +31,9 @@ class Serve:
     open: bool = False
     """Open the page in the browser."""
     host: str = "127.0.0.1"
-    """Address to listen at, which has to be this machine's own."""
+    """Address to listen on, which must be this machine's own."""
     port: int = 8010
-    """Port to listen at; 0 takes a free one."""
+    """Port to listen on; 0 takes a free one."""
     set: tuple[str, ...] = ()
     """Arguments of the environment, each as name=value (JSON values); may be repeated."""
 

@@ -42,8 +42,8 @@ def chosen(setup: Setup, tasks: TaskSet, named: Sequence[str] | None) -> list[st
         return None
     if items.listed_in:
         raise DataError(
-            f"expected the items that {setup.protocol} plays in {setup.env}, whose list is no part "
-            f"of this package: give {items.listed_in} as --task FILE (tasks=[FILE]), or single "
+            f"expected the items that {setup.protocol} plays in {setup.env}; this package does not "
+            f"list them: give {items.listed_in} as --task FILE (tasks=[FILE]), or single "
             f"items such as --task {items.prefix}0"
         )
     if items.names:

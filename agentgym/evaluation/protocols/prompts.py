@@ -35,8 +35,8 @@ class NamedPrompt:
         grammar = env.language.grammar
         if self.grammar not in (None, grammar):
             raise ConfigurationError(
-                f"expected the grammar {self.grammar}, in which the prompt {self.name} has actions "
-                f"written, got {grammar}: leave the grammar out, or choose another prompt"
+                f"expected the grammar {self.grammar} of the prompt {self.name}, got {grammar}: "
+                "leave the grammar out, or choose another prompt"
             )
         return Prompt.at(env, self.layout, self.name)
 

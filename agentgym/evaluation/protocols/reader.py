@@ -254,7 +254,7 @@ def _names(path: Path) -> dict[int, str]:
         number, _, name = line.strip().partition(" ")
         if not number.isdecimal() or not name or int(number) in found:
             raise DataError(
-                f"expected lines of a number that stands there once and a name in {path}, got "
+                f"expected lines of a number, each only once, and a name in {path}, got "
                 f"{line!r:.80}"
             )
         found[int(number)] = name

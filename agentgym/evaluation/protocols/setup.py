@@ -253,7 +253,7 @@ def _no_data(setup: Setup) -> DataError:
     assert setup.data is not None
     data = setup.data
     return DataError(
-        f"expected the official data of {setup.env}, which {setup.protocol} is about: set "
+        f"expected the official data of {setup.env}, which {setup.protocol} plays: set "
         f"{data.variable} to its folder, or give --set {data.argument}=FOLDER "
         f"(env_kwargs={{'{data.argument}': ...}}); {data.remedy}. To try the protocol on generated "
         f"tasks, which its report will say, give --set {data.argument}=null"

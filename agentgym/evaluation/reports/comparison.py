@@ -81,8 +81,8 @@ class Comparison:
         cells = self._figures()
         if self.all_counted is not None:
             broken = ", ".join(f"{each:,} of {name}" for name, each in self._sides(self.broken))
-            cells.append(("broken", f"{broken}: the figures above leave them out, and what breaks "
-                          "is not left to chance; below they count as unsolved"))  # fmt: skip
+            cells.append(("broken", f"{broken}: the figures above leave them out, and episodes "
+                          "do not break at random; below they count as unsolved"))  # fmt: skip
             cells += self.all_counted._figures()
         if incomplete := [name for name, each in self._sides(self.incomplete) if each]:
             cells.append(("incomplete", " and ".join(incomplete)))

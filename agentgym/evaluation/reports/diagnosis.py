@@ -85,8 +85,9 @@ def _broken(report: ReportData) -> str:
     if not report.errors or not report.n:
         return ""  # if none counts, the same evaluation plays them again anyway
     are = "episode is" if report.errors == 1 else "episodes are"
-    told = f"{report.errors:,} {are} broken: `retry_failed=True` plays what is broken again"
-    return f'{told}, `failed="count"` counts it as unsolved' if report.left_out else told
+    it = "it" if report.errors == 1 else "them"
+    told = f"{report.errors:,} {are} broken: `retry_failed=True` plays {it} again"
+    return f'{told}, `failed="count"` counts {it} as unsolved' if report.left_out else told
 
 
 def _nearly_all(number: int, of: int) -> bool:

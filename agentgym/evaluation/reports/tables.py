@@ -132,7 +132,7 @@ def _incomplete(report: ReportData) -> str:
     if not report.finished:
         return "not all episodes have been played"
     share = f"more than {TOLERATED:.0%} of the episodes are broken"
-    return f"{share}, and what breaks is not left to chance"
+    return f"{share}, and episodes do not break at random"
 
 
 def _model(report: ReportData) -> Iterator[tuple[str, str]]:

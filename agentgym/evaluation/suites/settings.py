@@ -16,12 +16,12 @@ class EvaluationSettings:
 
     policy_set: tuple[str, ...] = ()
     """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
-    repeated. They stand in reports: let the policy read keys from the environment instead. Values
-    whose names look like secrets, such as api_key, are hidden there."""
+    repeated. Reports show them, so let the policy read keys from the environment instead. Only
+    values with names like api_key are hidden."""
     protocol: str | None = None
     """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
-    protocols shows them). It says which tasks are played, for how many turns, how prompts are laid
-    out and what is printed; what other flags say counts more, and the report names it."""
+    protocols shows them). It sets tasks, turns, prompts and the figures that are printed. Other
+    flags override it, and the report lists what they changed."""
     prompt: str | None = None
     """What a model reads: default, bare (observations alone), the prompt of a protocol such as
     verl-agent or agentgym, or of a file of your own in their form. The environment is made with its
@@ -44,12 +44,12 @@ class EvaluationSettings:
     retry_failed: bool = False
     """Play the broken episodes of a finished evaluation again."""
     failed: Literal["leave-out", "count"] = "leave-out"
-    """What becomes of broken episodes, in which the environment, the connection or the endpoint
-    failed: they are left out of the means, beside which success over all episodes then stands as a
-    lower bound; or they count as unsolved. Exit code 3 if more than 5 % are broken and left out."""
+    """What to do with broken episodes, in which the environment, the connection or the endpoint
+    failed: leave them out of the means, and add success over all episodes as a lower bound; or
+    count them as unsolved. Exit code 3 if more than 5 % are broken and left out."""
     scale: bool | None = None
-    """Also play the random policy and the expert, for the score from 0 to 100; done for models if
-    left out. --no-scale is short for --scale False."""
+    """Also play the random policy and the expert, for the score from 0 to 100; by default for
+    models only. --no-scale is short for --scale False."""
     model: str = ""
     """Chat: name of the model."""
     base_url: str | None = None
@@ -58,8 +58,8 @@ class EvaluationSettings:
     api_key_env: str = "OPENAI_API_KEY"
     """Chat: environment variable that holds the key; the key itself is never an argument."""
     window: int | None = None
-    """Chat: turns of history sent besides the first observation; all, or as the prompt says, if
-    left out."""
+    """Chat: turns of history to send besides the first observation; all, or as many as the prompt
+    shows, if left out."""
     max_tokens: int = 4096
     """Chat: longest answer in tokens, thinking included."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
@@ -67,16 +67,16 @@ class EvaluationSettings:
     temperature: float | None = None
     """Chat: sampling temperature."""
     top_p: float | None = None
-    """Chat: share of the probability that is sampled from."""
+    """Chat: nucleus sampling, the share of the probability to sample from."""
     sampling_seed: int | None = None
     """Chat: seed of the sampling, for endpoints that have one."""
     stream: bool = False
-    """Chat: receive answers piece by piece, which some endpoints demand."""
+    """Chat: stream answers, which some endpoints demand."""
     invalid_reasons: bool = False
     """Chat: tell the model why its last action was invalid, where the observation does not."""
     send_reasoning: bool = False
-    """Chat: send thinking that came apart from an answer back with it, as some models need between
-    tool calls."""
+    """Chat: send back the thinking that came apart from an answer, as some models need between tool
+    calls."""
     extra: tuple[str, ...] = ()
     """Chat: further fields of the request, each as name=value (JSON values), such as top_k=20; may
     be repeated."""
@@ -92,23 +92,23 @@ class EvaluationSettings:
     """Prices in US dollars per million tokens read, tokens written and, if other, tokens read from
     a cache."""
     limit_tokens: int | None = None
-    """Most tokens of an episode, read and written; then it ends as it stands."""
+    """Most tokens of an episode, read and written; at the limit it ends as it stands."""
     limit_cost: float | None = None
-    """Most US dollars of an episode; then it ends as it stands."""
+    """Most US dollars of an episode; at the limit it ends as it stands."""
     limit_total_tokens: int | None = None
-    """Most tokens of all episodes together; then no further one begins (exit code 3), and the same
-    command with a higher limit goes on."""
+    """Most tokens of all episodes together; at the limit no further one begins (exit code 3).
+    Repeat the command with a higher limit to resume."""
     limit_total_cost: float | None = None
     """Most US dollars of all episodes together, likewise."""
     concurrency: int | None = None
     """Episodes played at the same time. If left out: 8 for models and for threads, one per
     CPU for processes and actors, else 1. The results are the same."""
     backend: Literal["sync", "thread", "process", "ray"] = "sync"
-    """Where environments run: in the threads of their episodes, or each in a thread, a process (for
-    those that are heavy or may crash) or a Ray actor of its own."""
+    """Where environments run: in the threads of their episodes (sync), or each in its own thread,
+    process (for those that are heavy or may crash) or Ray actor."""
     step_timeout: float | None = None
-    """Seconds that one step of an environment may take on all but sync; then its episode
-    counts as failed."""
+    """Seconds that one step of an environment may take; after that its episode is broken. Not with
+    sync."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 

@@ -206,8 +206,8 @@ class _Playing:
             cost -= sum(report.cost or 0.0 for report in reports)
         if any(left is not None and left <= 0 for left in (tokens, cost)):
             raise EvaluationFailed(
-                "expected something left of the limit on all episodes together, but the "
-                "evaluations before took it: raise `total_limits`, and the same command goes on"
+                "expected a part of the limit on all episodes together to be left, but earlier "
+                "evaluations used it up: raise `total_limits`, and run the same command again"
             )
         left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
         return replace(each, settings=left)

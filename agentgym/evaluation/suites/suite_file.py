@@ -87,8 +87,8 @@ def make_suite(
     for names in (envs, policies):
         if len({*names}) < len(names):
             raise ConfigurationError(
-                f"expected every environment and policy once, got {' '.join(names)}; policies "
-                "that differ in their settings are told in a --file"
+                f"expected every environment and policy once, got {' '.join(names)}; list policies "
+                "with different settings in a --file"
             )
     found = [NamedEvaluation(env, policy, settings) for env in envs for policy in policies]
     return Suite(tuple(found), envs[0], out, chart)
@@ -137,8 +137,8 @@ def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
         if first != place:
             raise ConfigurationError(
                 f"expected different evaluations in {where}, but {first} name the same one as "
-                f"{place}: {each.title}; settings such as n, samples, price and concurrency make "
-                "no other evaluation: leave one out, or give it a file and an --out of its own"
+                f"{place}: {each.title}; other values of n, samples, price or concurrency do not "
+                "make it another one: leave one out, or give it a file and an --out of its own"
             )
 
 
@@ -239,6 +239,6 @@ def _json(value: Any, name: str, where: str) -> str:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"expected a value that JSON can hold for {name} in {where}, but: {error}; a date is a "
-            'text if it stands in quotes, "2024-01-01"'
+            f"expected a value that JSON can hold for {name} in {where}, but: {error}; put a date "
+            'in quotes to make it a text, "2024-01-01"'
         ) from error

@@ -252,7 +252,7 @@ def _by_status(fault: Fault, config: ChatConfig) -> str:
     if fault.status == 404:
         return "check that the endpoint serves this model, and that `base_url` ends in /v1"
     if fault.retry_after is not None and fault.retry_after > LONGEST_WAIT:
-        return f"it asks to wait {fault.retry_after:.0f} seconds: go on later, or check the quota"
+        return f"it asks to wait {fault.retry_after:.0f} seconds: retry later, or check the quota"
     if fault.status == 429:
         return (
             "play fewer episodes at the same time (`concurrency`), lower `requests_per_minute`, "

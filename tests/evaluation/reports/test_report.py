@@ -147,7 +147,7 @@ def test_an_edited_report_is_refused(tmp_path: Path, place: str, value: Any) -> 
     data = json.loads(file.read_text())
     damaged(data, place, value)
     file.write_text(json.dumps(data))
-    with pytest.raises(DataError, match=r"expected .*remove it, and the same agentgym eval"):
+    with pytest.raises(DataError, match=r"expected .*remove it, and run the same agentgym eval"):
         read_report(tmp_path)
     file.unlink()
     assert evaluate("random", TOY_ID, n=2, samples=2, out=tmp_path).n == 4

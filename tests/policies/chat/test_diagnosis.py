@@ -136,7 +136,8 @@ def test_advice_is_in_flags_at_the_terminal_and_works_when_it_is_followed(
     said = capsys.readouterr()
     for text in (said.err, said.out):
         assert "leave --temperature out" in squeezed(text) and "`" not in text
-    assert "the same command goes on there and plays 3 broken ones again" in squeezed(said.out)
+    advice = "Run the same command to resume, and to play 3 broken ones again."
+    assert advice in squeezed(said.out)
     assert eval_chat(server, tmp_path) == 0, "no episode counted, so the folder is free"
     report = read_report(tmp_path)
     assert report.success == 1.0 and report.errors == 0

@@ -43,7 +43,7 @@ def test_a_limit_on_all_episodes_keeps_what_was_played_and_goes_on(
     prices = ("--price", "1", "1", "--concurrency", "1")
     assert eval_chat(server, tmp_path, *prices, *flags) == 3
     told = squeezed(capsys.readouterr().out)
-    assert "is reached: raise --limit-total-tokens or --limit-total-cost, and the same" in told
+    assert "is reached: raise --limit-total-tokens or --limit-total-cost to resume" in told
     begun = read_report(tmp_path)
     spent = TOKENS * len(server.requests)
     assert 100 <= spent < 100 + 5 * TOKENS, "the episode that reached it was played to its end"
@@ -76,7 +76,7 @@ def test_a_limit_that_broken_episodes_have_used_up(serve: Serve, tmp_path: Path)
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url, retries=0), "")
     limits = Limits(tokens=2 * TOKENS)
-    for said in ("failed", "was reached before: raise `total_limits`"):
+    for said in ("failed", "was already reached: raise `total_limits`"):
         with pytest.raises(EvaluationFailed, match=said):
             evaluate(policy, TOY_ID, n=2, out=tmp_path, concurrency=1, total_limits=limits)
 
@@ -90,7 +90,8 @@ def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, c
     argv += ["--concurrency", "1", "--limit-total-tokens"]
     assert main([*argv, "60"]) == 1
     assert {body["model"] for body in server.requests} == {"a"}
-    assert "b on agentgym-test/Toy-v0 failed: expected something left" in capsys.readouterr().out
+    told = "b on agentgym-test/Toy-v0 failed: expected a part of the limit"
+    assert told in capsys.readouterr().out
     assert main([*argv, "2000"]) == 0
     assert TOKENS * len(server.requests) < 2000
 

@@ -248,7 +248,7 @@ PAPERS = {
 def test_a_method_without_a_part_that_defines_it_is_refused(name, tmp_path, capsys):
     assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", preset=name)) == 2
     sentence = toy_runs.last_line(capsys.readouterr().err)
-    assert f"got {name!r}, of which it lacks" in sentence
+    assert f"got {name!r}, which also needs" in sentence
     assert all(part in sentence for part in PAPERS[name])
     for flags in re.findall(r"--preset [a-z-]+(?: --rl.normalize family)?", sentence):
         name, *more = flags.removeprefix("--preset ").split()

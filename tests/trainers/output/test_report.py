@@ -151,8 +151,8 @@ ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
     ("further", "changes", "said", "tone"),
     [
         (BETTER, {}, "It learned, and more than imitation: +0.200", "up"),
-        (WORSE, {}, "It rose, but imitation was worth more: -0.200", "down"),
-        (ALIKE, {}, "It rose, and so does imitation: +0.000", "flat"),
+        (WORSE, {}, "It improved, but imitation did better: -0.200", "down"),
+        (ALIKE, {}, "It improved, and so did imitation: +0.000", "flat"),
         (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with imitation", "flat"),
         (BETTER, {"steps": 5}, "Too few steps to tell (5): +0.200", "flat"),
         (BETTER, {"untrained": True}, "Nothing was trained: no weight was changed", "down"),

@@ -100,7 +100,7 @@ def test_by_default_it_lasts_as_long_as_reinforcement_learning(tmp_path):
     assert steps > 0
     summary = toy_runs.summary(folder)
     assert summary["imitation"]["steps"] == steps
-    assert any("as many as took the time" in remark for remark in summary["remarks"])
+    assert any("as long as reinforcement learning" in remark for remark in summary["remarks"])
 
 
 def test_steps_as_long_leave_validations_out():

@@ -33,7 +33,7 @@ class Image:
     data: Path | None = None
     """File or folder of rows, name of a set, or its id on the hub."""
     data_set: str | None = None
-    """The set that the rows are of, such as swe-gym; recognised by their fields if left out.
+    """The set of the rows, such as swe-gym; recognised by their fields if left out.
     Without --data the image is named by the rule of the set."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
@@ -52,9 +52,9 @@ class Prefetch:
     limit: int | None = None
     """Most images, in the order of the instances; all of them if left out."""
     budget: str | None = None
-    """Size, such as 50GB; no image is pulled any more once ours take it."""
+    """Size, such as 50GB; stop pulling once our images take this much."""
     data_set: str | None = None
-    """The set that the rows are of, such as swe-gym; recognised by their fields if left out."""
+    """The set of the rows, such as swe-gym; recognised by their fields if left out."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False
@@ -66,8 +66,8 @@ class Cache:
     """Show the container images that agentgym has pulled or made, and remove some."""
 
     budget: str | None = None
-    """Size, such as 50GB; the images of ours that were not used for longest are removed until the
-    rest fits. Others' images are never touched."""
+    """Size, such as 50GB; our least recently used images are removed until the rest fits. Other
+    images are never touched."""
 
 
 def image(command: Image, console: Console) -> int:

@@ -27,9 +27,9 @@ class Build:
     library: Positional[tuple[str, ...]]
     """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
     downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
-    releases of one library from old to new. The word bundled makes the bundled tasks anew."""
+    releases of one library from old to new. The word bundled rebuilds the bundled tasks."""
     out: Path
-    """Folder of the tasks; a run that was cut off goes on where it stopped."""
+    """Folder of the tasks. Repeat the command to resume a run that was cut off."""
     kind: Literal["mutation", "versions"] = "mutation"
     """mutation: faults that tests of the library find; versions: the tests of a release on the
     source of the one before it."""
