@@ -136,6 +136,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         ``_running``, which families set.
         """
         super().__init_subclass__(**kwargs)
+        # Look at the whole MRO: a mixin before TextEnv overrides its methods as well as the class
+        # itself does.
         for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
             owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
             if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
@@ -148,6 +150,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
         """Remember how the environment is made, whatever constructors its family has."""
         env = super().__new__(cls)
+        # Only here do the arguments pass as they were given, before a constructor has filled in
+        # anything.
         env.__configuration = fingerprint(cls, args, kwargs)
         return env
 
@@ -274,6 +278,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._running = False
         chosen = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
+        # Draw the task before the engine starts: both read np_random, and this order fixes
+        # episodes.
         task = self.tasks.choose(chosen, self.np_random, self.split)
         self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
@@ -384,6 +390,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         Raises:
             NotSupported: The family's engine cannot do it.
         """
+        # Hash late and once: a task may be large, and few episodes are ever forked.
         if self.__digest is None:
             self.__digest = self.task.digest()
         return Snapshot(
@@ -487,6 +494,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
+        # Spare nearly every turn two passes over its text.
         if len(text) <= OBSERVATION_LENGTH and text.isascii():
             return text
         return bounded(well_formed(text), OBSERVATION_LENGTH)
@@ -500,6 +508,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _state_key(self) -> str:
         """Hash the engine's state to 16 hexadecimal digits."""
+        # Keep lone surrogates: two states that differ in one alone are not equal.
         text = self._state().encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 

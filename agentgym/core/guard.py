@@ -106,6 +106,7 @@ def raise_if_meant_for_us(error: BaseException) -> None:
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return
+    # Tell a handler's SystemExit from the environment's own by the frames it came through.
     handlers = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     if isinstance(error, KeyboardInterrupt) or not handlers.isdisjoint(_codes(error)):
         raise error

@@ -200,6 +200,7 @@ class HookRunner:
                 raise ConfigurationError(
                     f"expected reward hook {hook.name!r} to return a finite number, got {value!r}"
                 )
+            # Make a new dict: the context of the hook before holds the old one.
             result = {**result, hook.name: hook.weight * float(value)}
         self._seen[key] += 1
         self._before = after

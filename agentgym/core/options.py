@@ -291,6 +291,7 @@ def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
     """
     found = []
     for name in unknown:
+        # Guess a plural, a shortened name, and one with the same last word.
         begun, last = str(name).rstrip("s"), str(name).rpartition("_")[2]
         longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
         kindred = [each for each in known if last and each.endswith(f"_{last}")]

@@ -45,6 +45,7 @@ class UnicodeText(spaces.Text):
             raise ConfigurationError(
                 f"expected 0 <= min_length <= max_length, got {min_length} and {max_length}"
             )
+        # Pass Text's own constructor by, which would build the character tables again.
         spaces.Space.__init__(self, dtype=str, seed=seed)
         self.min_length, self.max_length = min_length, max_length
         for table in ("_char_set", "_char_list", "_char_index", "_char_str"):

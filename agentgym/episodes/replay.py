@@ -167,6 +167,7 @@ def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
     """Give an environment the random generator that the record holds, if it has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
+        # Cast: NumPy wants a TypedDict, and a record may hold anything; the setter checks it.
         bits, state = np.random.PCG64(), cast(Any, episode.rng)
         try:
             bits.state = state
@@ -188,6 +189,7 @@ def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
         seed=episode.seed,
         options=dict(episode.options),
     )
+    # One by one: each is compared before the next action changes the environment.
     start = moment = _answered(next(moments))
     difference = _start_differs(episode, env, start.observation, start.info)
     if difference:

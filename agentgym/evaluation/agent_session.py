@@ -86,6 +86,7 @@ class Session:
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
         self._on_output, self._end_when = on_output, end_when
+        # Reentrant: `call` ends the episode while it holds the lock, and so does `fail`.
         self._lock = threading.RLock()
         observation, info = self._recorder.reset(seed=seed, options=options)
         self.goal = str(info["goal"])
@@ -352,6 +353,7 @@ def play_agent(
         session.end()
         raise
     except Exception as error:
+        # What a wait raises that we ended ourselves is nobody's failure.
         if cancelled is None or not cancelled():
             session.fail(policy_end(error, "the agent"))
     session.end()
@@ -361,6 +363,7 @@ def play_agent(
 def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
     """Write a call as a model would have; whatever is wrong with it the environment says."""
     if not isinstance(arguments, str):
+        # Frameworks fill in None for what the model left out.
         given = {key: value for key, value in (arguments or {}).items() if value is not None}
         arguments = json.dumps(given, default=str)
     payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
@@ -394,6 +397,7 @@ def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
         # Those that may be left out stand last, as Python demands.
         for param in sorted(spec.params, key=lambda param: not param.required)
     ]
+    # Rebind what `tool` closes over: positional arguments come in the order of the signature.
     names = {parameter.name: names[parameter.name] for parameter in parameters}
     tool.__name__ = tool.__qualname__ = _python_name(spec.name)
     tool.__doc__ = _docstring(spec, names)

@@ -44,6 +44,7 @@ def demonstrate(
         own_seed = derive_seed(seed, index)
         moments = [*play(OraclePolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
+            # Pair each action with the list it was chosen from, which is that of the moment before.
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
             found.append([(actions, str(action)) for actions, action in turns])
     return found

@@ -63,6 +63,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
 
     def tokens(taken: int) -> tuple[float, float]:
         """Return what an episode of some turns reads and writes."""
+        # Every request sends the history of its window again, so the turns shown add up.
         shown = sum(len(prompt.recent(range(turn))) for turn in range(taken))
         read = taken * head / CHARACTERS + shown * (later / CHARACTERS + ANSWER)
         return read, taken * ANSWER

@@ -53,6 +53,7 @@ def load_own(
     needed, supplied = parameters_of(name, found, seed, options)
     if isinstance(found, type) or not needed:
         make, release = played(_constructor(found, supplied, options))
+        # Make one at once: a constructor that fails shall do so before anything is played.
         first = make(env)
         make = makes_more(first, make, env if "env" in supplied else None)
         return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)

@@ -93,6 +93,7 @@ def policy_source(
         check_grammar(env)
         return PolicySource(None, name, True, True, facts, policy)
     later = answers_later(policy)
+    # Cast: its `act` is a coroutine function, which GuardedPolicy awaits on its loop.
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, later, facts)
 
@@ -126,6 +127,7 @@ def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy])
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
     first = dressed(maker(env))
     loaded = {name: facts[name] for name in LOADED if name in facts}
+    # What was loaded wins: no policy can say that it is another.
     facts = {**facts, **_facts(first), **loaded}
     make = makes_more(first, lambda env: dressed(maker(env)), env)
     return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
@@ -252,4 +254,6 @@ class GuardedPolicy:
             raise
         except Exception as error:
             end = policy_end(error)
+            # Keep its own cause, also where it has none, or the error around it is told as its
+            # context.
             raise end from end.__cause__

@@ -110,6 +110,7 @@ class Spending:
 
     def add(self, result: EpisodeResult) -> None:
         """Count an episode that has ended."""
+        # Of two threads that add at the same time, one sum would be lost.
         with self._lock:
             self._used = summed([self._used, result])
 

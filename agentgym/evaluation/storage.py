@@ -90,6 +90,7 @@ class EvaluationFolder:
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         self.path = Path(path)
+        # Take them through JSON: only so are they equal to what a file gives back.
         self.settings = json.loads(canonical_json(dict(settings)))
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -130,6 +131,7 @@ class EvaluationFolder:
         except OSError as error:
             raise _unwritable(unlocked.path, error) from error
         with lock:
+            # Read again under the lock: until it was taken another process may have written.
             yield cls(path, settings)
 
     @property
@@ -159,6 +161,8 @@ class EvaluationFolder:
         """
         self.started = self.started or started
         if self.previous != self.settings:
+            # Before the head: killed in between, the folder has old settings without a report, and
+            # goes on.
             self._file("report.json").unlink(missing_ok=True)
         if not self.previous:
             self._file("episodes.jsonl").unlink(missing_ok=True)
@@ -187,6 +191,8 @@ class EvaluationFolder:
 
     def finish(self, report: Report, order: Iterable[Key]) -> None:
         """Put the records in order, and write the report."""
+        # Write report.json last: it says that the evaluation is finished, so all else must be
+        # there.
         played = self.episodes()
         lines = "".join(played[key].to_line() for key in order if key in played)
         self._write("episodes.jsonl", lines)
@@ -294,6 +300,7 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
+    # Settings hold these as plain data, reports as objects.
     read_apart = {"protocol", "limits", "prices"}
     taken = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
     return replace(

@@ -69,6 +69,7 @@ class EventLoop:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             self._running[future] = owner
         try:
+            # Poll: `cancelled` is a mere function, which cannot wake this thread.
             while cancelled is not None and not wait([future], POLL).done:
                 if cancelled():
                     future.cancel()

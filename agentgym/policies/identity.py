@@ -131,6 +131,7 @@ def _module(module: ModuleType) -> str:
     """Return the hash of a module and of its neighbours that it imports; empty without a file."""
     name, spec = module.__name__, module.__spec__
     known = _seen.get(name)
+    # A module that was loaded anew has a new spec, and may have another source.
     if known is not None and known[0] is spec and spec is not None:
         return known[1]
     file = getattr(module, "__file__", None)

@@ -119,6 +119,7 @@ class SlotState:
 
     def close(self) -> None:
         """Close the environment; one that cannot be closed is reported and left."""
+        # Forget it first: an environment whose close fails is not closed twice.
         env, self.env = self.env, None
         if env is not None:
             try:
@@ -217,6 +218,7 @@ class Slots:
                 env.unwrapped.np_random.bit_generator.state = args.rng_state
             # Noted before the reset, which draws from the stream.
             origin = _origin(env, args) if self._origins else None
+            # Copy: one dict may be the options of many slots, and environments may change theirs.
             options = None if args.options is None else dict(args.options)
             observation, info = checked_reset(env.reset(seed=args.seed, options=options))
             return Began(observation, info, origin)
@@ -292,6 +294,7 @@ class Slots:
         """Make the environment of a slot anew, with the random stream of its predecessor."""
         env = self._factories[slot]()
         if state.rng is not None:
+            # The stream goes on in the new environment, so that a failure changes no later task.
             env.unwrapped.np_random, state.rng = state.rng, None
         state.env = env
         return env

@@ -23,6 +23,7 @@ def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     for key in dict.fromkeys(key for info in infos if info for key in info):
         mask = np.array([info is not None and key in info for info in infos], dtype=np.bool_)
         present = [info[key] for info in infos if info is not None and key in info]
+        # Gymnasium keeps final observations as objects, whatever they are.
         if all(isinstance(value, Mapping) for value in present) and key != "final_obs":
             batched[key] = batch([info.get(key) if info else None for info in infos])
         else:

@@ -169,6 +169,7 @@ def encode(operation: Operation, answer: Answer) -> bytes:
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception:
+        # Round trip each alone: one bad result must not cost those of its neighbours.
         results = [pickle.loads(_portable(operation, item)) for item in answer.results]
         return pickle.dumps(answer._replace(results=results), pickle.HIGHEST_PROTOCOL)
 

@@ -278,6 +278,7 @@ def _made(kind: type[Any], where: str, data: Any, **parts: Any) -> Any:
     _known(where, data, tuple(entries))
     values = {}
     for name, value in data.items():
+        # Read as text: the annotations of the schema are never evaluated.
         annotation = str(entries[name].type).removesuffix(" | None")
         _check(f"{where}.{name}", value, annotation)
         values[name] = tuple(value) if annotation.startswith("tuple") else value

@@ -50,6 +50,7 @@ class Endpoint:
                 timeout=config.timeout,
                 max_retries=0,
             )
+        # Raised below and not here, where it would be chained to an error that may show a password.
         except Exception as error:  # of httpx, which no line here should have to know
             problem = self.redactor.excerpt(f"{type(error).__name__}: {error}")
         if problem:
@@ -86,6 +87,7 @@ class Endpoint:
             answer = waits.run(partial(self._ask, sent))
             if isinstance(answer, Completion):
                 return answer
+            # No retry is counted: the endpoint answered, and says what it does not take.
             if self._learn(sent, answer):
                 continue
             if not answer.passing or retries == self._config.retries:

@@ -166,6 +166,7 @@ def status_fault(status: int | None, body: Any, headers: Mapping[str, str], said
     elif isinstance(body, str) and body:
         said = body
     code = error.get("code")
+    # Some endpoints answer 200 and name the status in the body.
     named = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
     return Fault(
         Cause.STATUS,

@@ -96,6 +96,7 @@ def _read(
                 body = {**body_of(episode), "shared": shared.place(shared_of(episode))}
                 at = chunks.add(to_json(body))
             except RecursionError as error:
+                # `read` has counted it already.
                 source.episodes -= 1
                 source.skip(number, DataError(f"expected values of less depth ({error})"))
                 continue
