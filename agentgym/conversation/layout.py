@@ -215,7 +215,7 @@ class Layout:
         return read_json(cls, data, "layout")
 
 
-def check_template(name: str, template: Any, known: Collection[str]) -> None:
+def check_template(name: str, template: object, known: Collection[str]) -> None:
     """Refuse a template that is too long, or has a field that nothing fills.
 
     Raises:

@@ -131,7 +131,7 @@ class SharedTexts(Sequence[str]):
 
 
 def _rows(memory: Any, n: int) -> npt.NDArray[np.int32]:
-    """View shared memory as one row of numbers for each environment."""
+    """View shared memory as rows [n, 1 + max_length]: a length, then that many code points."""
     return np.frombuffer(memory.get_obj(), dtype="<i4").reshape(n, -1)
 
 

@@ -24,7 +24,7 @@ KEPT_TASKS = 1 << 14
 Problem = TypeVar("Problem")
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """Serialise ``value`` to one fixed JSON text: sorted keys, no white space, ASCII only."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 

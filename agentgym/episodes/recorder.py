@@ -381,7 +381,7 @@ def package_versions(*more: str) -> dict[str, str]:
     return versions
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     try:
         json.dumps(value, default=_number, allow_nan=False)
     except (TypeError, ValueError):
@@ -389,7 +389,7 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Copy a value as plain JSON types; numpy numbers become Python's."""
     return json.loads(json.dumps(value, default=_number))
 

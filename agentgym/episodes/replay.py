@@ -211,7 +211,7 @@ def _answered(moment: Moment) -> Moment:
     return moment
 
 
-def _differs(name: str, expected: Any, got: Any) -> str:
+def _differs(name: str, expected: object, got: object) -> str:
     if isinstance(expected, str) and isinstance(got, str) and expected != got:
         same = next(
             (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),

@@ -29,6 +29,7 @@ import gymnasium
 
 from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools
 from agentgym.conversation import tool_instructions
+from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
@@ -45,7 +46,7 @@ GRAMMAR = "tool_call"
 PATIENCE = 10
 """Calls after the end that are answered. Loops of frameworks go on for as long as the model calls,
 thousands of times where it does not read the answers."""
-TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
+TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 """Python's types of arguments, by JSON's."""
 
 
@@ -81,7 +82,7 @@ class Session:
         end_when: Callable[[], str] | None = None,
     ) -> None:
         check_grammar(env)
-        language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+        language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = language.specs
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
@@ -167,7 +168,7 @@ class Session:
                 self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
-    def annotate(self, output: Any = None, /, **known: Any) -> None:
+    def annotate(self, output: object = None, /, **known: Any) -> None:
         """Tell what the agent's model answered, before the call that comes of it.
 
         Record, report and limits on tokens and cost count it. What the model answers after the end
@@ -297,7 +298,7 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
     Raises:
         ConfigurationError: It has another grammar.
     """
-    language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+    language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
     if language.grammar != GRAMMAR:
         raise ConfigurationError(
             f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
@@ -307,7 +308,7 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
 
 
 def play_agent(
-    agent: Callable[[Session], Any],
+    agent: Callable[[Session], object],
     env: gymnasium.Env[str, str],
     *,
     seed: int | None = None,
@@ -424,7 +425,7 @@ def _python_name(name: str) -> str:
 
 def _hint(param: Param) -> Any:
     """Return the type of an argument, as its values are written in Python."""
-    hint = TYPES[param.type]
+    hint: Any = TYPES[param.type]
     if param.enum and param.type == "string":
         hint = Literal[param.enum]  # known at run time only
     return hint if param.required else hint | None

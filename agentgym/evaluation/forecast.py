@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import NotSupported
-from agentgym.evaluation.plan import Plan
+from agentgym.evaluation.plan import Job, Plan
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.play import Moment, play
 
@@ -77,7 +76,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     )
 
 
-def _expert(env: TextEnv, job: Any, horizon: int | None) -> list[Moment]:
+def _expert(env: TextEnv, job: Job, horizon: int | None) -> list[Moment]:
     """Let the expert play a task."""
     budget = {} if horizon is None else {"horizon": horizon}
     options = {"task_id": job.task_id, **budget}

@@ -68,14 +68,14 @@ def load_own(
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
 
 
-def _said(function: Any) -> dict[str, Any]:
+def _said(function: object) -> dict[str, Any]:
     """Return what a function says of itself, in an attribute ``facts`` that is called."""
     told = function.facts() if isinstance(function, PolicyWithFacts) else {}
     return {fact: hide_secrets(value, fact) for fact, value in told.items()}
 
 
 def parameters_of(
-    name: str, found: Any, seed: int, options: Mapping[str, Any]
+    name: str, found: Callable[..., Any], seed: int, options: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments that are left to the caller, and those that are filled in.
 

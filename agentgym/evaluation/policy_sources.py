@@ -154,7 +154,7 @@ def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> 
     return dressed(made)
 
 
-def _maker(given: Any, make: Callable[[], Policy]) -> PolicySource:
+def _maker(given: object, make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
     facts = _facts(first, _made_of(first, given))
@@ -167,14 +167,14 @@ def _name(policy: Policy) -> str:
     return str(_facts(policy).get("model") or type(policy).__name__)
 
 
-def _facts(policy: Any, source: str = "") -> dict[str, Any]:
+def _facts(policy: object, source: str = "") -> dict[str, Any]:
     """Return what a policy says of itself, and the hash of its source if it has one."""
     said = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
     said = {name: hide_secrets(value, name) for name, value in said.items()}
     return {**said, "source_sha256": source} if source else said
 
 
-def _made_of(policy: Policy, *makers: Any) -> str:
+def _made_of(policy: Policy, *makers: object) -> str:
     """Return the hash of the source of a policy and of what made it."""
     if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
         return ""
@@ -190,7 +190,7 @@ def _takes(function: Callable[..., Any], n: int) -> bool:
     return True
 
 
-def _no_policy(given: Any) -> ConfigurationError:
+def _no_policy(given: object) -> ConfigurationError:
     return ConfigurationError(
         "expected a policy with act(observation, info), what makes one, a function of (observation,"
         " info) that returns an action, an agent (a function of a session), or the name of a "

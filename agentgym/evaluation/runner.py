@@ -309,7 +309,7 @@ def _folder(
 
 
 def _about(
-    env: Any, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
+    env: Env, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
 ) -> dict[str, Any]:
     """Describe what is evaluated, by the names of the fields of a report."""
     made = origin(env)

@@ -328,7 +328,7 @@ def _prices(data: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**data) if data else None
 
 
-def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+def _changes(name: str, before: object, now: object) -> list[tuple[str, object, object]]:
     """Return a setting that has changed, or the facts of the policy that have, with both values."""
     if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
         return [(name, before, now)]
@@ -336,11 +336,11 @@ def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
     return [(f"{name}.{fact}", before.get(fact), now.get(fact)) for fact in facts]
 
 
-def _more(before: Any, now: Any) -> bool:
+def _more(before: object, now: object) -> bool:
     return isinstance(before, int) and isinstance(now, int) and before > now
 
 
-def _one_begins_the_other(before: Any, now: Any) -> bool:
+def _one_begins_the_other(before: object, now: object) -> bool:
     """Return whether two choices of tasks are the same, but that one may be longer."""
     if not isinstance(before, list) or not isinstance(now, list):
         return bool(before == now)

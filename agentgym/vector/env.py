@@ -40,6 +40,7 @@ Arrays = tuple[
     npt.NDArray[np.bool_],
     dict[str, Any],
 ]
+"""Texts, rewards, terminated, truncated, each [num_envs], and infos as arrays [num_envs]."""
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import (
@@ -94,8 +95,8 @@ class Description:
 class Spec:
     """A picklable factory of a registered environment, which needs no registry to be called."""
 
-    spec: Any
-    """The ``gymnasium.envs.registration.EnvSpec``."""
+    spec: EnvSpec
+    """How it is registered."""
     kwargs: Mapping[str, Any]
     """Keyword arguments of ``gymnasium.make``."""
 

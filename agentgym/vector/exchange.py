@@ -40,7 +40,7 @@ class Exchange:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
         self._open = True
-        self._unanswered: dict[int, Any] = {}
+        self._unanswered: dict[int, ResetArgs | str] = {}
         self._arrived: list[Received] = []
 
     # -- questions -------------------------------------------------------------------------------

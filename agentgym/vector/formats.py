@@ -33,7 +33,7 @@ def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
 
 
 def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Return an array that holds ``present`` where ``mask`` is true."""
+    """Return an array [num_envs] that holds ``present`` [true ones] where ``mask`` is true."""
     kinds = {type(value) for value in present}
     kind: type = float if kinds == {int, float} else object
     if len(kinds) == 1:

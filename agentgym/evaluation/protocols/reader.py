@@ -296,7 +296,7 @@ def _known(where: str, data: Mapping[str, Any], known: Collection[str]) -> None:
         )
 
 
-def _check(where: str, value: Any, annotation: str) -> None:
+def _check(where: str, value: object, annotation: str) -> None:
     called, fits = _KINDS[annotation]
     if not fits(value):
         raise ConfigurationError(f"expected {where} to be {called}, got {value!r:.80}")

@@ -148,7 +148,7 @@ class Fault:
         return self.names(field) and bool(_UNKNOWN.search(said))
 
 
-def status_fault(status: int | None, body: Any, headers: Mapping[str, str], said: str) -> Fault:
+def status_fault(status: int | None, body: object, headers: Mapping[str, str], said: str) -> Fault:
     """Read the body of an error.
 
     Args:

@@ -61,8 +61,11 @@ class Renewals:
             with self._changed:
                 self._changed.wait_for(lambda: not self._boxes, self._pause)
                 if not self._boxes:
+                    # Under the lock: who adds a box from now on starts another thread.
                     self._thread = None
                     return
+                # The request itself goes without the lock: a slow server must hold up nobody who
+                # adds a box.
                 boxes = sorted(self._boxes)
             try:
                 self._renew(boxes)
