@@ -91,8 +91,8 @@ def _several(suite: Suite, display: _Display) -> int:
     """Play several evaluations, and show their table."""
     try:
         found = play_suite(suite, display)
-    # On Ctrl-C, too, show what hours of playing have given so far.
     except BaseException:
+        # On Ctrl-C, too, show what hours of playing have given so far.
         display.show_table(display.reports, suite.out)
         raise
     display.show_table([*found.reports.values()], suite.out)

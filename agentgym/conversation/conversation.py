@@ -57,8 +57,7 @@ class Conversation:
         messages = [*opening, {"role": "user", "content": self._said[0].text}]
         recent = self.prompt.recent(self._said)
         after = [exchange.text for exchange in recent[1:]]
-        # Each answer is followed by what it led to: the text of the next exchange, and at last
-        # now's.
+        # Behind each answer stands what it led to: the next exchange's text, or what is said now.
         for exchange, heard in zip(recent, [*after, now], strict=False):
             messages += [dict(exchange.answer), *_heard(heard, exchange.results)]
         return messages

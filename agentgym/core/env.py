@@ -136,8 +136,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         ``_running``, which families set.
         """
         super().__init_subclass__(**kwargs)
-        # Look at the whole MRO: a mixin before TextEnv overrides its methods as well as the class
-        # itself does.
+        # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
         for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
             owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
             if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
@@ -150,8 +149,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
         """Remember how the environment is made, whatever constructors its family has."""
         env = super().__new__(cls)
-        # Only here do the arguments pass as they were given, before a constructor has filled in
-        # anything.
+        # Only here are the arguments as they were given: constructors fill in and pass on.
         env.__configuration = fingerprint(cls, args, kwargs)
         return env
 
@@ -278,8 +276,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._running = False
         chosen = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
-        # Draw the task before the engine starts: both read np_random, and this order fixes
-        # episodes.
+        # Before the engine starts: both draw from np_random, and episodes rest on this order.
         task = self.tasks.choose(chosen, self.np_random, self.split)
         self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None

@@ -149,7 +149,7 @@ def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
     return module, found
 
 
-def own(name: str, form: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+def own(name: str, form: str, wanted: str, fits: Callable[[object], bool]) -> Any:
     """Return what ``MODULE:NAME`` stands for, if it is what is wanted.
 
     Args:
@@ -282,7 +282,7 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
+def with_guesses(unknown: Iterable[object], known: Sequence[str]) -> str:
     """Name what is unknown, each with the name that is known and probably meant.
 
     Args:

@@ -58,7 +58,7 @@ class UnicodeText(spaces.Text):
             mask = (int(self.np_random.integers(self.min_length, longest + 1)), None)
         return super().sample(mask, probability)
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Return whether ``x`` is a ``str`` whose length is within the bounds."""
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length
 

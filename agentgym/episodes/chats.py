@@ -92,7 +92,7 @@ class ChatWriter:
     ) -> None:
         self.options = options or ChatOptions()
         self._prompt_at = prompt_at
-        # Kept for all records made alike: making an environment takes longer than a thousand rows.
+        # Kept for all records made alike: an environment is costly to make for its words alone.
         self._speech: dict[str, tuple[Prompt, Language, int]] = {}
         self._envs = EnvCache(WITHOUT_HOOKS)
 

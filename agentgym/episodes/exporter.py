@@ -258,7 +258,7 @@ def _data_set(folder: Path) -> Iterator[Write]:
 
         def write(rows: Iterable[Row]) -> None:
             for row in rows:
-                # The split comes from a record and becomes a file name: it must not leave the
+                # It comes from a record and becomes the name of a file, which must not leave the
                 # folder.
                 split = re.sub(r"\W", "_", row["split"], flags=re.ASCII) or "unknown"
                 if split not in writers:

@@ -332,8 +332,7 @@ def append_episode(path: str | Path, episode: Episode) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b") as file:
             if file.tell():
-                # A process that was killed may have left half a line: what follows must begin a new
-                # one.
+                # A process that was killed may have left half a line: begin a new one.
                 file.seek(-1, 2)
                 if file.read(1) != b"\n":
                     data = b"\n" + data

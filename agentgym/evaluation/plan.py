@@ -74,8 +74,6 @@ def plan(
     jobs = []
     for index, task_id in enumerate(ids):
         for sample in range(samples):
-            # Leave the sample out of the first, so that one sample more changes no episode of
-            # before.
             parts = (seed, index) if sample == 0 else (seed, index, sample)
             jobs.append(Job(task_id, sample, derive_seed(*parts)))
     return Plan(split, digest, len(ids), tuple(jobs))

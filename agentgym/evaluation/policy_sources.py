@@ -254,6 +254,5 @@ class GuardedPolicy:
             raise
         except Exception as error:
             end = policy_end(error)
-            # Keep its own cause, also where it has none, or the error around it is told as its
-            # context.
+            # Keep its own cause, or none: the error around it is not to be told as its context.
             raise end from end.__cause__

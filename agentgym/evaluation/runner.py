@@ -189,8 +189,7 @@ def evaluate(
         if folder is not None:
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
-            # The report is written already: what follows are two more evaluations, which may be cut
-            # off.
+            # The report is written already: two more evaluations follow, which may be cut off.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.n, seed)
             ends = _scale(scale, made, panel, {**same, "step_timeout": step_timeout})

@@ -161,8 +161,7 @@ class EvaluationFolder:
         """
         self.started = self.started or started
         if self.previous != self.settings:
-            # Before the head: killed in between, the folder has old settings without a report, and
-            # goes on.
+            # Before the head: killed in between, old settings stand without a report, and go on.
             self._file("report.json").unlink(missing_ok=True)
         if not self.previous:
             self._file("episodes.jsonl").unlink(missing_ok=True)
@@ -191,8 +190,7 @@ class EvaluationFolder:
 
     def finish(self, report: Report, order: Iterable[Key]) -> None:
         """Put the records in order, and write the report."""
-        # Write report.json last: it says that the evaluation is finished, so all else must be
-        # there.
+        # Write report.json last: it says that the evaluation is finished.
         played = self.episodes()
         lines = "".join(played[key].to_line() for key in order if key in played)
         self._write("episodes.jsonl", lines)

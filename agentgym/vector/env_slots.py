@@ -199,6 +199,7 @@ class Slots:
         for slot, action in zip(request.slots, request.args, strict=True):
             env = self._states[slot].env
             if env is not None and _preparing(env):
+                # Cast: `_preparing` has seen that it is one.
                 inner = cast("TextEnv[Any]", env.unwrapped)
                 members.setdefault(type(inner), []).append((inner, action))
         for kind, group in members.items():

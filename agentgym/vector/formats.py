@@ -65,7 +65,7 @@ def read_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     return names[mode]
 
 
-def masked_slots(mask: Any, num_envs: int) -> list[int]:
+def masked_slots(mask: object, num_envs: int) -> list[int]:
     """Return the slots that a reset mask chooses."""
     if mask is None:
         return list(range(num_envs))

@@ -50,8 +50,8 @@ class Endpoint:
                 timeout=config.timeout,
                 max_retries=0,
             )
-        # Raised below and not here, where it would be chained to an error that may show a password.
         except Exception as error:  # of httpx, which no line here should have to know
+            # Raised below, not here: this error, to which it would be chained, may show a password.
             problem = self.redactor.excerpt(f"{type(error).__name__}: {error}")
         if problem:
             raise ConfigurationError(

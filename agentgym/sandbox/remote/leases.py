@@ -64,8 +64,7 @@ class Renewals:
                     # Under the lock: who adds a box from now on starts another thread.
                     self._thread = None
                     return
-                # The request itself goes without the lock: a slow server must hold up nobody who
-                # adds a box.
+                # The request goes without the lock: a slow server shall hold up no other box.
                 boxes = sorted(self._boxes)
             try:
                 self._renew(boxes)
