@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _words(text: str) -> str:
+    # Import late: only a message needs it, and it reads the dataclasses of three subcommands.
     from agentgym.cli.advice import in_flags
 
     return in_flags(text)

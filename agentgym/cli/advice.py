@@ -34,6 +34,7 @@ def in_flags(text: str) -> str:
 def _flag(found: re.Match[str]) -> str:
     setting, name, value = found.groups()
     flag = FLAGS.get(name)
+    # What is no setting of the command stays as it is, backticks included.
     if setting in OTHERS or flag is None:
         return OTHERS.get(setting, found[0])
     if value in (None, "True"):

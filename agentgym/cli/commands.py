@@ -44,6 +44,7 @@ def run(command: object, console: Console) -> int:
     return action(command, console)
 
 
+# What a subcommand needs is imported when it runs: `agentgym --help` shall answer at once.
 def _list(command: List, console: Console) -> int:
     from agentgym.registration import families
 

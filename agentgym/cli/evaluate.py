@@ -60,6 +60,7 @@ def suite_of(command: Eval) -> Suite:
             "expected the environments and policies in the --file alone, got "
             f"{' '.join((*command.env, *command.policy))} beside it"
         )
+    # Only flags that were typed win over the file; the defaults of the others must not.
     settable = {*vars(command)} - {"file", "typed", "dry_run"}
     given = {name: getattr(command, name) for name in command.typed if name in settable}
     return read_suite(command.file, given)
@@ -72,6 +73,7 @@ def _single(suite: Suite, display: _Display) -> int:
     try:
         report = single.play(out, single.wants_scale(single.model), display)
     except (KeyboardInterrupt, AgentGymError) as error:
+        # After a mistake of the caller the folder may be that of another evaluation.
         if out is not None and not isinstance(error, ConfigurationError):
             display.show_kept(out)
         raise
@@ -90,6 +92,7 @@ def _several(suite: Suite, display: _Display) -> int:
     try:
         found = play_suite(suite, display)
     except BaseException:
+        # On Ctrl-C, too, show what hours of playing have given so far.
         display.show_table(display.reports, suite.out)
         raise
     display.show_table([*found.reports.values()], suite.out)
@@ -131,6 +134,7 @@ class _Display(EvaluationProgress):
             self.say(f"Every episode is saved in {self._announced}.")
             self._announced = None
         self._bar = EpisodeProgress(self.console, episodes, its.prices)
+        # Opened and closed by hand: two calls of the library, `begin` and `end`, are its block.
         self._bar.__enter__()
 
     def episode(self, result: EpisodeResult) -> None:
@@ -162,6 +166,7 @@ class _Display(EvaluationProgress):
 
     def say_read(self, report: Report) -> None:
         """Say how many episodes were not played now: those from before, or all."""
+        # Where no episode was told of, the whole report was read from its folder.
         rows, before = report.rows, self._before if self._bar.told else None
         read = sum(before is None or (each.task_id, each.sample) in before for each in rows)
         if read:

@@ -38,6 +38,7 @@ class _Person:
         self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
         try:
             line = self._ask()
+            # In some games `help` is an action; then it is the game that answers.
             while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
                 self._say(HELP)
                 line = self._ask()

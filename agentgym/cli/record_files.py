@@ -35,6 +35,7 @@ def progress(
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
     silent = silent or not console.is_terminal
+    # Do not read a large file twice for a bar that nobody sees.
     count = None if silent else _lines(path)
     total = count if limit is None or count is None else min(limit, count)
     with Progress(*columns, console=console, transient=True, disable=silent) as shown:

@@ -37,6 +37,7 @@ def replay(command: Replay, console: Console) -> int:
     if command.json:
         sys.stdout.write(json.dumps(found.to_dict(), indent=2) + "\n")
         return int(bool(found.changes))
+    # Without a rescored episode there are no means to compare.
     if isinstance(found, FileRescore) and found.equal:
         console.print(_table(found.before, found.after))
     for change in found.changes:

@@ -40,6 +40,7 @@ class Conversation:
 
     def text(self, seen: Seen) -> str:
         """Return what the user says now: the content of the last message."""
+        # Laid out once: it is asked for before the answer, and again when the turn is added.
         if self._now is None or self._now[0] is not seen:
             self._now = seen, self.prompt.text(self._task, self._turns, seen)
         return self._now[1]
@@ -56,6 +57,7 @@ class Conversation:
         messages = [*opening, {"role": "user", "content": self._said[0].text}]
         recent = self.prompt.recent(self._said)
         after = [exchange.text for exchange in recent[1:]]
+        # Behind each answer stands what it led to: the next exchange's text, or what is said now.
         for exchange, heard in zip(recent, [*after, now], strict=False):
             messages += [dict(exchange.answer), *_heard(heard, exchange.results)]
         return messages

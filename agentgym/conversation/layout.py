@@ -37,6 +37,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
         template: Text with fields such as ``{task}``.
         values: One value for each field.
     """
+    # Not str.format: a template may hold other braces, and a field must reach no attribute.
     return _FIELD.sub(lambda found: str(values[found[1]]), template)
 
 
@@ -199,6 +200,7 @@ class Layout:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-safe data."""
+        # Through JSON: tuples become lists, as a file gives them back.
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return plain
 
@@ -213,7 +215,7 @@ class Layout:
         return read_json(cls, data, "layout")
 
 
-def check_template(name: str, template: Any, known: Collection[str]) -> None:
+def check_template(name: str, template: object, known: Collection[str]) -> None:
     """Refuse a template that is too long, or has a field that nothing fills.
 
     Raises:

@@ -184,6 +184,7 @@ class Prompt:
         if "history" in wanted:
             values["history"] = self._history(task, taken, recent)
         if "admissible" in wanted:
+            # Papers list native actions, without the notation that a grammar puts around them.
             native = [self.read(action) or action for action in map(str, seen.admissible)]
             values["admissible"] = layout.admissible.write(native)
         return fill(template, values)

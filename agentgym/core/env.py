@@ -136,6 +136,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         ``_running``, which families set.
         """
         super().__init_subclass__(**kwargs)
+        # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
         for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
             owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
             if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
@@ -148,6 +149,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
         """Remember how the environment is made, whatever constructors its family has."""
         env = super().__new__(cls)
+        # Only here are the arguments as they were given: constructors fill in and pass on.
         env.__configuration = fingerprint(cls, args, kwargs)
         return env
 
@@ -274,6 +276,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._running = False
         chosen = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
+        # Before the engine starts: both draw from np_random, and episodes rest on this order.
         task = self.tasks.choose(chosen, self.np_random, self.split)
         self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
@@ -384,6 +387,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         Raises:
             NotSupported: The family's engine cannot do it.
         """
+        # Hash late and once: a task may be large, and few episodes are ever forked.
         if self.__digest is None:
             self.__digest = self.task.digest()
         return Snapshot(
@@ -487,6 +491,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
+        # Spare nearly every turn two passes over its text.
         if len(text) <= OBSERVATION_LENGTH and text.isascii():
             return text
         return bounded(well_formed(text), OBSERVATION_LENGTH)
@@ -500,6 +505,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _state_key(self) -> str:
         """Hash the engine's state to 16 hexadecimal digits."""
+        # Keep lone surrogates: two states that differ in one alone are not equal.
         text = self._state().encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=8).hexdigest()
 

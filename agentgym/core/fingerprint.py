@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import is_dataclass
 from enum import Enum
@@ -45,7 +45,7 @@ def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def describe(value: Any, depth: int = DEPTH) -> Any:
+def describe(value: object, depth: int = DEPTH) -> Any:
     """Describe a value by JSON lists and scalars: its class and what it holds, ``depth`` deep.
 
     Values of equal class and contents have equal descriptions.
@@ -86,7 +86,9 @@ def _name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _function(value: FunctionType | MethodType | partial[Any], inside: Any) -> Any:
+def _function(
+    value: FunctionType | MethodType | partial[Any], inside: Callable[[object], Any]
+) -> Any:
     """Describe a function by its name, its code and what it carries with it."""
     if isinstance(value, partial):
         return ["partial", inside(value.func), inside(value.args), inside(value.keywords)]
@@ -100,7 +102,7 @@ def _function(value: FunctionType | MethodType | partial[Any], inside: Any) -> A
     return ["function", value.__module__, value.__qualname__, digest, inside(carried)]
 
 
-def _contents(value: Any) -> dict[str, Any]:
+def _contents(value: object) -> dict[str, Any]:
     """Return the attributes of an object, those in slots included."""
     slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
     held = {name: getattr(value, name) for name in slots if hasattr(value, name)}

@@ -43,7 +43,7 @@ Reset = tuple[str, dict[str, Any]]
 Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
-def checked_reset(result: Any) -> Reset:
+def checked_reset(result: object) -> Reset:
     """Return what ``reset`` returned, if it is the beginning of an episode.
 
     Raises:
@@ -56,7 +56,7 @@ def checked_reset(result: Any) -> Reset:
     raise EnvFailure(f"expected reset() to return (str, dict), got {_shape(result)}")
 
 
-def checked_step(result: Any) -> Step:
+def checked_step(result: object) -> Step:
     """Return what ``step`` returned, as Python's own types, if it is a transition.
 
     Raises:
@@ -89,7 +89,7 @@ def checked_step(result: Any) -> Step:
     )
 
 
-def _shape(result: Any) -> str:
+def _shape(result: object) -> str:
     """Describe a wrong return value by its types, and numbers by their values."""
     if not isinstance(result, tuple | list):
         return type(result).__name__
@@ -106,12 +106,13 @@ def raise_if_meant_for_us(error: BaseException) -> None:
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return
+    # Tell a handler's SystemExit from the environment's own by the frames it came through.
     handlers = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     if isinstance(error, KeyboardInterrupt) or not handlers.isdisjoint(_codes(error)):
         raise error
 
 
-def _code(handler: Any) -> CodeType | None:
+def _code(handler: object) -> CodeType | None:
     """Return the code of a signal handler that is written in Python."""
     if not callable(handler):
         return None

@@ -84,7 +84,12 @@ class TurnReward(Protocol):
         ...
 
 
-def finite(value: Any) -> bool:
+HookState = tuple[list[TurnReward], TurnState | None, Counter[tuple[str, str]], int]
+"""Copies of the hooks, the state before the next turn, how often each action was taken in each
+state, and the trainer's step."""
+
+
+def finite(value: object) -> bool:
     """Return whether a value is a number that a float can hold, neither infinite nor NaN."""
     if not isinstance(value, int | float | np.integer | np.floating):
         return False
@@ -200,17 +205,18 @@ class HookRunner:
                 raise ConfigurationError(
                     f"expected reward hook {hook.name!r} to return a finite number, got {value!r}"
                 )
+            # Make a new dict: the context of the hook before holds the old one.
             result = {**result, hook.name: hook.weight * float(value)}
         self._seen[key] += 1
         self._before = after
         return result
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> HookState:
         """Return a picklable copy of the state."""
         hooks = copy.deepcopy(self._hooks) if self._hooks else []
         return hooks, self._before, self._seen.copy(), self._training_step
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
 
         Only what equal hooks remember is taken over; which hooks there are does not change.

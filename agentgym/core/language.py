@@ -92,6 +92,7 @@ class Language:
 
     def tools(self) -> list[dict[str, Any]]:
         """Describe the actions as OpenAI tools; fresh objects."""
+        # Parse anew: what was cached would be shared with callers who change theirs.
         tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
         return tools
 
@@ -103,6 +104,7 @@ def _write(specs: tuple[ActionSpec, ...], grammar: str, native: str) -> str:
         text = translate(native, specs, grammar)
     except ConfigurationError:
         return native
+    # Offer nothing that would be read as another action.
     return text if parse(text, specs, grammar).native == native else native
 
 

@@ -45,7 +45,7 @@ def integer(value: Any, name: str, low: int | None = None, high: int | None = LA
     return int(value)
 
 
-def flag(value: Any, name: str) -> bool:
+def flag(value: object, name: str) -> bool:
     """Validate a switch: text such as ``"false"`` would count as true.
 
     Raises:
@@ -56,7 +56,7 @@ def flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def choice(value: Any, name: str, choices: Collection[str]) -> str:
+def choice(value: object, name: str, choices: Collection[str]) -> str:
     """Validate one of several words.
 
     Raises:
@@ -69,7 +69,7 @@ def choice(value: Any, name: str, choices: Collection[str]) -> str:
     return value
 
 
-def preset(value: Any, name: str, presets: Mapping[str, Preset]) -> Preset:
+def preset(value: object, name: str, presets: Mapping[str, Preset]) -> Preset:
     """Return the preset of a name; a configuration of the same kind is returned as it is.
 
     Raises:
@@ -86,7 +86,7 @@ def preset(value: Any, name: str, presets: Mapping[str, Preset]) -> Preset:
     return presets[value]
 
 
-def text(value: Any, name: str) -> str:
+def text(value: object, name: str) -> str:
     """Validate a text.
 
     Raises:
@@ -149,7 +149,7 @@ def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
     return module, found
 
 
-def own(name: str, form: str, wanted: str, fits: Callable[[Any], bool]) -> Any:
+def own(name: str, form: str, wanted: str, fits: Callable[[object], bool]) -> Any:
     """Return what ``MODULE:NAME`` stands for, if it is what is wanted.
 
     Args:
@@ -208,7 +208,7 @@ def check_reset(
     }
 
 
-def check_seed(seed: Any) -> int | None:
+def check_seed(seed: object) -> int | None:
     """Validate the seed of a reset, an evaluation or a panel.
 
     Raises:
@@ -282,7 +282,7 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
+def with_guesses(unknown: Iterable[object], known: Sequence[str]) -> str:
     """Name what is unknown, each with the name that is known and probably meant.
 
     Args:
@@ -291,6 +291,7 @@ def with_guesses(unknown: Iterable[Any], known: Sequence[str]) -> str:
     """
     found = []
     for name in unknown:
+        # Guess a plural, a shortened name, and one with the same last word.
         begun, last = str(name).rstrip("s"), str(name).rpartition("_")[2]
         longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
         kindred = [each for each in known if last and each.endswith(f"_{last}")]

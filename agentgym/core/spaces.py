@@ -45,6 +45,7 @@ class UnicodeText(spaces.Text):
             raise ConfigurationError(
                 f"expected 0 <= min_length <= max_length, got {min_length} and {max_length}"
             )
+        # Pass Text's own constructor by, which would build the character tables again.
         spaces.Space.__init__(self, dtype=str, seed=seed)
         self.min_length, self.max_length = min_length, max_length
         for table in ("_char_set", "_char_list", "_char_index", "_char_str"):
@@ -57,7 +58,7 @@ class UnicodeText(spaces.Text):
             mask = (int(self.np_random.integers(self.min_length, longest + 1)), None)
         return super().sample(mask, probability)
 
-    def contains(self, x: Any) -> bool:
+    def contains(self, x: object) -> bool:
         """Return whether ``x`` is a ``str`` whose length is within the bounds."""
         return isinstance(x, str) and self.min_length <= len(x) <= self.max_length
 
@@ -130,7 +131,7 @@ class SharedTexts(Sequence[str]):
 
 
 def _rows(memory: Any, n: int) -> npt.NDArray[np.int32]:
-    """View shared memory as one row of numbers for each environment."""
+    """View shared memory as rows [n, 1 + max_length]: a length, then that many code points."""
     return np.frombuffer(memory.get_obj(), dtype="<i4").reshape(n, -1)
 
 

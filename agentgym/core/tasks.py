@@ -24,7 +24,7 @@ KEPT_TASKS = 1 << 14
 Problem = TypeVar("Problem")
 
 
-def canonical_json(value: Any) -> str:
+def canonical_json(value: object) -> str:
     """Serialise ``value`` to one fixed JSON text: sorted keys, no white space, ASCII only."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
@@ -184,6 +184,7 @@ class TaskSet(ABC):
                 f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
                 "smaller n, or make the environment with a larger task set"
             )
+        # Name the bit generator: default_rng may become another one, and with it every panel.
         order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
         tasks = [self.task(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
@@ -302,6 +303,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         """Return the length of the expert's plan from the start, remembered once it is known."""
         if self.plan_length is None:
             return None
+        # None is an answer here (nobody knows a plan), so -1 stands for what was never asked.
         turns = self._turns.get(task.id, -1)
         if turns == -1:
             turns = self._turns.put(task.id, self.plan_length(self.problem(task)))

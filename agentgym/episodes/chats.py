@@ -92,6 +92,7 @@ class ChatWriter:
     ) -> None:
         self.options = options or ChatOptions()
         self._prompt_at = prompt_at
+        # Kept for all records made alike: an environment is costly to make for its words alone.
         self._speech: dict[str, tuple[Prompt, Language, int]] = {}
         self._envs = EnvCache(WITHOUT_HOOKS)
 
@@ -130,6 +131,7 @@ class ChatWriter:
             said = _assistant(turn, number, language, self.options.text)
             if learnt:
                 row = {"prompt": conversation.messages(seen), "completion": [said], **tools}
+                # Of a whole episode only the last row counts: its prompt holds all turns before.
                 rows = [row] if whole else [*rows, row]
             conversation.add(seen, _text(turn, language, self.options.text), said, _results(said))
             seen = states[number]

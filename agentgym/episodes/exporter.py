@@ -109,6 +109,7 @@ def export(
         )
     report, writer = ExportReport(), ChatWriter(chats, prompt_at)
     episodes = read_episodes(source, on_torn=report.torn.append)
+    # In this order: the file is closed before its scratch name becomes the real one.
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
             report.episodes += 1
@@ -257,6 +258,8 @@ def _data_set(folder: Path) -> Iterator[Write]:
 
         def write(rows: Iterable[Row]) -> None:
             for row in rows:
+                # It comes from a record and becomes the name of a file, which must not leave the
+                # folder.
                 split = re.sub(r"\W", "_", row["split"], flags=re.ASCII) or "unknown"
                 if split not in writers:
                     path = folder / "data" / f"{split}.parquet"

@@ -206,6 +206,7 @@ def rescore_file(
             scratch = stack.enter_context(new_path(out))
             file = stack.enter_context(scratch.open("x", encoding="ascii"))
         worked = _worked(path, make, tally, limit, workers, on_episode)
+        # Closed with the block: an error here ends the processes that work ahead.
         for episode, outcome in stack.enter_context(closing(worked)):
             if outcome.new is None:
                 continue
@@ -233,6 +234,7 @@ class _Outcome:
     @classmethod
     def of(cls, error: AgentGymError) -> _Outcome:
         """Return what an error means."""
+        # The order of _KINDS counts: its last entry is the base class of all.
         kind = next(name for kind, name in _KINDS if isinstance(error, kind))
         return cls(failed=kind, message=str(error))
 

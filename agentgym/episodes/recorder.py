@@ -129,6 +129,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         Raises:
             EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
+        # Before the reset, which draws from it.
         rng = None if seed is not None else generator_state(self.env)
         asked = {key: plain(value) for key, value in (options or {}).items()}
         self._open, self._turns, self._note = None, [], {}
@@ -335,6 +336,7 @@ def origin(
     whole = without_users(plainly)
     stored = hide_secrets(whole)
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
+    # What hiding changed is not held: nobody can make the environment from it.
     held = {key for key in stored if stored[key] == whole[key]}
     held |= {"reward_hooks"} if described is not None else set()
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
@@ -379,7 +381,7 @@ def package_versions(*more: str) -> dict[str, str]:
     return versions
 
 
-def _is_json(value: Any) -> bool:
+def _is_json(value: object) -> bool:
     try:
         json.dumps(value, default=_number, allow_nan=False)
     except (TypeError, ValueError):
@@ -387,7 +389,7 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Copy a value as plain JSON types; numpy numbers become Python's."""
     return json.loads(json.dumps(value, default=_number))
 

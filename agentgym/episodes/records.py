@@ -225,6 +225,7 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
         try:
             found = getattr(episode, name)
             stored = record.get(name, found)
+            # To isclose true is 1.0.
             same = isinstance(stored, bool) == isinstance(found, bool)
             same = same and math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9)
         except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
@@ -243,6 +244,7 @@ def clean(text: str) -> str:
     """
     if not _SURROGATE.search(text):
         return text
+    # In UTF-16 a pair of surrogates is the character itself.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
@@ -330,9 +332,11 @@ def append_episode(path: str | Path, episode: Episode) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b") as file:
             if file.tell():
+                # A process that was killed may have left half a line: begin a new one.
                 file.seek(-1, 2)
                 if file.read(1) != b"\n":
                     data = b"\n" + data
+            # In one piece: a reader, or a kill, finds whole lines but for the last one.
             file.write(data)
     except OSError as error:
         raise DataError(

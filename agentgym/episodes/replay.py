@@ -167,6 +167,7 @@ def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
     """Give an environment the random generator that the record holds, if it has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
+        # Cast: NumPy wants a TypedDict, and a record may hold anything; the setter checks it.
         bits, state = np.random.PCG64(), cast(Any, episode.rng)
         try:
             bits.state = state
@@ -188,6 +189,7 @@ def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
         seed=episode.seed,
         options=dict(episode.options),
     )
+    # One by one: each is compared before the next action changes the environment.
     start = moment = _answered(next(moments))
     difference = _start_differs(episode, env, start.observation, start.info)
     if difference:
@@ -209,7 +211,7 @@ def _answered(moment: Moment) -> Moment:
     return moment
 
 
-def _differs(name: str, expected: Any, got: Any) -> str:
+def _differs(name: str, expected: object, got: object) -> str:
     if isinstance(expected, str) and isinstance(got, str) and expected != got:
         same = next(
             (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),

@@ -29,6 +29,7 @@ import gymnasium
 
 from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools
 from agentgym.conversation import tool_instructions
+from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
@@ -45,7 +46,7 @@ GRAMMAR = "tool_call"
 PATIENCE = 10
 """Calls after the end that are answered. Loops of frameworks go on for as long as the model calls,
 thousands of times where it does not read the answers."""
-TYPES: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
+TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 """Python's types of arguments, by JSON's."""
 
 
@@ -81,11 +82,12 @@ class Session:
         end_when: Callable[[], str] | None = None,
     ) -> None:
         check_grammar(env)
-        language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+        language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = language.specs
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
         self._on_output, self._end_when = on_output, end_when
+        # Reentrant: `call` ends the episode while it holds the lock, and so does `fail`.
         self._lock = threading.RLock()
         observation, info = self._recorder.reset(seed=seed, options=options)
         self.goal = str(info["goal"])
@@ -166,7 +168,7 @@ class Session:
                 self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
-    def annotate(self, output: Any = None, /, **known: Any) -> None:
+    def annotate(self, output: object = None, /, **known: Any) -> None:
         """Tell what the agent's model answered, before the call that comes of it.
 
         Record, report and limits on tokens and cost count it. What the model answers after the end
@@ -296,7 +298,7 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
     Raises:
         ConfigurationError: It has another grammar.
     """
-    language: Any = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+    language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
     if language.grammar != GRAMMAR:
         raise ConfigurationError(
             f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
@@ -306,7 +308,7 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
 
 
 def play_agent(
-    agent: Callable[[Session], Any],
+    agent: Callable[[Session], object],
     env: gymnasium.Env[str, str],
     *,
     seed: int | None = None,
@@ -352,6 +354,7 @@ def play_agent(
         session.end()
         raise
     except Exception as error:
+        # What a wait raises that we ended ourselves is nobody's failure.
         if cancelled is None or not cancelled():
             session.fail(policy_end(error, "the agent"))
     session.end()
@@ -361,6 +364,7 @@ def play_agent(
 def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
     """Write a call as a model would have; whatever is wrong with it the environment says."""
     if not isinstance(arguments, str):
+        # Frameworks fill in None for what the model left out.
         given = {key: value for key, value in (arguments or {}).items() if value is not None}
         arguments = json.dumps(given, default=str)
     payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
@@ -394,6 +398,7 @@ def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
         # Those that may be left out stand last, as Python demands.
         for param in sorted(spec.params, key=lambda param: not param.required)
     ]
+    # Rebind what `tool` closes over: positional arguments come in the order of the signature.
     names = {parameter.name: names[parameter.name] for parameter in parameters}
     tool.__name__ = tool.__qualname__ = _python_name(spec.name)
     tool.__doc__ = _docstring(spec, names)
@@ -420,7 +425,7 @@ def _python_name(name: str) -> str:
 
 def _hint(param: Param) -> Any:
     """Return the type of an argument, as its values are written in Python."""
-    hint = TYPES[param.type]
+    hint: Any = TYPES[param.type]
     if param.enum and param.type == "string":
         hint = Literal[param.enum]  # known at run time only
     return hint if param.required else hint | None

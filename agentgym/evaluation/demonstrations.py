@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import gymnasium
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.oracle import OraclePolicy
+from agentgym.core.tasks import TaskSet
 from agentgym.policies.blind import Turn
 from agentgym.policies.play import play
 from agentgym.vector.episode import derive_seed
@@ -34,7 +34,7 @@ def demonstrate(
     Raises:
         NotSupported: The family has no expert.
     """
-    tasks: Any = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
+    tasks: TaskSet = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
     split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
     # Tasks of their own, or else the one task of a small panel would be fitted and then played.
     panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
@@ -44,6 +44,7 @@ def demonstrate(
         own_seed = derive_seed(seed, index)
         moments = [*play(OraclePolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
+            # Pair each action with the list it was chosen from, which is that of the moment before.
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
             found.append([(actions, str(action)) for actions, action in turns])
     return found

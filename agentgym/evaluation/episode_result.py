@@ -121,6 +121,7 @@ class EpisodeResult:
             len(turns),
             episode.reward,
             episode.stop_reason,
+            # A family may use this key for facts of its own, but not at an end from outside.
             str(episode.details.get("error", "")) if episode.stop_reason in OUTSIDE else "",
             sum(not turn.action_valid for turn in turns) if episode.start.state_key else None,
             place.get("sample", 0),

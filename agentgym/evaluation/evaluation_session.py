@@ -59,6 +59,7 @@ class EvaluationSession:
             wanted = {job.key for job in planned.jobs}
             self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
         self.limits = limits or Limits()
+        # Broken episodes are played again, but what they took was paid.
         self._spending = Spending(self.limits, prices, [*before.values()])
 
     @property
@@ -98,11 +99,13 @@ class EvaluationSession:
         Raises:
             EvaluationFailed: It does.
         """
+        # Several that began together may fail together for one passing cause.
         patience, failed = max(PATIENCE, 2 * len(players)), 0
         if self._on_episode:
             for result in self.rows:
                 self._on_episode(result)
         try:
+            # Close it on every way out: that is what ends the other episodes and their threads.
             with closing(play_all(players, todo, self._spending)) as played:
                 for each in played:
                     self._keep(each)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import NotSupported
-from agentgym.evaluation.plan import Plan
+from agentgym.evaluation.plan import Job, Plan
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.play import Moment, play
 
@@ -63,6 +62,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
 
     def tokens(taken: int) -> tuple[float, float]:
         """Return what an episode of some turns reads and writes."""
+        # Every request sends the history of its window again, so the turns shown add up.
         shown = sum(len(prompt.recent(range(turn))) for turn in range(taken))
         read = taken * head / CHARACTERS + shown * (later / CHARACTERS + ANSWER)
         return read, taken * ANSWER
@@ -76,7 +76,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     )
 
 
-def _expert(env: TextEnv, job: Any, horizon: int | None) -> list[Moment]:
+def _expert(env: TextEnv, job: Job, horizon: int | None) -> list[Moment]:
     """Let the expert play a task."""
     budget = {} if horizon is None else {"horizon": horizon}
     options = {"task_id": job.task_id, **budget}

@@ -53,6 +53,7 @@ def load_own(
     needed, supplied = parameters_of(name, found, seed, options)
     if isinstance(found, type) or not needed:
         make, release = played(_constructor(found, supplied, options))
+        # Make one at once: a constructor that fails shall do so before anything is played.
         first = make(env)
         make = makes_more(first, make, env if "env" in supplied else None)
         return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
@@ -67,14 +68,14 @@ def load_own(
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
 
 
-def _said(function: Any) -> dict[str, Any]:
+def _said(function: object) -> dict[str, Any]:
     """Return what a function says of itself, in an attribute ``facts`` that is called."""
     told = function.facts() if isinstance(function, PolicyWithFacts) else {}
     return {fact: hide_secrets(value, fact) for fact, value in told.items()}
 
 
 def parameters_of(
-    name: str, found: Any, seed: int, options: Mapping[str, Any]
+    name: str, found: Callable[..., Any], seed: int, options: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments that are left to the caller, and those that are filled in.
 

@@ -75,6 +75,7 @@ class Where:
     def envs(self, first: GuardedEnv, number: int, stack: ExitStack) -> list[Env]:
         """Return the environments of so many players; ``first`` is one of them if it is free."""
         spec = first.spec or first.unwrapped.spec
+        # In other back ends the first only describes the tasks: no time limit holds it here.
         found: list[Env] = [first] if self.backend == "sync" else []
         while len(found) < number:
             if self.backend != "sync":

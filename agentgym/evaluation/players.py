@@ -167,6 +167,7 @@ def play_all(
     def episode(job: Job) -> Played | None:
         player = free.get()
         try:
+            # Asked here, where it begins: all jobs wait in the pool from the start.
             played = None if spending.reached else player.play(job, stop)
             if played is not None:
                 spending.add(played.result)

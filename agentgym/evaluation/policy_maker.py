@@ -19,7 +19,7 @@ from agentgym.policies.base import Policy
 
 GROUP = "agentgym.policies"
 """Group of the entry points that add kinds of policies."""
-Agent = Callable[[Session], Any]
+Agent = Callable[[Session], object]
 """What plays an episode by itself, see `agentgym.play_agent`; it may be async."""
 
 

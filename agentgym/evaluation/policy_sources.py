@@ -93,6 +93,7 @@ def policy_source(
         check_grammar(env)
         return PolicySource(None, name, True, True, facts, policy)
     later = answers_later(policy)
+    # Cast: its `act` is a coroutine function, which GuardedPolicy awaits on its loop.
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, later, facts)
 
@@ -126,6 +127,7 @@ def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy])
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
     first = dressed(maker(env))
     loaded = {name: facts[name] for name in LOADED if name in facts}
+    # What was loaded wins: no policy can say that it is another.
     facts = {**facts, **_facts(first), **loaded}
     make = makes_more(first, lambda env: dressed(maker(env)), env)
     return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
@@ -152,7 +154,7 @@ def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> 
     return dressed(made)
 
 
-def _maker(given: Any, make: Callable[[], Policy]) -> PolicySource:
+def _maker(given: object, make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
     facts = _facts(first, _made_of(first, given))
@@ -165,14 +167,14 @@ def _name(policy: Policy) -> str:
     return str(_facts(policy).get("model") or type(policy).__name__)
 
 
-def _facts(policy: Any, source: str = "") -> dict[str, Any]:
+def _facts(policy: object, source: str = "") -> dict[str, Any]:
     """Return what a policy says of itself, and the hash of its source if it has one."""
     said = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
     said = {name: hide_secrets(value, name) for name, value in said.items()}
     return {**said, "source_sha256": source} if source else said
 
 
-def _made_of(policy: Policy, *makers: Any) -> str:
+def _made_of(policy: Policy, *makers: object) -> str:
     """Return the hash of the source of a policy and of what made it."""
     if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
         return ""
@@ -188,7 +190,7 @@ def _takes(function: Callable[..., Any], n: int) -> bool:
     return True
 
 
-def _no_policy(given: Any) -> ConfigurationError:
+def _no_policy(given: object) -> ConfigurationError:
     return ConfigurationError(
         "expected a policy with act(observation, info), what makes one, a function of (observation,"
         " info) that returns an action, an agent (a function of a session), or the name of a "
@@ -252,4 +254,5 @@ class GuardedPolicy:
             raise
         except Exception as error:
             end = policy_end(error)
+            # Keep its own cause, or none: the error around it is not to be told as its context.
             raise end from end.__cause__

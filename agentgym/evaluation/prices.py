@@ -6,7 +6,6 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from agentgym.core.options import integer
 from agentgym.core.outcome import StopReason
@@ -110,6 +109,7 @@ class Spending:
 
     def add(self, result: EpisodeResult) -> None:
         """Count an episode that has ended."""
+        # Of two threads that add at the same time, one sum would be lost.
         with self._lock:
             self._used = summed([self._used, result])
 
@@ -125,6 +125,6 @@ def dollars(amount: float) -> str:
     return f"{amount:,.{decimals}f}"
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     """Return whether a value is a number that JSON can hold."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -151,6 +151,7 @@ def evaluate(
     choice(failed, "failed", FAILED)
     where = Where(backend, concurrency, step_timeout)
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
+    # What is opened later is closed first: environments before the back end that they share.
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
@@ -182,11 +183,13 @@ def evaluate(
             failed=failed,
         )
         order = [job.key for job in planned.jobs]
+        # Leave the folder as it is: without a report the same call goes on in it.
         if not report.finished:
             return report
         if folder is not None:
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
+            # The report is written already: two more evaluations follow, which may be cut off.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.n, seed)
             ends = _scale(scale, made, panel, {**same, "step_timeout": step_timeout})
@@ -305,7 +308,7 @@ def _folder(
 
 
 def _about(
-    env: Any, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
+    env: Env, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
 ) -> dict[str, Any]:
     """Describe what is evaluated, by the names of the fields of a report."""
     made = origin(env)

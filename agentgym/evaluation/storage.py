@@ -90,6 +90,7 @@ class EvaluationFolder:
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         self.path = Path(path)
+        # Take them through JSON: only so are they equal to what a file gives back.
         self.settings = json.loads(canonical_json(dict(settings)))
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -130,6 +131,7 @@ class EvaluationFolder:
         except OSError as error:
             raise _unwritable(unlocked.path, error) from error
         with lock:
+            # Read again under the lock: until it was taken another process may have written.
             yield cls(path, settings)
 
     @property
@@ -159,6 +161,7 @@ class EvaluationFolder:
         """
         self.started = self.started or started
         if self.previous != self.settings:
+            # Before the head: killed in between, old settings stand without a report, and go on.
             self._file("report.json").unlink(missing_ok=True)
         if not self.previous:
             self._file("episodes.jsonl").unlink(missing_ok=True)
@@ -187,6 +190,7 @@ class EvaluationFolder:
 
     def finish(self, report: Report, order: Iterable[Key]) -> None:
         """Put the records in order, and write the report."""
+        # Write report.json last: it says that the evaluation is finished.
         played = self.episodes()
         lines = "".join(played[key].to_line() for key in order if key in played)
         self._write("episodes.jsonl", lines)
@@ -294,6 +298,7 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(each) for each in episodes)
+    # Settings hold these as plain data, reports as objects.
     read_apart = {"protocol", "limits", "prices"}
     taken = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
     return replace(
@@ -321,7 +326,7 @@ def _prices(data: Mapping[str, Any] | None) -> Prices | None:
     return Prices(**data) if data else None
 
 
-def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
+def _changes(name: str, before: object, now: object) -> list[tuple[str, object, object]]:
     """Return a setting that has changed, or the facts of the policy that have, with both values."""
     if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
         return [(name, before, now)]
@@ -329,11 +334,11 @@ def _changes(name: str, before: Any, now: Any) -> list[tuple[str, Any, Any]]:
     return [(f"{name}.{fact}", before.get(fact), now.get(fact)) for fact in facts]
 
 
-def _more(before: Any, now: Any) -> bool:
+def _more(before: object, now: object) -> bool:
     return isinstance(before, int) and isinstance(now, int) and before > now
 
 
-def _one_begins_the_other(before: Any, now: Any) -> bool:
+def _one_begins_the_other(before: object, now: object) -> bool:
     """Return whether two choices of tasks are the same, but that one may be longer."""
     if not isinstance(before, list) or not isinstance(now, list):
         return bool(before == now)

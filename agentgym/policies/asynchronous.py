@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError, Future, wait
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -69,6 +69,7 @@ class EventLoop:
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
             self._running[future] = owner
         try:
+            # Poll: `cancelled` is a mere function, which cannot wake this thread.
             while cancelled is not None and not wait([future], POLL).done:
                 if cancelled():
                     future.cancel()
@@ -131,14 +132,13 @@ class AsyncFunction:
         function: The function.
     """
 
-    def __init__(self, function: Callable[[str, Mapping[str, Any]], Any]) -> None:
+    def __init__(self, function: Callable[[str, Mapping[str, Any]], Awaitable[str]]) -> None:
         self._function = function
         self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
 
     async def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Await the function; whoever plays the policy checks the answer."""
-        action: str = await self._function(observation, info)
-        return action
+        return await self._function(observation, info)
 
 
 class AsyncPlayer:

@@ -138,6 +138,7 @@ def fit_blind(name: str, episodes: Iterable[Sequence[Turn]]) -> BlindPolicy | Co
         raise ConfigurationError(f"expected one of {', '.join(FITTED)}; got {name!r}")
     if name == "blind-constant":
         return ConstantPolicy(_commonest_end(episodes))
+    # Verbs that were never on offer stand behind all that were.
     places = {word: place for place, word in enumerate(rank_verbs(episodes))}
     return BlindPolicy(
         lambda actions, rng: min(actions, key=lambda a: places.get(verb(a), len(places))),

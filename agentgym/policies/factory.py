@@ -39,7 +39,7 @@ def makes_more(
     return made
 
 
-def answers_later(policy: Any) -> bool:
+def answers_later(policy: object) -> bool:
     """Return whether a policy function, or an object that is called like one, is async."""
     call = getattr(type(policy), "__call__", None)  # noqa: B004  # of an object, not of its class
     return inspect.iscoroutinefunction(policy) or inspect.iscoroutinefunction(call)

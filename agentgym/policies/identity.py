@@ -30,7 +30,7 @@ _seen: dict[str, tuple[object, str]] = {}
 """By name of a module: the spec by which it was loaded, and its hash."""
 
 
-def source_sha256(*parts: Any) -> str:
+def source_sha256(*parts: object) -> str:
     """Hash the source of what a policy is made of.
 
     Args:
@@ -44,7 +44,7 @@ def source_sha256(*parts: Any) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:DIGITS] if texts else ""
 
 
-def is_ours(thing: Any) -> bool:
+def is_ours(thing: object) -> bool:
     """Return whether the class of an object, or a class or function, is of this package."""
     return _module_name(_definition(thing)).partition(".")[0] == _HOUSE
 
@@ -100,7 +100,7 @@ def _definition(thing: Any) -> Any:
     return found if inspect.isfunction(found) or isinstance(found, type) else type(found)
 
 
-def _module_name(found: Any) -> str:
+def _module_name(found: object) -> str:
     return str(getattr(found, "__module__", None) or "")
 
 
@@ -119,9 +119,10 @@ def _code(code: CodeType) -> str:
     return f"{code.co_code.hex()} {constants} {code.co_names}"
 
 
-def _plain(constant: Any) -> str:
-    entries = isinstance(constant, frozenset)
-    return str(sorted(map(repr, constant))) if entries else repr(constant)
+def _plain(constant: object) -> str:
+    if isinstance(constant, frozenset):  # its order is another one in each process
+        return str(sorted(map(repr, constant)))
+    return repr(constant)
 
 
 # -- modules ---------------------------------------------------------------------------------------
@@ -131,6 +132,7 @@ def _module(module: ModuleType) -> str:
     """Return the hash of a module and of its neighbours that it imports; empty without a file."""
     name, spec = module.__name__, module.__spec__
     known = _seen.get(name)
+    # A module that was loaded anew has a new spec, and may have another source.
     if known is not None and known[0] is spec and spec is not None:
         return known[1]
     file = getattr(module, "__file__", None)

@@ -31,7 +31,7 @@ HOLDERS = ("usage", "usage_metadata", "token_usage")
 """Under which of these names an answer holds its usage."""
 
 
-def read_output(told: Any = None, **known: Any) -> ModelOutput:
+def read_output(told: object = None, **known: Any) -> ModelOutput:
     """Understand what an agent tells of an answer of its model.
 
     Args:
@@ -55,7 +55,7 @@ def read_output(told: Any = None, **known: Any) -> ModelOutput:
     return replace(found, **given)
 
 
-def _check(name: str, value: Any) -> None:
+def _check(name: str, value: object) -> None:
     if name not in FIELDS:
         raise ConfigurationError(
             f"expected fields of a model's answer among {', '.join(FIELDS)}, got {name!r}"
@@ -65,11 +65,11 @@ def _check(name: str, value: Any) -> None:
         raise ConfigurationError(f"expected {name} to be {kind}, got {value!r:.80}")
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _of_usage(told: Any) -> ModelOutput:
+def _of_usage(told: object) -> ModelOutput:
     """Read token counts, and the model's name if an answer says it."""
     holders = (_at(told, name) for name in HOLDERS)
     usage = next((each for each in holders if each is not None), told)

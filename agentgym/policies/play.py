@@ -100,6 +100,7 @@ def play(
             yield moment.cut(reason)
             return
         try:
+            # In the first turn and not before: who stops after the reset has asked nothing of it.
             if moment.action is None:
                 begin(policy, observation, public_info(info))
             action = policy.act(moment.observation, public_info(moment.info))

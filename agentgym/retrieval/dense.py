@@ -29,7 +29,9 @@ from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
 from agentgym.retrieval.texts import read_array
 
 Vectors = npt.NDArray[np.float32]
+"""One vector [dimensions], or one for each passage or query [n, dimensions]."""
 Rows = npt.NDArray[np.int64]
+"""Numbers of passages, ascending [found]."""
 Encode = Callable[[list[str]], Any]
 
 EXACT = 200_000
@@ -157,7 +159,7 @@ def _encoded_passages(
 
 
 def _encoded(encode: Encode, texts: list[str]) -> Vectors:
-    """Encode texts, and check what comes back."""
+    """Encode n texts as vectors [n, dimensions], and check what comes back."""
     try:
         found = np.asarray(encode(texts), np.float32)
     except Exception as error:
@@ -175,7 +177,8 @@ def _encoded(encode: Encode, texts: list[str]) -> Vectors:
 
 
 def _write_graph(vectors: Vectors, path: Path) -> None:
-    """Index vectors for approximate search; by one thread, so that the graph is always the same."""
+    """Index vectors [passages, dimensions] for approximate search."""
+    # By one thread, so that the graph is always the same.
     graph = _graph(vectors.shape[1])
     for first in range(0, len(vectors), BLOCK):
         block = vectors[first : first + BLOCK]
@@ -261,7 +264,7 @@ class DenseRetriever:
     # -- parts ----------------------------------------------------------------------------------
 
     def _all(self, vector: Vectors, k: int) -> Rows:
-        """Return the rows that can be among the best ``k``.
+        """Return the rows that can be among the best ``k`` for a vector [dimensions].
 
         How a product with a matrix rounds depends on the place of a row in it. Its error is below
         ``dimensions * 2**-24 * |row| * |vector|``; what is within twice of it is compared again.

@@ -138,7 +138,7 @@ def _parse(text: str) -> TurnReward:
     return made
 
 
-def _is_hook(found: Any) -> bool:
+def _is_hook(found: object) -> bool:
     """Return whether something is the class of a reward hook that a command line can write."""
     if not (isinstance(found, type) and is_dataclass(found)):
         return False

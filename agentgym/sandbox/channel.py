@@ -97,6 +97,7 @@ class Channel:
                 answer["body"] = self._body()
                 answer.update(self._message())
         except (OSError, EOFError, ValueError, RecursionError) as error:
+            # After half an answer nobody can tell where the next one begins.
             self.close()
             raise SandboxDied(
                 f"expected an answer to {operation!r} within {seconds:.0f} seconds, got "
@@ -139,6 +140,7 @@ class Channel:
         """Receive so many bytes, no later than the deadline."""
         parts: list[bytes] = []
         while size:
+            # Never 0, which would mean not to wait at all, even for what is there.
             self._stream.settimeout(max(0.001, self._deadline - time.monotonic()))
             part = self._stream.recv(min(size, 1 << 20))
             if not part:

@@ -49,5 +49,7 @@ def _started(pid: int) -> str:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
+    # The name stands in brackets before them, and may hold spaces and brackets of its own.
     fields = stat.rpartition(")")[2].split()
+    # A zombie has ended; nobody has asked yet how.
     return "" if fields[0] in "ZX" else fields[_START]

@@ -83,7 +83,7 @@ def load_backend(name: str) -> type[Sandbox]:
     return own(name, form, "a subclass of agentgym.sandbox.Sandbox", _is_backend)
 
 
-def _is_backend(found: Any) -> bool:
+def _is_backend(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, Sandbox)
 
 

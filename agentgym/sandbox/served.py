@@ -45,6 +45,7 @@ CHANGED_TOTAL = 32 << 20
 Answer = TypeVar("Answer")
 
 _running: WeakSet[ServedSandbox] = WeakSet()
+# More starts at a time than processors would only make every one of them late.
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
 
@@ -202,6 +203,7 @@ class ServedSandbox(Sandbox):
 
     def close(self) -> None:
         """End it; may be called twice."""
+        # Let go of it first: what fails below may come here again, and so does `__del__`.
         channel, self._channel = self._channel, None
         _running.discard(self)
         if channel is not None:

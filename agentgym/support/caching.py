@@ -137,7 +137,7 @@ def entry_path(room: str, kind: str, name: str) -> Path:
     return cache_folder() / room / f"{kind}-{digest[:24]}"
 
 
-def save_json(path: Path, key: str, value: Any) -> bool:
+def save_json(path: Path, key: str, value: object) -> bool:
     """Store a JSON value for :func:`load_json`, as :func:`save` stores bytes."""
     return save(path, key, json.dumps(value, separators=(",", ":")).encode())
 

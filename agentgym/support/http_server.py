@@ -160,7 +160,7 @@ def answer_error(status: int, text: str) -> Response:
     return answer_json(status, {"error": text})
 
 
-def answer_json(status: int, content: Any) -> Response:
+def answer_json(status: int, content: object) -> Response:
     """Write an answer: ASCII, in which every text can be written."""
     from starlette.responses import Response
 

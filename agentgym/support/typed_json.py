@@ -37,7 +37,7 @@ class _Mismatch(Exception):
         value: What came.
     """
 
-    def __init__(self, wanted: str, value: Any) -> None:
+    def __init__(self, wanted: str, value: object) -> None:
         super().__init__(wanted)
         self.wanted, self.value = wanted, value
         self.path: list[str] = []

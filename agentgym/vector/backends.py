@@ -222,6 +222,7 @@ class Threads:
         """Hand each slot to a thread."""
         for single in request.singles():
             job = self._waiting[single.slots[0]] = _Job(single, self._done)
+            # Registered before: a thread may be done with it before this call returns.
             self._jobs.put(job)
 
     def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
@@ -291,6 +292,7 @@ class Threads:
     def _abandon(self, job: _Job) -> None:
         """Give up a job; its thread, if it has one, is replaced."""
         slot = job.request.slots[0]
+        # From here on its thread throws the result away when it comes back.
         job.abandoned = self._slots.discard(slot)
         self.lost.add(slot)
         if job.thread is not None:
@@ -303,6 +305,7 @@ class Threads:
         if not self._limits.any:
             return float("inf")
         now = time.monotonic()
+        # A millisecond more, or the wait would end a moment before the limit and be repeated.
         return max(0.0, min(map(self._deadline, self._waiting.values())) - now) + 0.001
 
     def _deadline(self, job: _Job) -> float:

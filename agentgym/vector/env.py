@@ -40,6 +40,7 @@ Arrays = tuple[
     npt.NDArray[np.bool_],
     dict[str, Any],
 ]
+"""Texts, rewards, terminated, truncated, each [num_envs], and infos as arrays [num_envs]."""
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
@@ -139,6 +140,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             env_id = env if "/" in env or ":" in env else family(env).id
             if options.get("backend") is None:
                 options["backend"] = preferred_backend(env_id, kwargs)
+            # Look the spec up here: a worker has not imported the module that registers the id.
             return cls([Spec(gymnasium.spec(env_id), kwargs)] * num_envs, **options)
         if kwargs:
             raise ConfigurationError(
@@ -392,6 +394,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         else:
             seed = check_seed(seed)
             VectorEnv.reset(self, seed=seed)
+            # As Gymnasium's own vector environments deal seeds out.
             seeds = [None if seed is None else seed + slot for slot in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} seeds, got {len(seeds)}")

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import gymnasium
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import (
@@ -94,8 +95,8 @@ class Description:
 class Spec:
     """A picklable factory of a registered environment, which needs no registry to be called."""
 
-    spec: Any
-    """The ``gymnasium.envs.registration.EnvSpec``."""
+    spec: EnvSpec
+    """How it is registered."""
     kwargs: Mapping[str, Any]
     """Keyword arguments of ``gymnasium.make``."""
 
@@ -119,6 +120,7 @@ class SlotState:
 
     def close(self) -> None:
         """Close the environment; one that cannot be closed is reported and left."""
+        # Forget it first: an environment whose close fails is not closed twice.
         env, self.env = self.env, None
         if env is not None:
             try:
@@ -197,6 +199,7 @@ class Slots:
         for slot, action in zip(request.slots, request.args, strict=True):
             env = self._states[slot].env
             if env is not None and _preparing(env):
+                # Cast: `_preparing` has seen that it is one.
                 inner = cast("TextEnv[Any]", env.unwrapped)
                 members.setdefault(type(inner), []).append((inner, action))
         for kind, group in members.items():
@@ -217,6 +220,7 @@ class Slots:
                 env.unwrapped.np_random.bit_generator.state = args.rng_state
             # Noted before the reset, which draws from the stream.
             origin = _origin(env, args) if self._origins else None
+            # Copy: one dict may be the options of many slots, and environments may change theirs.
             options = None if args.options is None else dict(args.options)
             observation, info = checked_reset(env.reset(seed=args.seed, options=options))
             return Began(observation, info, origin)
@@ -292,6 +296,7 @@ class Slots:
         """Make the environment of a slot anew, with the random stream of its predecessor."""
         env = self._factories[slot]()
         if state.rng is not None:
+            # The stream goes on in the new environment, so that a failure changes no later task.
             env.unwrapped.np_random, state.rng = state.rng, None
         state.env = env
         return env

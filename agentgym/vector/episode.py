@@ -96,6 +96,7 @@ class SlotEpisode:
 
 def derive_seed(*parts: int) -> int:
     """Mix non-negative integers into one seed, the same on every machine."""
+    # SeedSequence mixes: sums of parts would give neighbouring episodes the same seed.
     return int(np.random.SeedSequence(parts).generate_state(1)[0])
 
 

@@ -40,7 +40,7 @@ class Exchange:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
         self._open = True
-        self._unanswered: dict[int, Any] = {}
+        self._unanswered: dict[int, ResetArgs | str] = {}
         self._arrived: list[Received] = []
 
     # -- questions -------------------------------------------------------------------------------
@@ -68,6 +68,7 @@ class Exchange:
             ResetArgs(episode.next_seed(seed, slot in lost), option)
             for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
         ]
+        # The seeds that were just chosen give these slots a stream again.
         lost.difference_update(slots)
         for episode in episodes:
             episode.active = False
@@ -162,6 +163,7 @@ class Exchange:
 
     def send(self, request: Resets | Steps) -> None:
         """Ask without waiting."""
+        # Send first: what raises here has asked nothing, and no answer is waited for.
         self.backend.send(request)
         self._unanswered.update(zip(request.slots, request.args, strict=True))
 
@@ -171,6 +173,7 @@ class Exchange:
             self._arrived = self.backend.receive(timeout)
         for index, (slot, result) in enumerate(self._arrived):
             if isinstance(result, Mistake):
+                # Take out this one alone: the answers behind it come with the next call.
                 del self._arrived[index], self._unanswered[slot]
                 raise result.error
         arrived, self._arrived = self._arrived, []

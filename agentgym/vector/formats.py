@@ -23,6 +23,7 @@ def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     for key in dict.fromkeys(key for info in infos if info for key in info):
         mask = np.array([info is not None and key in info for info in infos], dtype=np.bool_)
         present = [info[key] for info in infos if info is not None and key in info]
+        # Gymnasium keeps final observations as objects, whatever they are.
         if all(isinstance(value, Mapping) for value in present) and key != "final_obs":
             batched[key] = batch([info.get(key) if info else None for info in infos])
         else:
@@ -32,7 +33,7 @@ def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
 
 
 def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Return an array that holds ``present`` where ``mask`` is true."""
+    """Return an array [num_envs] that holds ``present`` [true ones] where ``mask`` is true."""
     kinds = {type(value) for value in present}
     kind: type = float if kinds == {int, float} else object
     if len(kinds) == 1:
@@ -64,7 +65,7 @@ def read_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     return names[mode]
 
 
-def masked_slots(mask: Any, num_envs: int) -> list[int]:
+def masked_slots(mask: object, num_envs: int) -> list[int]:
     """Return the slots that a reset mask chooses."""
     if mask is None:
         return list(range(num_envs))

@@ -144,6 +144,7 @@ class ProcessHandle(WorkerHandle):
             return  # Its number may be another's by now; in a fork it is not ours to kill.
         self._killed = True
         with suppress(ProcessLookupError, PermissionError):
+            # The group, as environments start programs of their own.
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.connection.close()
@@ -158,6 +159,7 @@ class ProcessHandle(WorkerHandle):
         """Kill what is left and say which environment was running."""
         if reason is None:
             with suppress(subprocess.TimeoutExpired):
+                # The pipe closes a moment before the status can be read.
                 self._process.wait(1.0)
         code = self._process.poll()
         self.kill()
@@ -287,6 +289,7 @@ class Processes:
         queue = self._queues[number]
         while queue and number not in self._shares:
             share = queue.pop(0)
+            # Join only requests of one kind: a message is one operation.
             while queue and type(queue[0]) is type(share):
                 share = share.joined(queue.pop(0))
             if self._dead and share.operation is Operation.STEP:
@@ -311,6 +314,7 @@ class Processes:
         waiting = {self._workers[n].connection: n for n in self._shares if n not in self._answered}
         while waiting:
             enough = not every and (self._answered or self._results)
+            # With an answer in hand, take only what has come meanwhile.
             left = 0.0 if enough else max(0.0, until - time.monotonic())
             patience = [self._workers[number].patience() for number in waiting.values()]
             limits = [p for p in (*patience, left) if p is not None and p != float("inf")]
@@ -409,6 +413,7 @@ class Processes:
 
         Returns the share without the environments for which that was not possible.
         """
+        # All that lived in the worker, not only those of the share.
         slots = range(number, len(self._histories), len(self._workers))
         histories = {s: h for s in slots if (h := self._histories[s]) is not None}
         self.lost.update(s for s in slots if s not in histories)

@@ -169,11 +169,12 @@ def encode(operation: Operation, answer: Answer) -> bytes:
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception:
+        # Round trip each alone: one bad result must not cost those of its neighbours.
         results = [pickle.loads(_portable(operation, item)) for item in answer.results]
         return pickle.dumps(answer._replace(results=results), pickle.HIGHEST_PROTOCOL)
 
 
-def _portable(operation: Operation, item: Any) -> bytes:
+def _portable(operation: Operation, item: object) -> bytes:
     """Pickle one result so that it can be read, at least in this process."""
     try:
         pickled = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
@@ -183,7 +184,9 @@ def _portable(operation: Operation, item: Any) -> bytes:
     return pickled
 
 
-def unreadable(operation: Operation, problem: BaseException, item: Any = None) -> Failure | Mistake:
+def unreadable(
+    operation: Operation, problem: BaseException, item: object = None
+) -> Failure | Mistake:
     """Return what stands for a result that cannot be sent between processes.
 
     A call has no episode that could end, so there it is a mistake to be raised.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from agentgym.conversation.layout import fill
 from agentgym.core.tasks import TaskSet, whole_number
@@ -76,7 +75,7 @@ def _entries(name: str) -> list[str]:
     return found
 
 
-def _item(entry: Any) -> str:
+def _item(entry: object) -> str:
     name = entry.get("item_id") if isinstance(entry, dict) else entry
     return name if isinstance(name, str) else ""
 

@@ -59,7 +59,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgym.conversation import AdmissibleStyle, Layout, Message, ObservationStyle
 from agentgym.errors import ConfigurationError, DataError
@@ -72,11 +72,15 @@ from agentgym.evaluation.protocols.schema import (
     Setup,
 )
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+Made = TypeVar("Made", bound="DataclassInstance")
 FORMAT = "agentgym.protocol/1"
 """Name and version of the format."""
 BUNDLED = Path(__file__).parent / "files"
@@ -283,13 +287,14 @@ def _layout(where: str, data: Any) -> Layout:
     return _made(Layout, where, rest, **made)
 
 
-def _made(kind: type[Any], where: str, data: Any, **parts: Any) -> Any:
+def _made(kind: type[Made], where: str, data: Any, **parts: Any) -> Made:
     """Make a dataclass of a table; ``parts`` are fields that are made already."""
     _check(where, data, "Mapping[str, Any]")
     entries = {entry.name: entry for entry in fields(kind) if entry.name not in parts}
     _known(where, data, tuple(entries))
     values = {}
     for name, value in data.items():
+        # Read as text: the annotations of the schema are never evaluated.
         annotation = str(entries[name].type).removesuffix(" | None")
         _check(f"{where}.{name}", value, annotation)
         values[name] = tuple(value) if annotation.startswith("tuple") else value
@@ -307,7 +312,7 @@ def _known(where: str, data: Mapping[str, Any], known: Collection[str]) -> None:
         )
 
 
-def _check(where: str, value: Any, annotation: str) -> None:
+def _check(where: str, value: object, annotation: str) -> None:
     called, fits = _KINDS[annotation]
     if not fits(value):
         raise ConfigurationError(f"expected {where} to be {called}, got {value!r:.80}")

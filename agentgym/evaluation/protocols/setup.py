@@ -127,6 +127,7 @@ def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, An
         if not folder:
             raise _no_data(setup)
         found[data.argument] = folder
+    # Given as None, the data is done without, and what goes with it does not apply either.
     return {**data.env, **found} if found[data.argument] is not None else found
 
 
@@ -224,6 +225,7 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
         else:
             wanted = {**data.env, **wanted}
     for name, value in wanted.items():
+        # Compare as JSON: a tuple of Python is the list of a protocol's file.
         used = json.loads(json.dumps(made.get(name, usual.get(name)), default=str))
         if name == "grammar":
             used = env.language.grammar

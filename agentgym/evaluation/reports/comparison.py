@@ -132,6 +132,7 @@ def compare(first: Report, second: Report) -> Comparison:
     if not both:
         raise ConfigurationError("expected a task that counts in both reports, got none")
     pairs = [(one[task_id], other[task_id]) for task_id in both]
+    # McNemar's test counts pairs of single outcomes; means of several samples are none.
     single = all(len(a) == len(b) == 1 for a, b in pairs)
     only_first = sum(a[0].success > b[0].success for a, b in pairs) if single else None
     only_second = sum(a[0].success < b[0].success for a, b in pairs) if single else None
@@ -150,6 +151,7 @@ def compare(first: Report, second: Report) -> Comparison:
         _differing(first, second),
         (first.left_out, second.left_out),
         (first.incomplete, second.incomplete),
+        # It ends: reports that count broken episodes leave none out.
         compare(counted(first), counted(second)) if first.left_out or second.left_out else None,
     )
 

@@ -86,6 +86,7 @@ class ReportData:
         models = dict.fromkeys(model for row in self.rows for model in row.models)
         if models and "model" not in self.policy_facts:
             facts = {**self.policy_facts, "model": ", ".join(models)}
+            # The way of frozen dataclasses to fill in a field.
             object.__setattr__(self, "policy_facts", facts)
 
     @cached_property
@@ -179,6 +180,7 @@ class ReportData:
         if self.samples == 1:
             return wilson_ci95(solved.total(), self.size)
         shares = [each / self.samples for each in solved.values()]
+        # Tasks of which nothing was played are missing in the counter, and solved by nobody.
         shares += [0.0] * (self.size // self.samples - len(shares))
         return mean_ci95(shares, (0.0, 1.0))
 
@@ -278,6 +280,7 @@ class ReportData:
         return {
             name: dict(sorted(values.items(), key=lambda item: _natural(item[0])))
             for name, values in groups.items()
+            # Two values always tell something, however few tasks there are.
             if 1 < len(values) < max(3, tasks // 2)
         }
 

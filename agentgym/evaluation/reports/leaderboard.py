@@ -155,6 +155,7 @@ class Leaderboard:
 
     def matrices(self) -> list[Matrix]:
         """Return the matrix of success and, where it holds other numbers, that of the score."""
+        # VALUES stand as score, success; a table of a paper leads with success.
         success, score = (self.matrix(value) for value in reversed(VALUES))
         return [success] if success.shows_the_same(score) else [success, score]
 

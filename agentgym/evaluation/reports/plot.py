@@ -354,4 +354,5 @@ def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
         text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]
         for line in text.split("\n")
     ]
+    # A point is 1/72 of an inch.
     return float(max(lines)) / 72

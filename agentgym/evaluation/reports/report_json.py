@@ -13,11 +13,13 @@ there is nothing to average. Readers ignore fields that they do not know.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
 
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.reports.data import FigureResult, ReportData, mean_score, success_rate
+from agentgym.support.statistics import Estimate
 
 FORMAT = "agentgym.report/1"
 """Name and version of a report's format; the version changes when a reader must."""
@@ -87,7 +89,7 @@ def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
     }
 
 
-def _draws(report: ReportData, estimate: Any) -> dict[str, Any]:
+def _draws(report: ReportData, estimate: Callable[[int], Estimate]) -> dict[str, Any]:
     """Return an estimate for every number of samples."""
     many = range(1, report.draws + 1) if report.samples > 1 else ()
     return {str(k): list(estimate(k)) for k in many}

@@ -158,7 +158,7 @@ def facts_in_words(facts: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, (_fact(name, flat[name]) for name in names)))
 
 
-def _fact(name: str, value: Any) -> str:
+def _fact(name: str, value: object) -> str:
     """Write a fact; empty if it is nothing."""
     if value is None or value is False or value in ("", (), [], {}):
         return ""

@@ -17,6 +17,7 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError
 from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import (
     load_policy,
     names_agent,
@@ -36,6 +37,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.chat_settings import chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import make_asked, parse_pairs, resolve
+from agentgym.policies.base import Policy
 from agentgym.policies.blind import BLIND
 from agentgym.support.redaction import hide_secrets
 
@@ -280,7 +282,7 @@ class NamedEvaluation:
             env.close()
 
     @contextmanager
-    def _policy(self, env: TextEnv) -> Iterator[Any]:
+    def _policy(self, env: TextEnv) -> Iterator[Policy | PolicyMaker]:
         """Hold the policy for the time of the evaluation."""
         its = self.settings
         if self.policy == "chat":
@@ -308,7 +310,7 @@ def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def folder_name(words: Sequence[str], identity: Any) -> str:
+def folder_name(words: Sequence[str], identity: object) -> str:
     """Name a folder by words, made safe, and a hash of what it is for."""
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     safe = (re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:60] for word in words)

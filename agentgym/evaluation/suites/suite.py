@@ -224,6 +224,7 @@ class _Playing:
     def _keep(self, each: NamedEvaluation, report: Report) -> None:
         """Add a report to the table, and write it."""
         self._reports[each.name] = report
+        # Write after each: whoever kills a suite of hours keeps the table so far.
         self.write({*self._before, *self._reports})
 
     def write(self, names: Collection[str]) -> None:

@@ -234,7 +234,7 @@ def _plain(name: str, value: Any, where: str) -> Any:
     return value
 
 
-def _json(value: Any, name: str, where: str) -> str:
+def _json(value: object, name: str, where: str) -> str:
     try:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:

@@ -46,6 +46,7 @@ def evaluation_folders(folder: Path) -> list[Path]:
     """
     file = folder / TABLE
     try:
+        # Take the last part alone: a table that somebody edited leads to no other folder.
         return [folder / Path(name).name for name in json.loads(file.read_text("utf-8"))["folders"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"expected {file} to hold a leaderboard, but: {error!r:.200}") from error

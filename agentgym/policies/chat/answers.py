@@ -150,6 +150,6 @@ def sendable(value: Any) -> Any:
     return [sendable(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def _count(value: Any) -> int:
+def _count(value: object) -> int:
     """Return a number of tokens; 0 if it is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -153,7 +153,7 @@ def _answered(completion: Completion) -> Completion | Fault:
     return Fault(Cause.UNREADABLE, told)
 
 
-def content_text(content: Any) -> str:
+def content_text(content: object) -> str:
     """Return the text of a message's content, which may come in parts."""
     if isinstance(content, list):
         parts = [part for part in as_mappings(content) if part.get("type") == "text"]
@@ -161,25 +161,25 @@ def content_text(content: Any) -> str:
     return as_text(content)
 
 
-def arguments_text(arguments: Any) -> str:
+def arguments_text(arguments: object) -> str:
     """Return the arguments of a call as JSON text; some endpoints return them parsed."""
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     return json.dumps(arguments, default=str)
 
 
-def as_mapping(value: Any) -> Mapping[str, Any]:
+def as_mapping(value: object) -> Mapping[str, Any]:
     """Return a mapping, empty if it is none."""
     return value if isinstance(value, Mapping) else {}
 
 
-def as_mappings(value: Any) -> list[Mapping[str, Any]]:
+def as_mappings(value: object) -> list[Mapping[str, Any]]:
     """Return the mappings of a list, none if it is no list."""
     return (
         [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
     )
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """Return a text, empty if it is none."""
     return value if isinstance(value, str) else ""

@@ -51,6 +51,7 @@ class Endpoint:
                 max_retries=0,
             )
         except Exception as error:  # of httpx, which no line here should have to know
+            # Raised below, not here: this error, to which it would be chained, may show a password.
             problem = self.redactor.excerpt(f"{type(error).__name__}: {error}")
         if problem:
             raise ConfigurationError(
@@ -86,6 +87,7 @@ class Endpoint:
             answer = waits.run(partial(self._ask, sent))
             if isinstance(answer, Completion):
                 return answer
+            # No retry is counted: the endpoint answered, and says what it does not take.
             if self._learn(sent, answer):
                 continue
             if not answer.passing or retries == self._config.retries:

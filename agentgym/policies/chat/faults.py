@@ -148,7 +148,7 @@ class Fault:
         return self.names(field) and bool(_UNKNOWN.search(said))
 
 
-def status_fault(status: int | None, body: Any, headers: Mapping[str, str], said: str) -> Fault:
+def status_fault(status: int | None, body: object, headers: Mapping[str, str], said: str) -> Fault:
     """Read the body of an error.
 
     Args:
@@ -166,6 +166,7 @@ def status_fault(status: int | None, body: Any, headers: Mapping[str, str], said
     elif isinstance(body, str) and body:
         said = body
     code = error.get("code")
+    # Some endpoints answer 200 and name the status in the body.
     named = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
     return Fault(
         Cause.STATUS,

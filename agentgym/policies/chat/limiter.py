@@ -40,5 +40,6 @@ class RateLimiter:
             now = self._clock()
             begin = max(now, self._next)
             self._next = begin + self._distance
+        # Sleep outside of the lock: others book their places meanwhile.
         if begin > now:
             (sleep or self._sleep)(begin - now)

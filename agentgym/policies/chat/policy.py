@@ -58,6 +58,7 @@ class ChatPolicy:
         self._tools: list[dict[str, Any]] = []
         self._conversation = self._begun({})
         self._episode_seed: int | None = None
+        # Of its own: to interrupt one episode must not end the waits of others.
         self._waits = Waits()
 
     def _begun(self, info: Mapping[str, Any]) -> Conversation:
@@ -122,6 +123,7 @@ class ChatPolicy:
         """
         self.last_output = None
         turn = len(self._conversation)
+        # Drawn from the turn, so that a run waits the same whatever other threads do.
         jitter = Stream("chat-retries", self.config.seed or 0, self._episode_seed or 0, turn)
         completion = self._endpoint.complete(self._request(observation, info), jitter, self._waits)
         answer = read_answer(completion, turn)
@@ -202,5 +204,6 @@ def _laid_out(config: ChatConfig, prompt: Prompt) -> Prompt:
         layout = replace(layout, reasons=True)
     found = replace(prompt, layout=layout, instructions=config.instructions)
     if config.tools:
+        # Called for its check alone: refuse the prompt before an episode begins.
         found.for_tools()
     return found

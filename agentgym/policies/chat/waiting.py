@@ -34,6 +34,7 @@ class Waits:
                 results.append(function())
             except BaseException as error:  # is raised where the result was to be used
                 errors.append(error)
+            # Who waits calls what arrives in the queue: this goes on, `_raise` ends the wait.
             news.put(lambda: None)
 
         # Nothing can end a request that waits in the operating system, so that a process that is

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from agentgym.core import options
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from agentgym.retrieval.bm25 import ranking, similarity
 from agentgym.retrieval.bm25.analysis import tokenize
 from agentgym.retrieval.bm25.inversion import invert
-from agentgym.retrieval.bm25.similarity import Floats, Ints
+from agentgym.retrieval.bm25.similarity import Floats
 from agentgym.retrieval.index_facts import UNREADABLE, read_facts
 from agentgym.retrieval.passages import PassageStore
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit
@@ -64,7 +65,7 @@ class BM25Index:
         self,
         ids: Sequence[str],
         terms: PackedTexts,
-        arrays: dict[str, Ints],
+        arrays: dict[str, npt.NDArray[Any]],
         *,
         k1: float,
         b: float,
@@ -177,7 +178,7 @@ class BM25Index:
         ids = self.ids
         return [ids[row] for row in rows.tolist()], scores
 
-    def search_rows(self, query: str, k: int = 10) -> tuple[Ints, Floats]:
+    def search_rows(self, query: str, k: int = 10) -> tuple[npt.NDArray[np.int64], Floats]:
         """Rank documents as :meth:`search` does, but return their positions instead of ids."""
         if k < 1:
             raise ConfigurationError(f"expected k to be at least 1, got {k}")
@@ -290,8 +291,8 @@ class BM25Retriever:
         ]
 
 
-def _ranks(ids: Sequence[str], documents: int) -> Ints:
-    """Return the place of each id in sorted order; refuse what does not name every document."""
+def _ranks(ids: Sequence[str], documents: int) -> npt.NDArray[np.int32]:
+    """Return the place of each id in sorted order [documents]; refuse ids that do not fit."""
     if len(ids) != documents:
         raise ConfigurationError(
             f"expected one distinct id for each of the {documents} documents, got {len(ids)}"
@@ -308,7 +309,7 @@ def _ranks(ids: Sequence[str], documents: int) -> Ints:
     return ranks
 
 
-def _check(arrays: dict[str, Ints], documents: Any, ids: int, terms: int) -> None:
+def _check(arrays: dict[str, npt.NDArray[Any]], documents: Any, ids: int, terms: int) -> None:
     """Raise ValueError for parts that do not belong to one index."""
     pointers = arrays["pointers"]
     codes = arrays["saturations"].size

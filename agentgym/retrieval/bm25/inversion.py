@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +42,10 @@ class Inverted(NamedTuple):
     """Start of each term's postings, and the end of the last one [terms + 1]."""
     documents: npt.NDArray[np.int32]
     """Number of the document [postings]."""
-    codes: npt.NDArray[Any]
-    """Number of the posting's saturation [postings]."""
-    highest: npt.NDArray[Any]
-    """Highest code of each term [terms]."""
+    codes: Ints
+    """Number of the posting's saturation [postings], uint16 where that is enough, else uint32."""
+    highest: Ints
+    """Highest code of each term [terms], of the same type."""
     weights: Floats
     """Inverse document frequency of each term [terms]."""
     saturations: Floats
@@ -150,11 +150,11 @@ class _Saturations:
         self.dtype = self._codes.dtype
 
     def codes(self, chunk: _Chunk, first: int) -> Ints:
-        """Return the numbers of a chunk's saturations, of which the first document is given."""
+        """Return the numbers of the saturations [postings] of a chunk, by its first document."""
         return self._codes[self._keys(chunk, first)]
 
     def _keys(self, chunk: _Chunk, first: int) -> Ints:
-        """Number the pairs of frequency and length."""
+        """Number the pairs of frequency and length [postings]."""
         levels = self._levels[first : first + len(chunk.lengths)]
         return chunk.frequencies.astype(np.int64) * self._width + levels[chunk.rows]
 
@@ -162,7 +162,17 @@ class _Saturations:
 def _placed(
     chunks: list[_Chunk], places: Ints, pointers: Ints, saturations: _Saturations
 ) -> tuple[npt.NDArray[np.int32], Ints]:
-    """Write the counts of every chunk behind those of the chunks before it; empties ``chunks``."""
+    """Write the counts of every chunk behind those of the chunks before it; empties ``chunks``.
+
+    Args:
+        chunks: The counts of the documents, in order.
+        places: Place of each term in sorted order, by its number in the chunks [terms].
+        pointers: Start of each term's postings, and the end of the last one [terms + 1].
+        saturations: Gives the codes.
+
+    Returns:
+        Documents and codes [postings].
+    """
     documents = np.empty(int(pointers[-1]), np.int32)
     codes = np.empty(len(documents), saturations.dtype)
     free = pointers[:-1].copy()

@@ -59,11 +59,11 @@ class Postings(NamedTuple):
     """The documents that hold one term of a query."""
 
     documents: npt.NDArray[np.int32]
-    """Their numbers, ascending."""
+    """Their numbers, ascending [postings]."""
     codes: Ints
-    """Number of the saturation of each."""
+    """Number of the saturation of each [postings]."""
     by_code: Floats
-    """What the term adds to a score, by number of the saturation, which it rises with."""
+    """What the term adds to a score, by number of the saturation, with which it rises [codes]."""
     highest: int
     """The highest of ``codes``."""
 
@@ -92,6 +92,9 @@ def best(
         query: The terms of the query, in its order.
         ranks: Place of each document among equal scores [documents].
         k: Most documents to return.
+
+    Returns:
+        Numbers (int64) and scores (float32), both [at most k].
     """
     rows = pruned(query, len(ranks), k)
     return exhaustive(query, ranks, k) if rows is None else top(*rescored(query, rows), ranks, k)
@@ -113,9 +116,9 @@ def exhaustive(
 
 
 def top(
-    rows: Ints, scores: Floats, ranks: npt.NDArray[np.int32], k: int
+    rows: npt.NDArray[np.int64], scores: Floats, ranks: npt.NDArray[np.int32], k: int
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Order scored documents and return the best k."""
+    """Order scored documents, ``rows`` and ``scores`` [found], and return the best k of both."""
     if len(rows) > k:
         least = np.partition(scores, len(rows) - k)[len(rows) - k]
         kept = scores >= least
@@ -130,7 +133,7 @@ def _sparse(query: Sequence[Postings], documents: int) -> bool:
 
 
 def _totals(query: Sequence[Postings], documents: int) -> npt.NDArray[np.float64]:
-    """Return the scores of all documents."""
+    """Return the scores of all documents [documents]."""
     if sum(len(term.documents) for term in query) <= FEW_POSTINGS:
         rows = np.concatenate([term.documents for term in query])
         added = np.concatenate([term.scores() for term in query])
@@ -158,8 +161,10 @@ def _merged(
     return listed[first], totals.astype(np.float64, copy=False)
 
 
-def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
-    """Return those of these documents that the query finds, and their scores."""
+def rescored(
+    query: Sequence[Postings], rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return those of these documents [rows] that the query finds, and their scores."""
     totals = np.zeros(len(rows))
     for term in query:
         found, places = _found(term.documents, rows)
@@ -168,7 +173,7 @@ def rescored(query: Sequence[Postings], rows: Ints) -> tuple[Ints, Floats]:
     return rows[kept], totals[kept].astype(np.float32)
 
 
-def pruned(query: Sequence[Postings], documents: int, k: int) -> Ints | None:
+def pruned(query: Sequence[Postings], documents: int, k: int) -> npt.NDArray[np.int64] | None:
     """Return documents among which the best k are, ascending; None if adding up costs less."""
     budget = sum(len(term.documents) for term in query)
     budget *= SORT_COST if _sparse(query, documents) else ADD_COST

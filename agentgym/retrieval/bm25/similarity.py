@@ -18,20 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[Any]
+Ints = npt.NDArray[np.integer[Any]]
+"""Integers of any width: what is counted decides it."""
 
 EXACT_LENGTHS = 24
 """Lengths below this are stored exactly; 255 minus the 231 codes that Lucene's byte needs above."""
 
 
 def idf(document_frequencies: Ints, documents: int) -> Floats:
-    """Return the inverse document frequency of terms, of which each is in so many documents."""
+    """Return the inverse document frequency of terms [terms], each in so many documents [terms]."""
     ratio = (documents - document_frequencies + 0.5) / (document_frequencies + 0.5)
     return np.log(1 + ratio).astype(np.float32)
 
 
 def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
-    """Return 1 / norm for the length of each document; infinity for one without text."""
+    """Return 1 / norm for the lengths of documents [documents]; infinity for one without text."""
     average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
     one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -42,12 +43,15 @@ def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
 
 
 def saturations(frequencies: Ints, inverse_norms: Floats) -> Floats:
-    """Return ``1 + tf / norm`` for documents that hold a term so often."""
+    """Return ``1 + tf / norm`` [pairs] for documents that hold a term so often [pairs]."""
     return np.float32(1) + frequencies.astype(np.float32) * inverse_norms
 
 
 def scores(weights: Floats, saturations: Floats) -> Floats:
-    """Return ``w - w / saturation``, which rises with the saturation."""
+    """Return ``w - w / saturation`` [terms, codes], for weights [terms, 1] and saturations [codes].
+
+    It rises with the saturation.
+    """
     return weights - weights / saturations
 
 

@@ -233,6 +233,7 @@ class DockerSandbox(ServedSandbox):
             self._container = creation.create(self._engine, self._planned(), command)
         self._maker = os.getpid()
         try:
+            # Attached before it starts, or its first words would be lost.
             self._stream = attach(self._engine, self._container)
             self._engine.api.start(self._container)
         except BaseException as error:
@@ -245,6 +246,7 @@ class DockerSandbox(ServedSandbox):
                     f"{str(error)[:400]}; see what `docker info` says of its limits"
                 ) from error
             raise
+        # The stream of the container before is closed, and would be kept alive until the end.
         self._closing.detach()
         self._closing = weakref.finalize(self, self._stream.close)
         return self._stream

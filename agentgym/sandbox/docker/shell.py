@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import shlex
 import tarfile
 import time
 from collections.abc import Callable
@@ -85,7 +86,7 @@ class ShellChannel(Channel):
     def _configure(self, **settings: Any) -> dict[str, Any]:
         """Take the settings; see which shell there is."""
         self._settings = settings
-        text = f"mkdir -p {_quoted(settings['workdir'])}; command -v bash"
+        text = f"mkdir -p {shlex.quote(settings['workdir'])}; command -v bash"
         answer = self._exec(body=None, command=text, timeout=60.0, cwd="/", env={})
         if answer["exit_code"] == 0:
             self._shell = unpacked(answer["output"]).decode().strip()
@@ -108,6 +109,7 @@ class ShellChannel(Channel):
         try:
             reason = self._collect(stream, output, begin + timeout)
         finally:
+            # What the command left behind may hold the other end of the stream.
             self._sweep()
             stream.close()
         status = KILLED if reason else api.exec_inspect(made["Id"])["ExitCode"]
@@ -151,7 +153,7 @@ class ShellChannel(Channel):
 
     def _read(self, *, body: None, path: str, max_bytes: int) -> dict[str, Any]:
         """Return the beginning of a regular file."""
-        name = _quoted(posixpath.join(self._settings["workdir"], path))
+        name = shlex.quote(posixpath.join(self._settings["workdir"], path))
         status, content = self._run(f"[ -f {name} ] && head -c {int(max_bytes)} -- {name}")
         if status:
             raise FileNotFoundError(2, f"no regular file: {path!r}")
@@ -170,7 +172,7 @@ class ShellChannel(Channel):
 
     def _put(self, *, body: bytes | None, folder: str, pristine: bool = False) -> dict[str, Any]:
         """Unpack an archive in a folder, which is emptied before if it is the tree."""
-        name, clear = _quoted(folder), ""
+        name, clear = shlex.quote(folder), ""
         if pristine:
             with tarfile.open(fileobj=io.BytesIO(body or b""), mode="r:") as archive:
                 self._tree = [member.name for member in archive if member.isreg()]
@@ -250,10 +252,3 @@ def _packed_files(files: list[tuple[str, bytes]]) -> bytes:
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     return buffer.getvalue()
-
-
-def _quoted(text: str) -> str:
-    """Return text as one word of a shell."""
-    import shlex
-
-    return shlex.quote(text)

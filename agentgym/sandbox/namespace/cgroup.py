@@ -41,6 +41,7 @@ class MemoryGroup:
             else:
                 (folder / "memory.max").write_text(str(limit))
                 swap = folder / "memory.swap.max"
+            # Of version 1 this bounds memory and swap together, of version 2 swap alone.
             with suppress(OSError):  # a kernel without swap accounting has none to limit
                 swap.write_text(str(limit) if "memsw" in swap.name else "0")
         except OSError:
@@ -85,6 +86,7 @@ def _parent() -> Path | None:
     for folder in _candidates():
         try:
             probe = folder / f"{_name()}-probe"
+            # Only making one tells whether this process may, and what its limits would be called.
             probe.mkdir()
         except OSError:
             continue

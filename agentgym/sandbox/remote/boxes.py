@@ -131,6 +131,7 @@ class Boxes:
                         f"expected at most {self._most} sandboxes at a time, which the server has; "
                         "use fewer environments, or start the server with a larger --most"
                     )
+                # Listed before it is started: it counts at once, and a repeated request finds it.
                 box = self._boxes[name] = Box(self.lease)
         return box.ask(0, lambda: self._start(name, box, config), self._threads)
 
@@ -190,6 +191,7 @@ class Boxes:
             if digest and tree is None:
                 self._forget(name)
                 return encode({"missing": digest})
+            # Before anything may fail: whatever closes the box lets go of its tree.
             box.release = lambda: self.trees.release(digest) if digest else None
             read = read_config(config, tree)
             self._bounds.check_limits(read.limits)
@@ -249,6 +251,7 @@ class Box:
         self.expires = time.monotonic() + lease
         self.release: Callable[[], None] = lambda: None
         self._lease = lease
+        # The creation is request 0, so that it may be repeated like any other.
         self._number = -1
         self._answer: Future[bytes] = Future()
         self._end: Future[bytes] | None = None
@@ -303,6 +306,7 @@ class Box:
             if self.sandbox is not None:
                 self.sandbox.close()
         finally:
+            # Once, though a client and the end of its lease may both close it.
             release, self.release = self.release, lambda: None
             release()
 

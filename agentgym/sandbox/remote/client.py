@@ -28,7 +28,7 @@ from agentgym.sandbox.base import (
 )
 from agentgym.sandbox.channel import unpacked
 from agentgym.sandbox.host_paths import check_tree
-from agentgym.sandbox.remote.leases import renewals
+from agentgym.sandbox.remote.leases import Renew, renewals
 from agentgym.sandbox.remote.messages import ERRORS, LARGEST, TOKEN, decode, encode, write_config
 from agentgym.support.http_client import Connections, Reply, Unanswered, server_address
 
@@ -113,6 +113,7 @@ class RemoteSandbox(Sandbox):
         tree = b"" if self.config.tree is None else pack_tree(self.config.tree)
         digest = hashlib.sha256(tree).hexdigest() if self.config.tree is not None else ""
         box = uuid.uuid4().hex
+        # The tree goes only where the server has none of this digest from another box.
         request = {"id": box, "config": write_config(self.config, digest)}
         answer, _ = self._ask("/boxes", request)
         if "missing" in answer:
@@ -208,6 +209,7 @@ class RemoteSandbox(Sandbox):
                 "expected a sandbox that this process started, got one that is closed or of "
                 "another process; call start or reset"
             )
+        # Before it is sent: repetitions carry the same number, by which the server knows them.
         self._number += 1
         data = encode({"number": self._number, **arguments}, body)
         try:
@@ -264,7 +266,7 @@ class RemoteSandbox(Sandbox):
             f"serve sandbox runs there, can be reached from here, and has the token of {TOKEN}"
         )
 
-    def _renewer(self) -> Any:
+    def _renewer(self) -> Renew:
         """Return what renews leases; it holds no reference to this sandbox."""
         url, token = self.url, self._token
 

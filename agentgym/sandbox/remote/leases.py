@@ -61,8 +61,10 @@ class Renewals:
             with self._changed:
                 self._changed.wait_for(lambda: not self._boxes, self._pause)
                 if not self._boxes:
+                    # Under the lock: who adds a box from now on starts another thread.
                     self._thread = None
                     return
+                # The request goes without the lock: a slow server shall hold up no other box.
                 boxes = sorted(self._boxes)
             try:
                 self._renew(boxes)

@@ -128,7 +128,7 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
         ) from error
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a text."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r:.60} where text belongs")

@@ -196,14 +196,14 @@ def _check_token(request: Request, token: str) -> None:
         raise Refused(401, "expected the token of this server, got another one or none")
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     """Return the id of a box that a client chose."""
     if not isinstance(value, str) or not 16 <= len(value) <= 64 or not value.isalnum():
         raise Refused(400, f"expected an id of 16 to 64 letters and digits, got {value!r:.80}")
     return value
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     """Return the ids of boxes that a client chose."""
     if not isinstance(value, list):
         raise Refused(400, f"expected a list of ids, got {value!r:.80}")

@@ -23,7 +23,7 @@ PLAIN, PACKED = "application/json", "application/zlib"
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def to_json(value: Any) -> str:
+def to_json(value: object) -> str:
     """Write a value as one line of ASCII JSON that cannot end a script element.
 
     Numbers that JSON does not have (NaN, infinities) become their names.

@@ -74,10 +74,10 @@ class _Shared:
     """Values that are embedded once, and referred to by their index."""
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
+        self.values: list[object] = []
         self._places: dict[str, int] = {}
 
-    def place(self, value: Any) -> int:
+    def place(self, value: object) -> int:
         place = self._places.setdefault(to_json(value), len(self.values))
         if place == len(self.values):
             self.values.append(value)
@@ -96,6 +96,7 @@ def _read(
                 body = {**body_of(episode), "shared": shared.place(shared_of(episode))}
                 at = chunks.add(to_json(body))
             except RecursionError as error:
+                # `read` has counted it already.
                 source.episodes -= 1
                 source.skip(number, DataError(f"expected values of less depth ({error})"))
                 continue

@@ -216,6 +216,7 @@ class Shop:
         return best
 
     def _all_plans(self) -> npt.NDArray[np.int16]:
+        """Return query variant and rank of each product [products, 2]."""
         flat = chain.from_iterable(self._find(asin) for asin in self.products.asins)
         return np.fromiter(flat, np.int16).reshape(-1, 2)
 
