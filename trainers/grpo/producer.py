@@ -133,7 +133,7 @@ class RolloutProducer:
         """
         # Taken first: an idle engine gets weights without a copy of them.
         taken = self._take() if self._ahead else None
-        # With nothing ahead, at the start or with the last batch just taken, begin at this step.
+        # With nothing ahead begin at this step, or at the next if this one was just taken.
         begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (taken is not None)
         for ahead in range(begin, max(step, min(step + self._staleness, last)) + 1):
             self._submit(plan(ahead), *hand_over())
