@@ -17,12 +17,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from agentgym.errors import AgentGymError
 
 if TYPE_CHECKING:
-    from torch.distributed import ProcessGroup
+    from torch.distributed import ProcessGroup, Store
 
 __all__ = [
     "ProcessLost",
@@ -137,6 +138,7 @@ def start(patience: float = 1800.0) -> None:
         state.backend = _dist().get_backend()
         state.process_index, state.num_processes = _dist().get_rank(), _dist().get_world_size()
         state.local_process_index = int(os.environ["LOCAL_RANK"])
+    # A group of its own, of gloo: objects need no GPU, and the main process may be long alone.
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     _patience, _meetings = patience, 0
     _note_place("its start")
@@ -178,7 +180,7 @@ def stop() -> None:
     """Wait for all processes and disconnect them."""
     global _control
     if _control is not None:
-        barrier()
+        barrier()  # One that left earlier would be taken for a lost one.
         _control = None
         _dist().destroy_process_group()
 
@@ -234,6 +236,7 @@ def meet(place: str) -> None:
                     f"each other, but {' and '.join(missing)} did not; give more time with "
                     f"--rollout.rank-timeout if they were only slow; {RESUME}"
                 )
+            # Soon at first, as most come at once; then ever more rarely, to spare the store.
             time.sleep(min(POLL, 0.001 + waited / 10))
 
 
@@ -242,7 +245,7 @@ def gather(values: Sequence[T], place: str = "a gathering") -> list[T]:
     if _control is None:
         return list(values)
     meet(place)
-    parts: list[Any] = [None] * world()
+    parts: list[list[T]] = [[]] * world()
     with losses_explained():
         _dist().all_gather_object(parts, list(values), group=_control)
     return [value for part in parts for value in part]
@@ -253,7 +256,7 @@ def on_main(function: Callable[[], T]) -> T:
 
     An error is raised there, which ends the others, too.
     """
-    done: tuple[T] | None = None
+    done: tuple[T] | None = None  # In a tuple, as what is returned may be None itself.
     if is_main():
         done = (function(),)
     done = broadcast(done)
@@ -348,7 +351,7 @@ def _asked(variable: str) -> bool:
     return os.environ.get(variable, "").lower() in ("true", "1")
 
 
-def _terminated(*_: Any) -> NoReturn:
+def _terminated(*_: object) -> NoReturn:
     """Take SIGTERM for the end of another process."""
     raise ProcessLost(_lost())
 
@@ -385,14 +388,14 @@ def _places() -> list[tuple[int, str]]:
     return [(int(meetings), place) for meetings, _, place in pairs]
 
 
-def _store() -> Any:
+def _store() -> Store:
     """Return the store through which the processes found each other."""
     from torch.distributed.distributed_c10d import _get_default_store
 
     return _get_default_store()
 
 
-def _dist() -> Any:
+def _dist() -> ModuleType:
     """Return torch's module; importing it takes seconds that a single process need not spend."""
     import torch.distributed
 

@@ -95,7 +95,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     try:
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
-        check_memory(memory)
+        check_memory(memory)  # That of a complete run that is extended was not checked above.
         with (
             display as shown,
             _warnings_to(folder.warnings_path),

@@ -182,6 +182,7 @@ def _segments(
     size = int(key.max(initial=-1)) + 1
     zeros = np.zeros(size)
     if name == "turn_index_padded":
+        # At each (group, turn) those who have ended: all members, less the ones who play the turn.
         group = dense(batch.group)
         zeros[key] = sums(group, members, int(group.max()) + 1)[group[traj]]
         zeros -= sums(key, weight, size)

@@ -1,8 +1,8 @@
 """The packed batch every algorithm works on: action tokens with index arrays, no padding.
 
 Prompt, observation and padding tokens never enter, so no statistic can count them by mistake.
-Sizes: K action tokens, M turns, N trajectories; a token names its turn, a turn its trajectory, a
-trajectory its group (task instance) and its task family.
+Sizes: K action tokens, M turns, N trajectories (all letters: ``trainers/__init__.py``); a token
+names its turn, a turn its trajectory, a trajectory its group (task instance) and its task family.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 
 Level = Literal["trajectory", "turn", "token"]
 """What one element of an array stands for: N, M or K of them."""
-Column = npt.NDArray[Any]
+Column = npt.NDArray[np.generic]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Batch:
     """(K,) log-probability, in nats, under the policy before this step's updates."""
     values: FloatArray | None = None
     """(K,) critic's value before each token, or None without a critic."""
-    aux: Mapping[str, Column] = field(default_factory=dict)
+    aux: Mapping[str, FloatArray] = field(default_factory=dict)
     """Named extra signals, each (K,) or (M,), such as a reference model's log-probabilities."""
 
     def __post_init__(self) -> None:
@@ -260,7 +260,7 @@ _COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
     }
 )
 """Level and kind of each column of a batch."""
-_KINDS: Mapping[str, tuple[str, str, Any]] = MappingProxyType(
+_KINDS: Mapping[str, tuple[str, str, type[np.generic]]] = MappingProxyType(
     {
         "i": ("iub", "integers", np.int64),
         "f": ("iubf", "numbers", np.float64),

@@ -61,9 +61,10 @@ class ZeroVariance:
             varied = _outcome_spread(batch, masks) > self.tolerance
             return Masks(masks.train & varied, masks.baseline)
         term = Term(RewardToGo(), center="turn_index_padded")
-        credit = np.abs(advantage(batch, [term], baseline=masks.baseline))
+        credit = np.abs(advantage(batch, [term], baseline=masks.baseline))  # (K,)
         group = dense(batch.group)
         informative = (credit > self.tolerance) & masks.train[batch.token_traj]
+        # A group is live by the tokens that may train, not by those that only serve as a baseline.
         live = sums(group[batch.token_traj], informative, int(group.max()) + 1) > 0
         return Masks(masks.train & live[group], masks.baseline)
 
@@ -86,8 +87,9 @@ class TopVariance:
         """Drop the other groups from ``train``; equal deviations rank by group id."""
         group = dense(batch.group)
         n_groups = int(group.max()) + 1
-        deviation = np.full(n_groups, -1.0)
+        deviation = np.full(n_groups, -1.0)  # (S,); groups that train nobody rank last.
         deviation[group[masks.train]] = _outcome_spread(batch, masks)[masks.train]
+        # 0.29 * 100 is 28.999...: a product that is whole must not lose one to rounding.
         n_kept = max(1, math.floor(self.fraction * n_groups + 1e-9))
         kept = np.zeros(n_groups, dtype=bool)
         kept[np.argsort(-deviation, kind="stable")[:n_kept]] = True

@@ -1,10 +1,10 @@
 """The loss as data, and what it multiplies the advantage of each token with.
 
-    L = sum_k weight_k (-behave_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - c H_k)
+    L = sum_k w_k (-c_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - e H_k)
 
-over the trained tokens k: ``weight`` comes from the aggregation, ``behave`` from the correction
-for the behaviour policy, and ``rho = pi / pi_old`` is averaged over segments. The first two are
-computed here. The loss itself is ``trainers.grpo.objective.token_losses``, on tensors.
+over the trained tokens k: w_k comes from the aggregation, c_k from the correction for the behaviour
+policy, and rho_k = pi / pi_old is averaged over segments. The first two are computed here. The
+loss itself is ``trainers.grpo.objective.token_losses``, on tensors.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ BehaviourLevel = Literal["token", "sequence"]
 """Whether that ratio is each token's own or the product over its trajectory."""
 
 _MAX_LOG_RATIO = 20.0
+"""Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def ratio_segments(batch: Batch, level: RatioLevel) -> IntArray | None:
     """Segment of each token over which the ratio is averaged: (K,) ids, or None for none."""
     if level == "token":
         return None
+    # Dense: a trajectory without a turn would leave a gap in the ids.
     return batch.turn if level == "turn" else dense(batch.token_traj)
 
 
@@ -109,10 +111,10 @@ def aggregation_weights(
     """Weigh each token in the loss; masked trajectories get 0 and leave the denominators.
 
     A sequence is what the papers call a response: all that the policy wrote in a trajectory, into
-    however many rows a rewritten history or a window divided it. With T trained tokens, S sequences
-    holding them, |s| the tokens of a sequence:
+    however many rows a rewritten history or a window divided it. With K' trained tokens, S
+    sequences holding them, |s| the tokens of a sequence:
 
-    - token-mean: ``1 / T`` (DAPO, arXiv 2503.14476).
+    - token-mean: ``1 / K'`` (DAPO, arXiv 2503.14476).
     - seq-mean-token-mean: ``1 / (S |s|)`` (GRPO, arXiv 2402.03300; favours short sequences).
     - seq-mean-token-sum: ``1 / S``.
     - const: ``1 / (S const)`` (Dr.GRPO, arXiv 2503.20783; no length bias).

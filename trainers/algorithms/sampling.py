@@ -22,16 +22,16 @@ _EQUAL = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class TaskStats:
-    """Returns seen so far of each of T tasks."""
+    """Returns seen so far of each task."""
 
     count: FloatArray
-    """(T,) returns seen."""
+    """(n_tasks,) returns seen."""
     mean: FloatArray
-    """(T,) their mean; 0 before the first."""
+    """(n_tasks,) their mean; 0 before the first."""
     spread: FloatArray
-    """(T,) their summed squared deviation from the mean."""
+    """(n_tasks,) their summed squared deviation from the mean."""
     best: FloatArray
-    """(T,) the largest; -inf before the first."""
+    """(n_tasks,) the largest; -inf before the first."""
 
     @classmethod
     def empty(cls, n_tasks: int) -> TaskStats:
@@ -41,7 +41,7 @@ class TaskStats:
 
     @property
     def std(self) -> FloatArray:
-        """(T,) population standard deviation of the returns."""
+        """(n_tasks,) population standard deviation of the returns."""
         result: FloatArray = np.sqrt(self.spread / np.maximum(self.count, 1.0))
         return result
 
@@ -60,7 +60,7 @@ class TaskStats:
         return TaskStats(*columns)
 
     def update(self, tasks: IntArray, returns: FloatArray) -> TaskStats:
-        """Add returns (n,) of tasks (n,) in [0, T), without changing this object.
+        """Add returns (n,) of tasks (n,) in [0, n_tasks), without changing this object.
 
         Returns:
             The new statistics (parallel Welford update).
@@ -79,7 +79,7 @@ class TaskStats:
 
 
 def task_value(stats: TaskStats) -> FloatArray:
-    """Return VSPO's (T,) values ``(R_max - mean) * std``.
+    """Return VSPO's (n_tasks,) values ``(R_max - mean) * std``.
 
     They are 0 if all returns are equal or there is none.
     """
@@ -88,7 +88,7 @@ def task_value(stats: TaskStats) -> FloatArray:
 
 
 def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
-    """Return the (T,) mask of tasks that are new or whose returns differ.
+    """Return the (n_tasks,) mask of tasks that are new or whose returns differ.
 
     Those with a pass rate of 0 or 1 after ``min_trials`` returns are dropped.
     """
@@ -107,7 +107,7 @@ class UniformSampler:
     """Every task is as likely as any other, at every draw."""
 
     n_tasks: int
-    """T, the number of tasks."""
+    """Number of tasks."""
     seed: int = 0
     """Seed of the draws."""
 
@@ -127,7 +127,7 @@ class InterleavedSampler:
     """
 
     n_tasks: int
-    """T, the number of tasks."""
+    """Number of tasks."""
     seed: int = 0
     """Seed of the order."""
 
@@ -146,7 +146,7 @@ class ValueSampler:
     """
 
     n_tasks: int
-    """T, the number of tasks."""
+    """Number of tasks."""
     seed: int = 0
     """Seed of the draws."""
 
@@ -169,7 +169,7 @@ class InformativeSampler:
     """Uniform over tasks that are neither always solved nor never (GRPO-TCR, arXiv 2510.11701)."""
 
     n_tasks: int
-    """T, the number of tasks."""
+    """Number of tasks."""
     seed: int = 0
     """Seed of the draws."""
     min_trials: int = 8
@@ -185,7 +185,7 @@ class InformativeSampler:
 
 
 SamplerMaker = Callable[[int, int], TaskSampler]
-"""Makes a sampler from the number of tasks T and a seed."""
+"""Makes a sampler from the number of tasks and a seed."""
 SAMPLERS: Mapping[str, SamplerMaker] = MappingProxyType(
     {
         "uniform": UniformSampler,

@@ -6,7 +6,7 @@ the segment each element belongs to; nothing here knows what a segment stands fo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,11 +39,12 @@ def dense(*keys: IntArray) -> IntArray:
     for key in keys:
         inverse = np.unique(key, return_inverse=True)[1].reshape(-1)
         code = code * (int(inverse.max(initial=-1)) + 1) + inverse
+        # Numbered anew after each key, so that no product of sizes overflows.
         code = np.unique(code, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return code
 
 
-def sums(key: IntArray, x: npt.NDArray[Any], size: int) -> FloatArray:
+def sums(key: IntArray, x: FloatArray | IntArray | BoolArray, size: int) -> FloatArray:
     """Sum values (n,) by segment: (size,) sums, 0 for a segment without values."""
     return np.bincount(key, x, size).astype(np.float64, copy=False)
 
@@ -99,7 +100,7 @@ def reverse_scan(x: FloatArray, carry: FloatArray) -> FloatArray:
 def _shift(x: FloatArray, seg: Segments) -> tuple[FloatArray, FloatArray]:
     """Values minus one member of their segment (n,), and that member for each segment (S,)."""
     pivot = np.zeros(len(seg.zeros))
-    pivot[seg.key] = x
+    pivot[seg.key] = x  # Of a segment's members the last assignment stays; any would do.
     return x - pivot[seg.key], pivot
 
 

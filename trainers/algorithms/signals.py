@@ -129,6 +129,7 @@ class GAE:
             )
         gamma_turn = self.gamma if self.gamma_turn is None else self.gamma_turn
         lam_turn = self.lam if self.lam_turn is None else self.lam_turn
+        # (K,); nothing follows the last token of a trajectory, so its chain ends there.
         last = batch.is_turn_end & batch.is_final_turn[batch.turn]
         gamma = np.where(batch.is_turn_end, gamma_turn, self.gamma) * ~last
         lam = np.where(batch.is_turn_end, lam_turn, self.lam)

@@ -104,6 +104,6 @@ def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:
     return rows
 
 
-def _default(item: dataclasses.Field[Any]) -> Any:
+def _default(item: dataclasses.Field[Any]) -> object:
     """Return what a setting is if nobody says anything."""
     return None if item.default is dataclasses.MISSING else item.default

@@ -423,7 +423,7 @@ def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
 
 
-def _cut(rounds: tuple[int, ...], horizon: Any) -> tuple[int, ...]:
+def _cut(rounds: tuple[int, ...], horizon: object) -> tuple[int, ...]:
     """Cut stages to the turns that the environment was asked for with, if it was."""
     if not isinstance(horizon, int) or horizon < 1:
         return rounds

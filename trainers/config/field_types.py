@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, AllowInfNan, BeforeValidator, ConfigDict, with_config
@@ -24,21 +24,21 @@ Probability = Annotated[float, Gt(0), Le(1)]
 """A number above 0 and at most 1."""
 
 
-def _as_pairs(value: Any) -> Any:
+def _as_pairs(value: object) -> object:
     """Write a mapping, as a file may hold it, as ``name=value`` pairs."""
     if not isinstance(value, Mapping):
         return value
     return [f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in value.items()]
 
 
-def as_horizon(value: Any) -> Any:
+def as_horizon(value: object) -> object:
     """Write a number or a list of numbers, as a file may hold them, as text."""
     if isinstance(value, list | tuple):
         return ",".join(map(str, value))
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def as_dashboards(value: Any) -> Any:
+def as_dashboards(value: object) -> object:
     """Read one name, as a file may hold it, as a list of one; ``none`` adds nothing to a list."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple):

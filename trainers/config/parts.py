@@ -89,7 +89,7 @@ def find_schedule(name: str) -> OwnSchedule:
     return made
 
 
-def _is_schedule(found: Any) -> bool:
+def _is_schedule(found: object) -> bool:
     """Return whether something is a schedule whose values are turns."""
     if isinstance(found, type) or not isinstance(found, OwnSchedule):
         return False

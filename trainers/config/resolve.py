@@ -148,7 +148,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _choose_backend(settings["rollout"], envs)
     _check_engine(asked, settings["engine"])
     _check_imitation(asked, envs, settings)
-    config: FilledConfig = _filler().validate_python(settings)
+    config = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
         filled=_differences(asdict(asked), asdict(config)),
@@ -182,7 +182,7 @@ def _fill_from(settings: dict[str, Any], env: ResolvedEnv) -> None:
 
 
 @cache
-def _filler() -> TypeAdapter[Any]:
+def _filler() -> TypeAdapter[FilledConfig]:
     """Return what makes settings of plain values and refuses one that is still open."""
     return TypeAdapter(FilledConfig)
 

@@ -228,7 +228,7 @@ def _with_listed_envs(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @cache
-def _validator() -> TypeAdapter[Any]:
+def _validator() -> TypeAdapter[TrainConfig]:
     """Return what checks settings against their types."""
     return TypeAdapter(TrainConfig)
 

@@ -35,7 +35,7 @@ class Credit:
     behaviour: FloatArray
     """(K,) importance weights c_k, that correct for an inexact engine; else 1."""
     weight: FloatArray
-    """(K,) weights w_k of the aggregation times T, the trained tokens: 1 for a token mean."""
+    """(K,) weights w_k of the aggregation times K', the trained tokens: 1 for a token mean."""
     train: BoolArray
     """(K,) tokens in the loss."""
     metrics: Mapping[str, float]
@@ -75,6 +75,7 @@ def assign_credit(
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
     values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
+    # From trajectories (N,) to their tokens (K,).
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train
@@ -119,6 +120,7 @@ def _spread_within_groups(batch: Batch) -> dict[str, float]:
         The share of groups without any difference, and the mean over the groups of the standard
         deviation within each, whose fall comes before a collapse (RAGEN, arXiv 2504.20073).
     """
+    # (N,) group of each trajectory, and (S,) figures of each of S groups.
     _, index, sizes = np.unique(batch.group, return_inverse=True, return_counts=True)
     means = np.bincount(index, batch.returns) / sizes
     squares = np.bincount(index, (batch.returns - means[index]) ** 2) / sizes

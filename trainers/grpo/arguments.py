@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
-"""What a run does not let one choose about its optimiser."""
+"""What a run's optimiser is unless the overrides say otherwise."""
 _SAMPLING = "engines sample by temperature and top_p alone"
 _REWARD = "environments pay, and the preset's terms make advantages of it"
 _IN_LOSS = {
@@ -125,7 +125,7 @@ def grpo_arguments(
         "temperature": temperature,
         "top_p": top_p,
         "save_strategy": "steps" if save_every else "no",
-        "save_steps": save_every * updates or 500,
+        "save_steps": save_every * updates or 500,  # Of no use where nothing is saved.
         "save_total_limit": keep_checkpoints,
         "seed": seed,
         "use_cpu": cpu,

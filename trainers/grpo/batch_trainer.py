@@ -11,14 +11,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from accelerate.utils import DistributedType, gather_object
 from datasets import Dataset
-from torch import Tensor
-from torch.optim.lr_scheduler import LambdaLR
+from peft import PeftModel
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import (
+    PreTrainedModel,
     PrinterCallback,
     TrainerCallback,
     TrainerControl,
@@ -41,6 +43,8 @@ from trainers.rollouts.chat import TurnTokenizer
 
 __all__ = ["TOKENS", "BatchTrainer"]
 
+T = TypeVar("T")
+
 TOKENS = "tokens"
 """Name of the number of tokens among sums of figures."""
 RESEED = 7_919
@@ -62,10 +66,17 @@ class BatchTrainer(GRPOTrainer):
 
     after_step: Callable[[StepEnd], None] | None = None
 
+    # TRL's own: micro-batches so far, and the minibatches of the present batch.
     _step: int
-    _buffered_inputs: Any
+    _buffered_inputs: list[dict[str, Tensor]] | None
 
-    def __init__(self, model: Any, args: GRPOConfig, chat: TurnTokenizer, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel | PeftModel | str,
+        args: GRPOConfig,
+        chat: TurnTokenizer,
+        **kwargs: Any,
+    ) -> None:
         """Set TRL up; ``kwargs`` are its own, such as ``peft_config``.
 
         Raises:
@@ -99,7 +110,7 @@ class BatchTrainer(GRPOTrainer):
         """Batches of episodes whose last optimiser step is done."""
         return self.state.global_step // self.updates
 
-    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+    def _prepare_inputs(self, generation_batch: list[dict[str, object]]) -> dict[str, Tensor]:
         """Return what the present update trains: TRL's own division depends on the processes."""
         parts = self.args.steps_per_generation
         if self._step % self.updates == 0 or self._buffered_inputs is None:
@@ -117,18 +128,20 @@ class BatchTrainer(GRPOTrainer):
             self.finite &= bool(torch.isfinite(loss))
         return loss
 
-    def _clip_grad_norm(self, model: Any) -> Any:
+    def _clip_grad_norm(self, model: nn.Module) -> Tensor | None:
         """Clip, and drop gradients that are not finite: they would leave no weight as it is."""
         with self.times.part("optimizer"):
             norm = super()._clip_grad_norm(model)
             self.finite &= norm is None or math.isfinite(float(norm))
             if not self.finite:
+                # None, not 0: AdamW would decay the weights and move on along its moments.
                 model.zero_grad(set_to_none=True)
         return norm
 
     def _maybe_log_save_evaluate(self, *args: Any, **kwargs: Any) -> None:
         """After an update: at the end of a step ``after_step`` says when TRL logs and saves."""
         act = partial(super()._maybe_log_save_evaluate, *args, **kwargs)
+        # TRL logs after as many updates as a step has: a log that is due is the end of a step.
         if self.after_step is None or not self.control.should_log:
             act()
         else:
@@ -136,7 +149,7 @@ class BatchTrainer(GRPOTrainer):
 
     # -- processes ---------------------------------------------------------------------------------
 
-    def _gather(self, items: list[Any], place: str = "") -> list[Any]:
+    def _gather(self, items: list[T], place: str = "") -> list[T]:
         """The items of all processes, in rank order; they meet at a place that some reach late."""
         if place:
             meet(place)
@@ -163,11 +176,11 @@ class BatchTrainer(GRPOTrainer):
     # -- checkpoints -------------------------------------------------------------------------------
 
     @property
-    def _stateful(self) -> Mapping[str, Any]:
+    def _stateful(self) -> Mapping[str, object]:
         """The parts that may have a state of their own, by their names in a checkpoint."""
         return {}
 
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+    def _save_checkpoint(self, model: nn.Module, trial: object) -> None:
         """Add our own state, before the file that marks a checkpoint as whole.
 
         A batch that makes several updates is added, too, while some of them are still to come.
@@ -176,7 +189,7 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-        if self._step % (self.args.steps_per_generation * self.num_iterations):
+        if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
         super()._save_checkpoint(model, trial)
@@ -208,7 +221,7 @@ class BatchTrainer(GRPOTrainer):
 
     def train_from(self, checkpoint: Path) -> None:
         """Train again, from a checkpoint, as a new process would."""
-        self._step = 0
+        self._step = 0  # A checkpoint in the middle of a batch brings its own.
         self._forget()
         self._buffered_inputs = None
         self._metrics["train"].clear()
@@ -242,6 +255,7 @@ class BatchTrainer(GRPOTrainer):
         """Let a restored optimiser go on at the learning rate that the run has come to."""
         if self.args.learning_rate == self._peak:
             return
+        # The checkpoint has brought the rate of its time, in the optimiser and in the schedule.
         rate, schedule = self.args.learning_rate, self.lr_scheduler
         optimizer: Any = self.optimizer
         schedule.base_lrs = [rate] * len(schedule.base_lrs)
@@ -254,7 +268,7 @@ class BatchTrainer(GRPOTrainer):
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
-    ) -> Any:
+    ) -> LRScheduler:
         """Warm up from a share of the rate: at 0, as in transformers, a step trains nothing."""
         made: Any = self.lr_scheduler
         if made is None and self.args.lr_scheduler_type == "constant_with_warmup":
@@ -265,7 +279,7 @@ class BatchTrainer(GRPOTrainer):
             self._created_lr_scheduler = True
         return super().create_scheduler(num_training_steps, optimizer)
 
-    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+    def create_model_card(self, *args: object, **kwargs: object) -> None:
         """Write none: TRL's knows neither the environment nor a model that has no name."""
 
 
@@ -277,24 +291,25 @@ class _OptimiserTimes(TrainerCallback):
         self._began = 0.0
 
     def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         """Forget what came before the first step."""
         self._times.take()
 
     def on_pre_optimizer_step(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         """Start."""
         self._began = time.perf_counter()
 
     def on_optimizer_step(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
     ) -> None:
         """Stop."""
+        # TRL's loop calls the optimiser itself, while the stopwatch counts the rest.
         self._times.move("rest", "optimizer", time.perf_counter() - self._began)
 
 
-def _episode_return(**_: Any) -> list[float]:
+def _episode_return(**_: object) -> list[float]:
     """Stand for the reward function that TRL asks for: the environments pay."""
     raise NotSupported("expected rewards from the environments, but TRL asked a reward function")

@@ -38,12 +38,12 @@ class Stateful(Protocol):
         ...
 
 
-def state_of(parts: Mapping[str, Any]) -> dict[str, Any]:
+def state_of(parts: Mapping[str, object]) -> dict[str, Any]:
     """State of the parts that have one, by name."""
     return {name: part.state_dict() for name, part in parts.items() if isinstance(part, Stateful)}
 
 
-def save_state(folder: Path, parts: Mapping[str, Any]) -> None:
+def save_state(folder: Path, parts: Mapping[str, object]) -> None:
     """Write the state of the parts, if there is any, into a folder, which is made."""
     state = state_of(parts)
     if state:
@@ -51,7 +51,7 @@ def save_state(folder: Path, parts: Mapping[str, Any]) -> None:
         (folder / STATE_FILE).write_text(json.dumps(state), encoding="utf-8")
 
 
-def load_state(folder: Path, parts: Mapping[str, Any]) -> None:
+def load_state(folder: Path, parts: Mapping[str, object]) -> None:
     """Restore what ``save_state`` wrote; parts of which it holds nothing are left alone."""
     path = folder / STATE_FILE
     state = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -60,7 +60,9 @@ def load_state(folder: Path, parts: Mapping[str, Any]) -> None:
             part.load_state_dict(state[name])
 
 
-def save_batch(folder: Path, rank: int, step: int, batches: Sequence[Mapping[str, Any]]) -> None:
+def save_batch(
+    folder: Path, rank: int, step: int, batches: Sequence[Mapping[str, torch.Tensor]]
+) -> None:
     """Write the micro-batches of a process that still make updates, and how many it has used."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.save({"step": step, "batches": batches}, folder / BATCH_FILE.format(rank))
@@ -68,7 +70,7 @@ def save_batch(folder: Path, rank: int, step: int, batches: Sequence[Mapping[str
 
 def load_batch(
     folder: Path, rank: int, device: torch.device
-) -> tuple[int, list[dict[str, Any]]] | None:
+) -> tuple[int, list[dict[str, torch.Tensor]]] | None:
     """Return what ``save_batch`` wrote, or None if the checkpoint was between two batches."""
     path = folder / BATCH_FILE.format(rank)
     if not path.exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
@@ -19,7 +18,7 @@ KL_ROWS = 4
 def kl_behaviour(
     trajectories: Sequence[Trajectory],
     row_logps: Callable[[Sequence[Row]], list[list[float]]],
-    gather: Callable[[list[Any]], list[Any]],
+    gather: Callable[[list[tuple[float, int]]], list[tuple[float, int]]],
 ) -> float:
     """Estimate KL(mu || pi) in nats per token between a step's episodes and the weights now.
 
@@ -45,6 +44,7 @@ def _k3(sampled: Sequence[float], now: Sequence[float]) -> float:
     Unbiased and never negative (J. Schulman, Approximating KL Divergence, 2020).
     """
     gaps = [p - q for p, q in zip(now, sampled, strict=True)]
+    # Beyond 709 nats exp raises: a policy that far off is to be seen, not to end the run.
     return sum(math.exp(min(gap, 700.0)) - 1.0 - gap for gap in gaps)
 
 

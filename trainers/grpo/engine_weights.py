@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+
+from torch import nn
 
 from trainers.grpo.producer import RolloutProducer, Weights
 from trainers.rollouts.engines.base import GenerationEngine
@@ -28,7 +29,7 @@ class EngineWeights:
     def __init__(
         self,
         engine: GenerationEngine,
-        policy: Callable[[], Any],
+        policy: Callable[[], nn.Module],
         version: Callable[[], int],
         producer: RolloutProducer | None = None,
     ) -> None:
@@ -78,6 +79,7 @@ class EngineWeights:
         if self._producer is not None:
             return
         self._engine.rest()
+        # An engine that gave its weights up says so by another version.
         if self._engine.version != self._sent:
             self._sent = None
 

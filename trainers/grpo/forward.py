@@ -11,11 +11,11 @@ import copy
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer import utils as trl_utils
@@ -34,11 +34,11 @@ class Scores(NamedTuple):
     """What a model says about the tokens of a batch, (B, T); 0 where nothing was asked."""
 
     logps: Tensor
-    """Log-probabilities at the run's temperature."""
+    """(B, T) log-probabilities at the run's temperature, in nats."""
     entropies: Tensor
-    """Entropies of the distributions that the tokens were drawn from."""
+    """(B, T) entropies of the distributions that the tokens were drawn from, in nats."""
     router_loss: Tensor | None = None
-    """Load-balancing loss of a mixture of experts."""
+    """() load-balancing loss of a mixture of experts."""
 
 
 class TokenForward:
@@ -49,7 +49,12 @@ class TokenForward:
     """
 
     def __init__(
-        self, accelerator: Accelerator, policy: Any, *, logits_mib: int, copies_policy: bool = False
+        self,
+        accelerator: Accelerator,
+        policy: nn.Module,
+        *,
+        logits_mib: int,
+        copies_policy: bool = False,
     ) -> None:
         """Prepare the forward of a model that TRL has given its fused head.
 
@@ -68,7 +73,12 @@ class TokenForward:
         )
 
     def __call__(
-        self, model: Any, batch: Mapping[str, Any], scored: Tensor, *, router_loss: bool = False
+        self,
+        model: nn.Module,
+        batch: Mapping[str, Tensor],
+        scored: Tensor,
+        *,
+        router_loss: bool = False,
     ) -> Scores:
         """Score the tokens of the completions (B, T) where ``scored`` is true.
 
@@ -80,13 +90,14 @@ class TokenForward:
         """
         ids, mask, labels, columns = left_aligned(batch, scored)
         # Causality alone hides padding that stands behind: the fastest attention takes no mask.
-        extra: dict[str, Any] = {}
+        extra: dict[str, Tensor | bool] = {}
         if router_loss:  # It counts tokens, not padding.
             extra = {"output_router_logits": True, "attention_mask": mask}
         with self._accelerator.autocast(), self._tiles(labels.numel()):
             out = model(input_ids=ids, labels=labels, fused_lm_head=True, **extra)
         aux = out.aux_loss if router_loss else None
-        # What is said about a token stands at the one before it.
+        # What is said about a token stands at the one before it. Columns beyond those that the head
+        # has, W - 1, are padding.
         places = (columns - 1).clamp(max=ids.shape[1] - 2)
         logps, entropies = (
             torch.where(scored, values.gather(1, places), 0.0)
@@ -96,7 +107,10 @@ class TokenForward:
 
     @torch.no_grad()
     def logps(
-        self, model: Any, batch: Mapping[str, Any], parts: Sequence[Tensor] | None = None
+        self,
+        model: nn.Module,
+        batch: Mapping[str, Tensor],
+        parts: Sequence[Tensor] | None = None,
     ) -> Tensor:
         """Compute the log-probabilities (B, T) of sampled tokens without gradients.
 
@@ -107,7 +121,7 @@ class TokenForward:
                 one pass, with all of their padding.
         """
         shape, device = batch["completion_ids"].shape, batch["completion_ids"].device
-        out = torch.zeros(shape, device=device)
+        out = torch.zeros(shape, device=device)  # (B, T)
         # Checkpointing would warn that there is no gradient.
         with disable_gradient_checkpointing(model):
             for rows in parts or [torch.arange(shape[0], device=device)]:
@@ -117,7 +131,10 @@ class TokenForward:
         return out
 
     def reference_logps(
-        self, policy: Any, batch: Mapping[str, Any], parts: Sequence[Tensor] | None = None
+        self,
+        policy: nn.Module,
+        batch: Mapping[str, Tensor],
+        parts: Sequence[Tensor] | None = None,
     ) -> Tensor:
         """Compute those of the reference: the copy, or the policy without its adapters."""
         if self.reference is not None:
@@ -144,7 +161,7 @@ class TokenForward:
             vars(trl_utils).update(theirs)
 
 
-def turn_off_dropout(model: torch.nn.Module) -> None:
+def turn_off_dropout(model: nn.Module) -> None:
     """Set every dropout rate of a model to 0; some attention keeps its rate as a plain number."""
     rates = [
         (module, name)
@@ -162,6 +179,6 @@ def turn_off_dropout(model: torch.nn.Module) -> None:
         )
 
 
-def _is_dropout(module: torch.nn.Module, name: str) -> bool:
+def _is_dropout(module: nn.Module, name: str) -> bool:
     """Whether an attribute is the rate of a dropout layer."""
     return name == "p" and isinstance(module, torch.nn.modules.dropout._DropoutNd)

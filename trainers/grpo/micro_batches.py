@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from accelerate import Accelerator
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from trainers.grpo.tensors import needed_columns, sampled_mask
@@ -29,13 +29,15 @@ class MicroBatch(NamedTuple):
     """Rows that go through the model together."""
 
     rows: Tensor
-    """Their indices in the batch."""
+    """(n,) their indices in the batch."""
     share: float
     """Part of the trained tokens of all micro-batches, in all processes, that is theirs."""
 
 
 def micro_batches(
-    batch: Mapping[str, Any], budget: int | None, gather: Callable[[Tensor], Tensor] | None = None
+    batch: Mapping[str, Tensor],
+    budget: int | None,
+    gather: Callable[[Tensor], Tensor] | None = None,
 ) -> list[MicroBatch]:
     """Divide the rows of a batch; those that train nothing, in any process, are left out.
 
@@ -49,12 +51,13 @@ def micro_batches(
         At least one micro-batch, that of the longest rows first: what does not fit in memory fails
         at once.
     """
-    needed, prompt = needed_columns(batch), batch["prompt_mask"].sum(1)
+    needed, prompt = needed_columns(batch), batch["prompt_mask"].sum(1)  # (B,) tokens each.
     order = torch.where(needed > 0, needed + prompt, 0).argsort(descending=True, stable=True)
     trained = sampled_mask(batch).sum(1)
     sizes = torch.stack([prompt * (needed > 0), needed, trained], dim=1)[order][None]
-    sizes = gather(sizes) if gather else sizes
+    sizes = gather(sizes) if gather else sizes  # (processes, B, 3)
     longest, tokens = sizes.max(0).values.tolist(), sizes[:, :, 2].sum(0).tolist()
+    # Where nothing trains one pass is made all the same, because wrappers wait for it.
     widths = [(prompt, completion) for prompt, completion, _ in longest if completion] or [(1, 1)]
     total = max(1, sum(tokens))
     return [MicroBatch(order[part], sum(tokens[part]) / total) for part in divided(widths, budget)]
@@ -77,7 +80,7 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
 
 
 @contextmanager
-def accumulating(accelerator: Accelerator, model: Any) -> Iterator[None]:
+def accumulating(accelerator: Accelerator, model: nn.Module) -> Iterator[None]:
     """Let gradients add up without an update, in a micro-batch that is not an update's last.
 
     DDP then reduces them once. FSDP goes on reducing each time, since the gradients of all weights
@@ -87,6 +90,7 @@ def accumulating(accelerator: Accelerator, model: Any) -> Iterator[None]:
     state = accelerator.gradient_state
     before = state.sync_gradients
     alone = model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
+    # Private in accelerate: its `accumulate` counts passes, and here their number changes.
     state._set_sync_gradients(False)
     try:
         with alone:

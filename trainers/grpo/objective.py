@@ -1,9 +1,9 @@
 """The loss of an update, as one function of the tokens (B, T) of a micro-batch.
 
-    L = M/T sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + beta KL_k - e H_k)
+    L = U/K' sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + beta KL_k - e H_k)
 
-over the trained tokens k of one of the M minibatches of a batch that has T. ``algorithms/loss.py``
-has its settings as data, and in numpy the weights: w_k / T of the aggregation, and c_k that
+over the trained tokens k of one of the U minibatches of a batch that has K'. ``algorithms/loss.py``
+has its settings as data, and in numpy the weights: w_k / K' of the aggregation, and c_k that
 corrects for the behaviour policy. Ratio, divergence and entropy are functions of the policy as it
 is now, and are computed here. A further term, such as a critic's error, is one more addend.
 """
@@ -11,7 +11,6 @@ is now, and are computed here. A further term, such as a critic's error, is one 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,8 +21,8 @@ from trainers.grpo.forward import Scores
 __all__ = ["averaged", "kl_divergence", "ratios", "token_figures", "token_losses"]
 
 
-def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Tensor) -> Tensor:
-    """Compute the addends (B, T) of L, which are to be summed and multiplied by M / T.
+def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
+    """Compute the addends (B, T) of L, which are to be summed and multiplied by U / K'.
 
     Args:
         loss: The preset's.
@@ -41,6 +40,7 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Ten
             floor = torch.maximum(gain, loss.dual * advantage)
             gain = torch.where(advantage < 0, floor, gain)
     elif loss.clip == "cispo":
+        # The gradient comes through log pi alone: a token whose ratio is clipped keeps it.
         gain = near.detach() * advantage * logps
     else:
         gain = advantage * logps
@@ -56,7 +56,7 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Ten
 
 @torch.no_grad()
 def token_figures(
-    loss: Loss, scores: Scores, batch: Mapping[str, Any], mask: Tensor
+    loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: Tensor
 ) -> dict[str, Tensor]:
     """Return figures (B, T), without a graph, of which the log has the mean over trained tokens."""
     figures = {"entropy": scores.entropies.detach()}
@@ -72,7 +72,7 @@ def token_figures(
     return figures
 
 
-def ratios(logps: Tensor, batch: Mapping[str, Any], mask: Tensor) -> Tensor:
+def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     """Compute the ratio (B, T) of the policy to the one before the updates of the batch.
 
     It is ``pi / pi_old`` of the token, or its geometric mean over the token's segment. That is
@@ -86,6 +86,7 @@ def ratios(logps: Tensor, batch: Mapping[str, Any], mask: Tensor) -> Tensor:
             ``ratio_segments``, or ``mean_log_ratios`` where a segment goes beyond these rows.
         mask: (B, T) mask of the trained tokens.
     """
+    # logps - sg(logps): a ratio of 1, with the gradient of log pi.
     log_ratio = logps - batch.get("old_per_token_logps", logps.detach())
     own, mean = log_ratio.detach(), batch.get("mean_log_ratios")
     if "ratio_segments" in batch:
@@ -98,8 +99,8 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
 
     ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
-    ids, held = segments[mask], values[mask]
-    total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)
+    ids, held = segments[mask], values[mask]  # (n,) each
+    total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)  # (S,)
     count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(held))
     mean = total.index_add_(0, ids, held) / count.clamp(min=1.0)
     return torch.zeros_like(values).masked_scatter(mask, mean[ids])

@@ -59,8 +59,9 @@ def plan_step(
         ConfigurationError: The task source returned another number of tasks than asked for.
     """
     horizon = int(schedule(step))
-    changed = not isinstance(tasks, LearningTaskSource)
-    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changed else None
+    # To choose changes a source that draws as it goes; a learning one changes when it is told.
+    changes = not isinstance(tasks, LearningTaskSource)
+    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
     wanted = count * world // group_size
     chosen = list(tasks(step, wanted, horizon))
     if len(chosen) != wanted or wanted * group_size != count * world:
@@ -70,6 +71,7 @@ def plan_step(
             "group size divide the number of episodes"
         )
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
+    # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
     step_seed = (seed * 1_000_003 + step) * 10_007
     arguments = {
         "tasks": [chosen[group] for group in groups],

@@ -24,6 +24,7 @@ from agentgym.errors import ConfigurationError, require
 
 if TYPE_CHECKING:
     import torch
+    from transformers import BitsAndBytesConfig
 
 __all__ = [
     "OPTIMIZERS",
@@ -77,7 +78,7 @@ def precision_arguments(
     }
 
 
-def adapters_in_fp32(model: Any) -> None:
+def adapters_in_fp32(model: torch.nn.Module) -> None:
     """Make adapters over a quantised base float32 again, which TRL has made bfloat16."""
     quantized = any(getattr(model, f"is_loaded_in_{bits}bit", False) for bits in (4, 8))
     for parameter in model.parameters():
@@ -85,7 +86,7 @@ def adapters_in_fp32(model: Any) -> None:
             parameter.data = parameter.data.float()
 
 
-def quantization_config(kind: str, precision: str) -> Any:
+def quantization_config(kind: str, precision: str) -> BitsAndBytesConfig | None:
     """Return transformers' configuration of a base of 8 or 4 bits; None for ``none``.
 
     Norms, embeddings and the head stay in the type of the frozen base: PEFT's
@@ -106,7 +107,7 @@ def quantization_config(kind: str, precision: str) -> Any:
     )
 
 
-def keep_differentiable(model: Any) -> None:
+def keep_differentiable(model: torch.nn.Module) -> None:
     """Keep bitsandbytes from repacking matrices of 4 bits on a CPU.
 
     It does so on processors with AVX-512 when a model first generates, for a kernel that has no

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+
+from torch import nn
 
 from trainers.rollouts.engines.base import Completion, Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
@@ -21,7 +22,7 @@ PROBE_TOKENS = 8
 
 def probe_gap(
     runner: RolloutRunner,
-    policy: Any,
+    policy: nn.Module,
     trajectories: Sequence[Trajectory],
     sampling: Sampling,
     row_logps: Callable[[Sequence[Row]], list[list[float]]],

@@ -27,12 +27,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
+from trainers.grpo.checkpoint import Stateful
 from trainers.grpo.plan import Plan
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
 __all__ = ["DROP_SECONDS", "RolloutProducer", "Weights"]
 
@@ -50,7 +51,7 @@ class _TasksBefore:
     A resumed run plays them anew, so they are chosen again.
     """
 
-    source: Any
+    source: Stateful
     """The task source."""
     state: Mapping[str, Any]
     """Its state then."""
@@ -83,7 +84,7 @@ class RolloutProducer:
         waited: Seconds that the last batch was waited for.
     """
 
-    def __init__(self, runner: RolloutRunner, staleness: int, policy: Any) -> None:
+    def __init__(self, runner: RolloutRunner, staleness: int, policy: nn.Module) -> None:
         """Start with nothing to do.
 
         Args:
@@ -130,7 +131,9 @@ class RolloutProducer:
         Raises:
             Exception: What went wrong while the episodes were played.
         """
+        # Taken first: an idle engine gets weights without a copy of them.
         taken = self._take() if self._ahead else None
+        # With nothing ahead begin at this step, or at the next if this one was just taken.
         begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (taken is not None)
         for ahead in range(begin, max(step, min(step + self._staleness, last)) + 1):
             self._submit(plan(ahead), *hand_over())
@@ -152,10 +155,12 @@ class RolloutProducer:
             "rollout/waited_seconds": self.waited,
         }
 
-    def untouched(self, source: Any) -> Any:
+    def untouched(self, source: object) -> object:
         """Return a task source as a checkpoint holds it: before it chose for steps to come."""
         before = self._ahead[0].plan.tasks_before if self._ahead else None
-        return source if before is None else _TasksBefore(source, before)
+        if before is None or not isinstance(source, Stateful):
+            return source
+        return _TasksBefore(source, before)
 
     # -- the thread --------------------------------------------------------------------------------
 

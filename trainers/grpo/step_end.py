@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from transformers import TrainerControl, TrainerState
 
@@ -26,7 +25,7 @@ class StepEnd:
         self._state, self._control, self._act = state, control, act
         control.should_log = control.should_save = False
 
-    def log(self) -> dict[str, Any]:
+    def log(self) -> dict[str, float]:
         """Let TRL log, and return the figures of the step."""
         self._control.should_log = True
         self._act()

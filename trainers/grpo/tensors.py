@@ -7,7 +7,6 @@ row, of the boolean mask of sampled tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +27,13 @@ __all__ = [
 ]
 
 FloatArray = npt.NDArray[np.float64]
-Inputs = Mapping[str, Any]
+Inputs = Mapping[str, Tensor]
 
 
 def row_tensors(
     rows: Sequence[Row], pad_id: int, device: torch.device, count: int = 1
 ) -> dict[str, Tensor]:
-    """Padded tensors under TRL's names: prompts on the left, completions on the right.
+    """Make padded tensors under TRL's names: prompts on the left, completions on the right.
 
     Args:
         rows: Rows, each with at least one token after its prompt; there may be none.
@@ -44,9 +43,11 @@ def row_tensors(
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
-        where ``tool_mask`` is 1 on sampled tokens; ``sampling_per_token_logps`` (B, T).
+        where ``tool_mask`` is 1 on sampled tokens, all int64; ``sampling_per_token_logps`` (B, T),
+        float32, in nats.
     """
     count = max(len(rows), count)
+    # A token on either side: the forward pass takes no empty prompt and no empty completion.
     filler = Row([pad_id, pad_id], [0, 0], [0.0, 0.0], prompt_length=1)
     rows = [*rows, *[filler] * (count - len(rows))]
     prompts = max(row.prompt_length for row in rows)
@@ -90,7 +91,7 @@ def gather_tokens(values: Tensor, mask: Tensor) -> FloatArray:
     return packed
 
 
-def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
+def scatter_tokens(values: npt.NDArray[np.generic], mask: Tensor) -> Tensor:
     """Unpack values (K,) to the sampled tokens of a mask (B, T), 0 elsewhere.
 
     The result is float32, or int64 for integers and booleans.
@@ -111,14 +112,14 @@ def scatter_tokens(values: npt.NDArray[Any], mask: Tensor) -> Tensor:
     )
 
 
-def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
+def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Tensor]:
     """Take some rows of a batch, without the columns that none of their trained tokens depends on.
 
     Prompts (B, P) are padded on the left; everything else is (B, T) or without columns.
 
     Args:
         batch: Padded tensors under TRL's names.
-        rows: Their indices; None: all.
+        rows: (n,) their indices; None: all.
     """
     width = batch["completion_ids"].shape[1]
     out = dict(batch)
@@ -129,7 +130,7 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Any]:
     for key, value in out.items():
         if key in ("prompt_ids", "prompt_mask"):
             out[key] = value[:, -prompt:]
-        elif isinstance(value, Tensor) and value.dim() == 2 and value.shape[1] == width:
+        elif value.dim() == 2 and value.shape[1] == width:
             out[key] = value[:, :keep]
     return out
 
@@ -146,16 +147,17 @@ def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor,
         scored tokens and -100 elsewhere; and the columns (B, T) that the completions have there,
         which may lie beyond W for padding.
     """
-    begins = (batch["prompt_mask"] == 0).sum(1, keepdim=True)
+    begins = (batch["prompt_mask"] == 0).sum(1, keepdim=True)  # (B, 1)
     ids, mask = (
         torch.cat([batch[f"prompt_{name}"], batch[f"completion_{name}"]], dim=1)
         for name in ("ids", "mask")
     )
-    labels = torch.full_like(ids, -100)
+    labels = torch.full_like(ids, -100)  # (B, P + T); -100 is what the fused head passes over.
     size = scored.shape[1]
     labels[:, -size:] = torch.where(scored, batch["completion_ids"], -100)
+    # At least two columns: what is said about a token stands at the one before it.
     width = max(2, int(mask.sum(1).max()))
-    places = torch.arange(width, device=ids.device) + begins
+    places = torch.arange(width, device=ids.device) + begins  # (B, W)
     beyond = places >= ids.shape[1]
     places = places.clamp(max=ids.shape[1] - 1)
     columns = torch.arange(ids.shape[1] - size, ids.shape[1], device=ids.device) - begins
@@ -170,11 +172,11 @@ def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor,
 def needed_columns(batch: Inputs) -> Tensor:
     """(B,) columns of the completion up to the last trained token; 0 for rows without one."""
     mask = sampled_mask(batch).long()
-    place = torch.arange(1, mask.shape[1] + 1, device=mask.device)
+    place = torch.arange(1, mask.shape[1] + 1, device=mask.device)  # (T,)
     needed: Tensor = (mask * place).max(1).values
     return needed
 
 
-def _has_rows(value: Any) -> bool:
-    """Whether an entry of a batch holds something for each row."""
-    return isinstance(value, Tensor) and value.dim() > 0
+def _has_rows(value: Tensor) -> bool:
+    """Whether an entry of a batch holds something for each row: the number of items does not."""
+    return value.dim() > 0

@@ -2,7 +2,7 @@
 
 The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and is updated on it:
 
-1. Tasks. The task source chooses B / G tasks that suit the horizon h(s), the most turns.
+1. Tasks. The task source chooses N / G tasks that suit the horizon h(s), the most turns.
 2. Episodes. The behaviour policy ``mu``, an engine with the weights of ``pi``, plays each task G
    times: a group. In turn t it reads a context, samples the tokens a_tk of an action, and is paid
    r_t. Task, horizon or token budget end the trajectory.
@@ -12,11 +12,11 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
 4. Credit. Every sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
    the other members j of the group, 0 where they have ended. Filters say which of them train.
-5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over all T trained
-   tokens) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
-6. Updates. For each of M minibatches, ``iterations`` times over, one optimiser step on
+5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over the K' tokens that
+   train) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
+6. Updates. For each of U minibatches, ``iterations`` times over, one optimiser step on
 
-       L = M/T sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + KL - entropy),
+       L = U/K' sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + KL - entropy),
 
    where rho_k = pi / pi_old of the token, or its geometric mean over a turn or a trajectory.
 
@@ -37,9 +37,10 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from peft import PeftModel
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 from trl import GRPOConfig
 
@@ -114,7 +115,7 @@ class MultiTurnTrainer(BatchTrainer):
         budget: TokenBudget | None = None,
         full_horizon: int | None = None,
         group_size: int | None = None,
-        make_engine: Callable[[Any], GenerationEngine] | None = None,
+        make_engine: Callable[[nn.Module], GenerationEngine] | None = None,
         prompt: Prompt | Mapping[str, Prompt] | None = None,
         families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
@@ -190,11 +191,12 @@ class MultiTurnTrainer(BatchTrainer):
         self._weights = EngineWeights(
             engine, lambda: self._policy, lambda: self.state.global_step, self._producer
         )
+        # Only now: where no budget was given, the runner has the default one.
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
     # -- a training step, in the order in which it happens ---------------------------------------
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    def _generate_and_score_completions(self, inputs: list[dict[str, object]]) -> dict[str, Tensor]:
         """Make TRL's batch of a step: episodes as rows of tokens, with an advantage for each."""
         step, count = self.batches + 1, len(inputs)
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
@@ -215,6 +217,7 @@ class MultiTurnTrainer(BatchTrainer):
         mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
         self._add_credit(batch, credit, mask, mine)
         self._report(step, everyone, credit)
+        # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
 
@@ -253,29 +256,32 @@ class MultiTurnTrainer(BatchTrainer):
             # Environments count as far as generation does not hide them.
             self.times.move("rest", "environments", stats.env_seconds - envs)
         else:
-            last = self.state.max_steps // self.updates
+            last = self.state.max_steps // self.updates  # TRL counts updates.
             plan, played = self._producer.play(step, last, plans, self._weights.hand_over)
             # What was played meanwhile cost the step no more than the wait.
             self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
         return played
 
-    def _rows(self) -> dict[str, Any]:
+    def _rows(self) -> dict[str, Tensor]:
         """3: put the trajectories into rows of one width, as many in every process and update."""
         rows, parts = [to_rows([t]) for t in self.trajectories], self.args.steps_per_generation
         rank, device = self.accelerator.process_index, self.accelerator.device
         count = len(rows) * self.accelerator.num_processes
+        # Every process draws for all of them, alike, and takes its part: nothing has to be sent.
         drawn = minibatch_of_episodes(count, parts, (self.args.seed, self.batches))
         mine = drawn[rank * len(rows) :][: len(rows)]
         numbers = minibatch_of_rows([len(each) for each in rows], mine, parts, self._gather)
-        batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, len(numbers))
+        batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, count=len(numbers))
         return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
-    def _add_logps(self, batch: dict[str, Any]) -> None:
+    def _add_logps(self, batch: dict[str, Tensor]) -> None:
         """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
+        # After exact sampling the first update's pi, pi_old and mu are one policy.
         recomputed = self._inexact or self.updates > 1
         if not recomputed and not self._needs_reference:
             return
+        # Of all sampled tokens: which of them train is decided by what is computed here.
         parts = [part.rows for part in self._micro_batches(batch)]
         if recomputed:
             batch["old_per_token_logps"] = self._forward.logps(self.model, batch, parts)
@@ -284,14 +290,14 @@ class MultiTurnTrainer(BatchTrainer):
             batch["ref_per_token_logps"] = logps
 
     def _credit(
-        self, batch: Mapping[str, Any], everyone: Sequence[Trajectory], mask: Tensor
+        self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], mask: Tensor
     ) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
         packed = {}
         for name in ("old_per_token_logps", "ref_per_token_logps"):
             if name in batch:
                 local = gather_tokens(batch[name], mask).tolist()
-                packed[name] = torch.tensor(self._gather(local)).double().numpy()
+                packed[name] = np.array(self._gather(local), dtype=np.float64)  # (K,) of all.
         reference = packed.get("ref_per_token_logps")
         return assign_credit(
             everyone,
@@ -301,7 +307,9 @@ class MultiTurnTrainer(BatchTrainer):
             correct=self._inexact,
         )
 
-    def _add_credit(self, batch: dict[str, Any], credit: Credit, mask: Tensor, mine: slice) -> None:
+    def _add_credit(
+        self, batch: dict[str, Tensor], credit: Credit, mask: Tensor, mine: slice
+    ) -> None:
         """5: put this process's part of the credit into the columns that the loss reads."""
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
         for name, values in columns.items():
@@ -335,7 +343,9 @@ class MultiTurnTrainer(BatchTrainer):
         if self._on_rollout is not None:
             self._on_rollout(RolloutEvent(step, self.horizon, everyone, figures))
 
-    def compute_loss(self, model: Any, inputs: dict[str, Any], *_: Any, **__: Any) -> Tensor:
+    def compute_loss(
+        self, model: nn.Module, inputs: dict[str, Tensor], *_: object, **__: object
+    ) -> Tensor:
         """6: the loss of one update, whose micro-batches add up to the gradient of all its rows.
 
         TRL counts an update as one micro-batch: how many there are depends on the rows. Gradients
@@ -353,39 +363,41 @@ class MultiTurnTrainer(BatchTrainer):
             sums.append(figures)
         for name, value in self._means(sums).items():
             self._metrics["train"][name].append(value)
+        # All but the last are detached, their gradients are there: TRL's backward adds the last.
         return torch.stack(losses).sum()
 
     def _with_mean_ratios(
-        self, model: Any, inputs: dict[str, Any], parts: Sequence[Tensor]
-    ) -> dict[str, Any]:
+        self, model: nn.Module, inputs: dict[str, Tensor], parts: Sequence[Tensor]
+    ) -> dict[str, Tensor]:
         """6: average the ratio before an update is divided, as a trajectory may straddle the parts.
 
         It takes one more forward pass.
         """
-        now = self._forward.logps(model, inputs, parts)
+        now = self._forward.logps(model, inputs, parts)  # (B, T)
         segments = inputs["ratio_segments"]
         means = averaged(now - inputs["old_per_token_logps"], segments, sampled_mask(inputs))
         kept = {name: value for name, value in inputs.items() if name != "ratio_segments"}
         return kept | {"mean_log_ratios": means}
 
     def _part_loss(
-        self, model: Any, inputs: dict[str, Any], share: float = 1.0
+        self, model: nn.Module, inputs: dict[str, Tensor], share: float = 1.0
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """6: the preset's loss of one micro-batch, and sums of figures over its trained tokens.
 
         There may be no such token. Its forward pass is made all the same, and its figures count in
         the collective operations: distributed wrappers expect every weight to take part.
         """
-        mask = sampled_mask(inputs)
+        mask = sampled_mask(inputs)  # (B, T) of the tokens that train.
         scores = self._forward(model, inputs, mask, router_loss=self.aux_loss_enabled)
         terms = token_losses(self.preset.loss, scores, inputs, mask)
-        # T / M, and of that the share of a process, over which gradients are averaged.
+        # K' / U, and of that the share of a process, over which gradients are averaged.
         tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes
         tokens = tokens / self.args.steps_per_generation
         # Selected, not multiplied by 0: a padded position may hold a value that is not finite.
         loss = torch.where(mask, terms, 0.0).sum() / tokens
         figures = token_figures(self.preset.loss, scores, inputs, mask)
-        if scores.router_loss is not None:  # A mean over tokens, of which the micro-batch has some.
+        if scores.router_loss is not None:
+            # A mean over tokens, of which the micro-batch has a share; rows that fill up have none.
             weight = self.router_aux_loss_coef * share * bool(mask.any())
             loss = loss + weight * scores.router_loss
             figures["router_loss"] = scores.router_loss.detach().expand_as(terms)
@@ -456,13 +468,13 @@ class MultiTurnTrainer(BatchTrainer):
     # -- steps and policies ------------------------------------------------------------------------
 
     @property
-    def _stateful(self) -> Mapping[str, Any]:
+    def _stateful(self) -> Mapping[str, object]:
         """The parts that may have a state of their own, by their names in a checkpoint."""
         tasks = self._tasks if self._producer is None else self._producer.untouched(self._tasks)
         return {"horizon": self.schedule, "tasks": tasks}
 
     @property
-    def _policy(self) -> Any:
+    def _policy(self) -> PreTrainedModel | PeftModel:
         """The model being trained, out of its wrappers; PEFT models as they are."""
         return self.accelerator.unwrap_model(self.model)
 
@@ -490,14 +502,14 @@ class MultiTurnTrainer(BatchTrainer):
 
     # -- log-probabilities -------------------------------------------------------------------------
 
-    def _micro_batches(self, batch: Mapping[str, Any]) -> list[MicroBatch]:
+    def _micro_batches(self, batch: Mapping[str, Tensor]) -> list[MicroBatch]:
         """Divide rows by the budget of tokens, into as many parts in every process."""
         several = self.accelerator.num_processes > 1
         gather = self.accelerator.gather if several else None
         return micro_batches(batch, self._micro_tokens, gather)
 
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:
-        """Log-probabilities of sampled tokens as training sees them: in one padded batch."""
+        """Log-probabilities of sampled tokens, row by row, as training sees them: all padded."""
         batch = row_tensors(rows, self.runner.chat.pad_id, self.accelerator.device)
         logps, mask = self._forward.logps(self.model, batch), sampled_mask(batch)
         return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]

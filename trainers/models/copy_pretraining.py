@@ -85,8 +85,9 @@ def pretrain_copying(
     for step in range(settings.steps):
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * min(1.0, (step + 1) / settings.warmup)
-        ids = _sequences(settings, first_id, vocabulary, generator).to(device)
+        ids = _sequences(settings, first_id, vocabulary, generator).to(device)  # (B, 2 n) int64
         half = ids.shape[1] // 2
+        # (B, n - 1, V): the first repeated token is left out, as nothing tells that it comes now.
         logits = model(input_ids=ids, use_cache=False).logits[:, half:-1]
         targets = ids[:, half + 1 :]
         loss = torch.nn.functional.cross_entropy(

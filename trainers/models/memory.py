@@ -34,7 +34,10 @@ fragments of the allocator) comes on top.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 __all__ = ["GIB", "MemoryEstimate", "ModelShape", "Training", "cache_bytes", "estimate"]
 
@@ -73,12 +76,12 @@ class ModelShape:
     """Inputs and outputs of those layers together: an adapter has rank times as many weights."""
 
     @classmethod
-    def of(cls, config: Any) -> ModelShape:
+    def of(cls, config: PretrainedConfig) -> ModelShape:
         """Read the shape off a configuration of transformers; no weights are made."""
         import torch
         from transformers import AutoModelForCausalLM
 
-        with torch.device("meta"):
+        with torch.device("meta"):  # Shapes alone: no memory is taken.
             model = AutoModelForCausalLM.from_config(config)
         head = model.get_output_embeddings()
         linear = [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.provenance import machine
@@ -31,6 +31,7 @@ from trainers.rollouts.engines import acting_engine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from transformers import PretrainedConfig
 
 __all__ = [
     "Device",
@@ -171,7 +172,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
 
     settings, device = run.config, device or Device.here()
     if settings.model == TINY:
-        config: Any = model_config(settings.tiny, TINY_VOCABULARY)
+        config: PretrainedConfig = model_config(settings.tiny, TINY_VOCABULARY)
     else:
         config = read_model_config(settings.model)
     shape, context = ModelShape.of(config), token_budget(run, config).context

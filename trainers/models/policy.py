@@ -21,7 +21,7 @@ from trainers.rollouts.chat import History, TurnTokenizer
 
 if TYPE_CHECKING:
     from peft import PeftConfig, PeftModel
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 OPENING_TOKENS = 4096
 """Most tokens of an episode's opening."""
@@ -101,7 +101,7 @@ def check_model(
     TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
 
 
-def read_model_config(name: str) -> Any:
+def read_model_config(name: str) -> PretrainedConfig:
     """Read the configuration of a model in a folder or on the hub, without its weights.
 
     Raises:
@@ -161,8 +161,8 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
     if run.config.model == TINY:
         from trainers.models.tiny import build_tokenizer, model_config
 
-        tokenizer: Any = build_tokenizer(texts)
-        config: Any = model_config(run.config.tiny, len(tokenizer))
+        tokenizer: PreTrainedTokenizerBase = build_tokenizer(texts)
+        config: PretrainedConfig = model_config(run.config.tiny, len(tokenizer))
     else:
         from transformers import AutoTokenizer
 
@@ -205,17 +205,17 @@ def stop_ids(model: PreTrainedModel) -> list[int]:
     return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 
-def token_budget(run: ResolvedRun, config: Any) -> TokenBudget:
+def token_budget(run: ResolvedRun, config: object) -> TokenBudget:
     """Return the token budgets of a run, within what a model of this configuration can read."""
     settings = run.config.rl
     return budget_within(config, settings.turn_tokens, settings.episode_tokens)
 
 
-def budget_within(config: Any, turn: int, episode: int) -> TokenBudget:
+def budget_within(config: object, turn: int, episode: int) -> TokenBudget:
     """Return token budgets within what a model of this configuration can read.
 
     Args:
-        config: The model's configuration.
+        config: The model's configuration, or anything that tells its positions.
         turn: Most tokens of a turn.
         episode: Most tokens of an episode after its opening.
     """

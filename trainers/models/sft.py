@@ -133,7 +133,7 @@ class Sft:
             How it ended.
         """
         settings, seconds, gated = self.settings, 0.0, False
-        since, clock, loss = np.zeros(3), 0.0, math.nan
+        since, clock, loss = np.zeros(3), 0.0, math.nan  # Sums of what `_train` returns; seconds.
         batches = self._batches(self.step)
         while self.step < settings.steps and not gated:
             began = time.perf_counter()
@@ -195,10 +195,12 @@ class Sft:
             epoch, skip = epoch + 1, 0
 
     def _train(self, rows: Sequence[int]) -> npt.NDArray[np.float64]:
-        """One optimiser step; [action loss, observation loss, tokens]."""
+        """Take one optimiser step; (3,) action loss and observation loss in nats, and tokens."""
         settings = self.settings
         for group in self._optimizer.param_groups:
             group["lr"] = self._lr(self.step)
+        # Targets of the whole step, by which the micro-batches' sums add up to its means. Nothing
+        # comes before the first token of a row, so it is no target.
         actions = max(1, sum(int(self._masks[i][1:].sum()) for i in rows))
         others = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
         figures = np.zeros(3)
@@ -236,7 +238,7 @@ class Sft:
             ids[k, :size], action[k, :size], real[k, :size] = self._ids[i], self._masks[i], 1.0
         device = self._weights[0].device
         tensors = [torch.from_numpy(x).to(device) for x in (ids, action[:, 1:], real[:, 1:])]
-        return tensors[0], tensors[1], tensors[2] - tensors[1]
+        return tensors[0], tensors[1], tensors[2] - tensors[1]  # int64, float32, float32
 
 
 def check_demonstrations(rows: Sequence[Row]) -> None:

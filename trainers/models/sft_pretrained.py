@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 from peft import PeftConfig, PeftModel
+from torch import nn
 from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
     PrinterCallback,
-    ProgressCallback,
     TrainerCallback,
     TrainerControl,
     TrainerState,
@@ -53,14 +53,17 @@ class _Trainer(SFTTrainer):
         self.losses: list[torch.Tensor] = []
         self.tokens = 0
 
-    def compute_loss(self, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def compute_loss(
+        self, model: nn.Module, inputs: dict[str, torch.Tensor], *args: Any, **kwargs: Any
+    ) -> torch.Tensor:
         """Return TRL's loss, and keep it for the log."""
+        # Tensors are added up, here and below: to read a number waits for the device.
         self.tokens += inputs["attention_mask"].sum()
         loss = super().compute_loss(model, inputs, *args, **kwargs)
         self.losses.append(loss.detach())
         return loss
 
-    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+    def create_model_card(self, *args: object, **kwargs: object) -> None:
         """Write no card: a checkpoint of the warm start is for this run alone."""
 
 
@@ -120,8 +123,7 @@ class PretrainedSft:
             processing_class=tokenizer,
             peft_config=adapters,
         )
-        for callback in (PrinterCallback, ProgressCallback):
-            self._trainer.remove_callback(callback)
+        self._trainer.remove_callback(PrinterCallback)
         self.model = self._trainer.model
 
     def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
@@ -190,6 +192,7 @@ class _Watch(TrainerCallback):
     def _tell(self, step: int) -> None:
         """Tell the means since the last time."""
         trainer = self._trainer
+        # The steps since the last log: fewer than an interval at the end alone.
         count = (step - 1) % self._sft.settings.log_every + 1
         accelerator = trainer.accelerator
         loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")

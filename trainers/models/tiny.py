@@ -2,7 +2,7 @@
 
 A word-level vocabulary trained on a family's own text keeps a vocabulary of a few hundred and gives
 a word one id wherever it stands, which is what lets so small a model copy words from an
-observation into an action .
+observation into an action.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ FINISH_SECONDS = 45.0
 end before its server is back."""
 ENV_ID = "WANDB_RUN_ID"
 
-Rows = Sequence[Sequence[Any]]
+Rows = Sequence[Sequence[object]]
+Moment = tuple[TrainingArguments, TrainerState, TrainerControl]
+"""What transformers tells its callbacks at any event."""
 
 logger = logging.getLogger(__name__)
 
@@ -53,13 +55,24 @@ logger = logging.getLogger(__name__)
 class Reporter(Protocol):
     """What a dashboard is told: transformers' events, and a table."""
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> object:
         """Connect."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> Any:
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> object:
         """Take in figures."""
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> Any:
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> object:
         """Say goodbye."""
 
     def table(self, rows: Rows, step: int) -> None:
@@ -74,7 +87,9 @@ class WandbReporter(WandbCallback):
         super().__init__()
         self._folder = folder
 
-    def setup(self, args: Any, state: Any, model: Any, **kwargs: Any) -> None:
+    def setup(
+        self, args: TrainingArguments, state: TrainerState, model: object, **kwargs: Any
+    ) -> None:
         """Connect, for a bounded time."""
         if state.is_world_process_zero and self._wandb.run is None:
             known = self._folder.state().get("wandb_id")
@@ -97,7 +112,9 @@ class WandbReporter(WandbCallback):
         table = self._wandb.Table(columns=list(COLUMNS), data=[list(row) for row in rows])
         self._wandb.log({f"train/{TABLE}": table, "train/global_step": step})
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
         """Send what is left."""
         super().on_train_end(args, state, control, **kwargs)
         self._wandb.finish()
@@ -148,8 +165,8 @@ class Dashboards:
 
     def __init__(self, makers: Mapping[str, Callable[[], Reporter]]) -> None:
         self._channels = [_Channel(name, make) for name, make in makers.items()]
-        self._rows: list[list[Any]] = []
-        self._last: tuple[Any, ...] = ()
+        self._rows: list[list[object]] = []
+        self._last: Moment | None = None
 
     def on_rollout(self, event: RolloutEvent) -> None:
         """Keep sample episodes of a step until it is logged."""
@@ -160,6 +177,7 @@ class Dashboards:
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Connect, once; what goes on after a rollback is told to the same dashboards."""
+        # Copies: a dashboard's thread reads them when training has gone on.
         self._last = (args, copy.copy(state), copy.copy(control))
         self._tell(lambda r, *event: r.on_train_begin(*event, model=kwargs.get("model")))
 
@@ -191,10 +209,10 @@ class Dashboards:
         for channel in self._channels:
             channel.close()
 
-    def _tell(self, message: Callable[..., Any]) -> None:
+    def _tell(self, message: Callable[..., object]) -> None:
         """Send a message about the present moment through every channel."""
         event = self._last
-        if event:
+        if event is not None:
             for channel in self._channels:
                 channel.send(lambda reporter: message(reporter, *event))
 
@@ -204,12 +222,13 @@ class _Channel:
 
     def __init__(self, name: str, make: Callable[[], Reporter]) -> None:
         self._name, self._make = name, make
-        self._queue: Queue[Callable[[Reporter], Any] | None] = Queue()
+        self._queue: Queue[Callable[[Reporter], object] | None] = Queue()
         self._open = True
+        # A daemon: one that hangs must not keep the interpreter alive.
         self._thread = threading.Thread(target=self._work, name=f"to {name}", daemon=True)
         self._thread.start()
 
-    def send(self, message: Callable[[Reporter], Any]) -> None:
+    def send(self, message: Callable[[Reporter], object]) -> None:
         """Leave a message; it is heard in the order in which it came."""
         if self._open:
             self._queue.put(message)
@@ -241,7 +260,7 @@ class _Channel:
         )  # fmt: skip
 
 
-def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[Any]]:
+def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[object]]:
     """Return the turns of the best and of the worst episode of a step's first group, as rows."""
     group = [t for t in trajectories if t.turns and t.stop_reason != StopReason.ERROR.value]
     group = [t for t in group if t.group == group[0].group]
@@ -257,7 +276,7 @@ def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[Any
     ]  # fmt: skip
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     """Write a value into a cell of a Markdown table."""
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
     return text.replace("|", "\\|").replace("\n", "<br>")

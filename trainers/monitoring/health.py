@@ -208,6 +208,7 @@ class HealthMonitor:
         if len(values) < patience:
             return None
         now, before = fmean(values[-patience:]), values[-patience - window : -patience]
+        # Of fewer steps than half a window nobody can say what is usual.
         usual = median(before) if 2 * len(before) >= window else None
         threshold = getattr(self._settings, rule.signal)
         if not rule.broken(now, usual, threshold):

@@ -34,6 +34,7 @@ class HealthWatch:
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
         self._folder, self._display = folder, display
         health = run.config.health
+        # A nucleus makes the policy that plays another one on purpose.
         nucleus: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
         self._settings = (
             replace(health, ignore=(*health.ignore, *nucleus))

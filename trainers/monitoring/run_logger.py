@@ -85,7 +85,7 @@ class RunLogger:
         for part in by_family(event.trajectories).values():
             self._episodes.append(self._folder.episodes_path, part[: self._logged])
 
-    def write(self, figures: Mapping[str, Any]) -> dict[str, Any]:
+    def write(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """Write the step's line, with the optimiser's figures, and return it."""
         now = time.perf_counter()
         seconds, self._began = now - self._began, now

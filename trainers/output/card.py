@@ -19,7 +19,7 @@ from trainers.output.summary import Summary, WarmStart
 from trainers.output.templates import render
 
 if TYPE_CHECKING:
-    from huggingface_hub import ModelCardData
+    from huggingface_hub import EvalResult, ModelCardData
 
 __all__ = ["chosen_folder", "has_adapters", "usage_code", "write_card"]
 
@@ -125,7 +125,7 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
     return ModelCardData(**values, eval_results=_eval_results(run, summary))
 
 
-def _eval_results(run: ResolvedRun, summary: Summary) -> list[Any]:
+def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
     """Return what the trained policy reached in each environment, as the hub shows it."""
     from huggingface_hub import EvalResult
 

@@ -142,6 +142,7 @@ def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
     colours = dict.fromkeys(
         ("axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), INK
     )
+    # Ids in an SVG are random, and it holds its date: the same run is to give the same page.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curve", **colours}):
         figure = Figure(figsize=size, layout="constrained")
         axes, written = figure.subplots(), io.StringIO()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from types import TracebackType
-from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -28,7 +27,7 @@ PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
 
 
-def measurements(values: dict[str, Any]) -> str:
+def measurements(values: Mapping[str, object]) -> str:
     """Write measurements as ``name value`` pairs."""
     parts = []
     for name, value in values.items():
@@ -90,7 +89,7 @@ class Display:
             length = f" {total} {unit}" if total > 1 else ""
             self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)
 
-    def update(self, step: int, **values: Any) -> None:
+    def update(self, step: int, **values: object) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
         if self._live and self._task is not None:
             self._bar.update(self._task, completed=step, values=measurements(values))
@@ -126,7 +125,7 @@ class Display:
             shown = cell(text) if isinstance(text, str) else text
             self.console.print(shown, highlight=False, soft_wrap=True)
 
-    def _line(self, step: int, now: float, values: dict[str, Any]) -> str:
+    def _line(self, step: int, now: float, values: Mapping[str, object]) -> str:
         """Write a plain progress line with the time left."""
         if self._total == 1:
             return f"[{self._phase}] done  {measurements(values)}".rstrip()

@@ -52,7 +52,7 @@ class EpisodeLog:
         self._chat = chat
 
     @main_only
-    def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
+    def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: object) -> None:
         """Append episodes to a JSONL file; ``extra`` goes into that of every record.
 
         Raises:
@@ -62,14 +62,14 @@ class EpisodeLog:
             append_episode(path, episode)
 
     @main_only
-    def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: Any) -> None:
+    def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: object) -> None:
         """Write a file of episodes as a whole; a reader sees the old file or the new."""
         lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "".join(lines).encode())
 
     def _episodes(
-        self, trajectories: Iterable[Trajectory], extra: Mapping[str, Any]
+        self, trajectories: Iterable[Trajectory], extra: Mapping[str, object]
     ) -> Iterator[Episode]:
         """Turn trajectories into records."""
         for trajectory in trajectories:
@@ -81,7 +81,7 @@ def to_episode(
     trajectory: Trajectory,
     origin: Mapping[str, Any],
     raw_text: Callable[[Sequence[int]], str],
-    extra: Mapping[str, Any] | None = None,
+    extra: Mapping[str, object] | None = None,
 ) -> Episode:
     """Write an episode as a record, however it ended.
 

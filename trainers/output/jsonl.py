@@ -40,7 +40,7 @@ def append_line(path: Path, line: str) -> None:
         size = file.seek(0, os.SEEK_END)
         data = line.encode() + b"\n"
         try:
-            while data:
+            while data:  # Unbuffered, so a write may take a part of it.
                 data = data[file.write(data) :]
         except OSError:
             with suppress(OSError):

@@ -93,6 +93,7 @@ class RunFolder:
 
     def _check_shared(self) -> None:
         """Check that this process sees what the main process wrote."""
+        # NFS shows a new file late: its clients keep what they know of a folder for a while.
         until = time.monotonic() + SHARED_WITHIN
         while not (self.path / CONFIG_FILE).exists():
             if time.monotonic() > until:
@@ -139,6 +140,7 @@ class RunFolder:
             # First of all files: with it the folder is known as this run's, whenever it is killed.
             self._write_settings(settings)
         self.checkpoints.mkdir(exist_ok=True)
+        # The clock goes on from the seconds that were noted before a kill.
         self._clock -= self.state().get("seconds", 0.0)
         validations = self.eval_files(Phase.VALIDATION)
         for records in (self.metrics_path, self.episodes_path, *validations):
@@ -240,7 +242,7 @@ class RunFolder:
         return time.monotonic() - self._clock
 
     @main_only
-    def note(self, **values: Any) -> None:
+    def note(self, **values: object) -> None:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
@@ -265,7 +267,7 @@ class RunFolder:
     # -- records --------------------------------------------------------------------------------
 
     @main_only
-    def log(self, **record: Any) -> None:
+    def log(self, **record: object) -> None:
         """Append one line to ``metrics.jsonl``."""
         append_line(self.metrics_path, json.dumps(record))
 

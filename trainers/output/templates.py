@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from trainers.output.remarks import direction, scaled_text, signed
 
 __all__ = ["render"]
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, **values: object) -> str:
     """Fill in a template of this package.
 
     In a page, everything that comes in is escaped. Markdown and Python know no such thing: what

@@ -89,10 +89,10 @@ class BestPolicy:
         if better is None or better.step != step:
             return
         self._forget_half()
-        barrier()
+        barrier()  # Nobody writes a shard into a folder that is about to be removed.
         self._save(self._new)
         self._mark(better)
-        barrier()
+        barrier()  # Nobody goes on, to load it perhaps, before it is in its place.
 
     @main_only
     def forget_after(self, step: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from agentgym.core import TextEnv
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
@@ -216,7 +217,7 @@ class EnvComparison:
         if arm == "oracle":
             own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
             resolved = replace(resolved, kwargs=own)
-        env: Any = resolved.env_id
+        env: str | TextEnv = resolved.env_id
         where: dict[str, Any] = {}
         if settings.backend == "sync":
             env = resolved.make_env()

@@ -101,6 +101,7 @@ class Demonstrator:
         while len(self._envs) < min(self._at_once, len(tasks)):
             self._envs.append(make_safe_env(self._resolved, self._settings))
         seed = self._seed + first
+        # Looked up at each episode: who is told says so after this was begun.
         yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode())
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish
@@ -48,7 +47,7 @@ def merge_adapters(checkpoint: Path, target: Path) -> None:
     _check_precision(base)
     with loading(base):
         # In the precision of the base, as it is stored: that is what a server would load.
-        model: Any = AutoModelForCausalLM.from_pretrained(base, dtype="auto")
+        model = AutoModelForCausalLM.from_pretrained(base, dtype="auto")
     merged = PeftModel.from_pretrained(model, str(checkpoint)).merge_and_unload(safe_merge=True)
     half = target.with_name(f".{target.name}-new")
     for folder in (half, target):

@@ -54,6 +54,7 @@ class HeldOutPlayer:
         Returns:
             The episodes, in the order of the tasks; together, those of all processes.
         """
+        # An engine that shares the model leaves the stream unread, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)
         rl = self._run.config.rl
         mine = processes.share(len(tasks)) if self._together else range(len(tasks))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -22,6 +22,7 @@ from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.policy import LoadedPolicy, load_policy
+from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
@@ -32,6 +33,9 @@ from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.phases.warm_start import FINISHED, save_whole
 from trainers.rollouts.trajectory import Row, Trajectory, rollout_metrics
+
+if TYPE_CHECKING:
+    from trainers.models.sft_pretrained import PretrainedSft
 
 __all__ = ["PREFIX", "FurtherImitation"]
 
@@ -57,7 +61,7 @@ class FurtherImitation:
 
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
         self._run, self._folder, self._display = run, folder, display
-        self.steps = processes.broadcast(processes.on_main(self._planned))
+        self.steps = processes.on_main(self._planned)
         self._policy = self._trained()
         self.chat = self._policy.chat
         slots = len(processes.share(run.config.rl.episodes))
@@ -141,7 +145,7 @@ class _Course:
         folder: RunFolder,
         display: Display,
         policy: LoadedPolicy,
-        sft: Any,
+        sft: Sft | PretrainedSft,
         together: bool,
     ) -> None:
         self._folder, self._display, self._policy, self._sft = folder, display, policy, sft
@@ -189,6 +193,7 @@ class _Course:
     def load_best(self) -> Validated:
         """Let the policy be the best one, and return what that reached."""
         assert self._best is not None  # The first policy is validated, too.
+        # Only what was trained is kept: a frozen base has not changed.
         self._policy.model.load_state_dict(self._weights, strict=False)
         return self._best
 

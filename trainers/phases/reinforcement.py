@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformers import PrinterCallback, ProgressCallback
-
 from agentgym.errors import DataError
 from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
@@ -84,8 +82,6 @@ class Reinforcement:
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
         )
-        for callback in (PrinterCallback, ProgressCallback):
-            trainer.remove_callback(callback)
         self._best = best = BestPolicy(folder, self.save)
         self._validation = Validation(run, folder, policy.chat, self.play, log, dashboards)
         self._stop = StopConditions(run, folder, display, log)
@@ -127,7 +123,7 @@ class Reinforcement:
         best = self._best.kept
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
-        if best.step != last:
+        if best.step != last:  # Else the trainer has its weights.
             self._trainer.restore(self._folder.best)
         return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -27,6 +27,9 @@ from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.tasks import FAMILY
+
+if TYPE_CHECKING:
+    from torch import nn
 
 __all__ = [
     "make_envs",
@@ -157,7 +160,7 @@ def server_command(run: ResolvedRun) -> str:
 
 def _engine_maker(
     run: ResolvedRun, policy: LoadedPolicy, slots: int, ahead: bool, share: float | None
-) -> Callable[[Any], GenerationEngine]:
+) -> Callable[[nn.Module], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots, share)
     name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())

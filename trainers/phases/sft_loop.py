@@ -94,7 +94,7 @@ class SftCheckpoints:
         sft.save(path)
         if add is not None:
             add(path)
-        if isinstance(sft, Sft):
+        if isinstance(sft, Sft):  # The main process is alone with it; the others do not come here.
             self._keep_only(path)
         else:
             processes.on_main(lambda: self._keep_only(path))

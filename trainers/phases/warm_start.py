@@ -181,6 +181,7 @@ class ValidationGate:
             of = {"family": name} if self._run.several else {}
             score = figures["rollout/score"]
             self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
+        # By the clock of one process: if they disagreed, some would wait for ever.
         late = self._folder.seconds() > self._run.seconds / 2
         if self._together:
             late = processes.broadcast(late)
@@ -224,6 +225,7 @@ class _WarmStartLog:
             success=self._gate.success,
             tokens_s=figures["tokens_per_second"],
         )
+        # At a step with a gate `validate` saves, once the gate has let training go on.
         if step % self._config.gate_every:
             self._save(step)
 

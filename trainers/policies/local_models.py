@@ -36,7 +36,7 @@ class LocalModels:
             return "the folder has no tokenizer (tokenizer_config.json)"
         return ""
 
-    def content(self, path: str, **options: Any) -> str:
+    def content(self, path: str, **options: object) -> str:
         """Return a hash of the weights.
 
         Raises:

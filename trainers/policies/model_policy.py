@@ -86,6 +86,7 @@ class ModelPolicy:
         self._said: tuple[list[int], bool] | None = None
         self._turn = 0
         self._key = player.engine.take_key()
+        # The next policy goes on in its place in the engine's cache, which else grew without end.
         weakref.finalize(self, player.engine.return_key, self._key)
 
     def seed(self, seed: int) -> None:

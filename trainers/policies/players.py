@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
@@ -18,6 +18,10 @@ from trainers.policies.model_policy import ModelPolicy, Player
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, Sampling
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PretrainedConfig, PreTrainedModel
 
 __all__ = ["PACKAGES", "PlaySettings", "chosen_sampling", "load_player", "maker"]
 
@@ -157,7 +161,7 @@ def check_packages() -> None:
         require(module, "train")
 
 
-def _model(folder: Path, settings: PlaySettings) -> Any:
+def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     """Load the weights; adapters with the base on which they were trained."""
     from transformers import AutoModelForCausalLM
 
@@ -182,7 +186,7 @@ def _model(folder: Path, settings: PlaySettings) -> Any:
     return PeftModel.from_pretrained(model, str(folder))
 
 
-def _tokens(settings: PlaySettings, config: Any, thinks: bool) -> tuple[int, int]:
+def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> tuple[int, int]:
     """Return the most tokens of a turn and of an episode."""
     from trainers.config.resolve import PRETRAINED_TURN, THINKING_TURN
 
@@ -192,7 +196,7 @@ def _tokens(settings: PlaySettings, config: Any, thinks: bool) -> tuple[int, int
     return turn, max(turn, settings.episode_tokens or readable)
 
 
-def _own_sampling(model: Any) -> Sampling:
+def _own_sampling(model: PreTrainedModel | PeftModel) -> Sampling:
     """Return how the model's generation config draws tokens."""
     config = getattr(model, "generation_config", None)
     if not getattr(config, "do_sample", False):

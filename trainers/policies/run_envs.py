@@ -95,7 +95,7 @@ def _judged(problem: str, strict: bool) -> list[str]:
 
 def _differences(
     before: Mapping[str, Any], now: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
+) -> Iterator[tuple[str, object, object]]:
     """Yield the arguments that differ, with both values; what was not given has its default."""
     for name in sorted({*before, *now} - HARMLESS):
         # Of a run no secret is kept.
@@ -105,11 +105,11 @@ def _differences(
             yield name, old, new
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return a value as a file of settings holds it: a path as text."""
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _typed(value: Any) -> str:
+def _typed(value: object) -> str:
     """Write a value as it is typed."""
     return value if isinstance(value, str) else json.dumps(value, default=str)

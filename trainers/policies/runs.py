@@ -50,7 +50,7 @@ class Runs:
             return f"the folder has no weights ({', '.join(WEIGHTS)})"
         return ""
 
-    def content(self, path: str, *, checkpoint: str | None = None, **options: Any) -> str:
+    def content(self, path: str, *, checkpoint: str | None = None, **options: object) -> str:
         """Return a hash of the weights of the policy that would play.
 
         Raises:
@@ -280,6 +280,7 @@ def _candidates(run: Path, names: list[str]) -> Iterator[str]:
         "newest", run,
     )  # fmt: skip
     yield from (name for name in ("best", "trained") if name in names)
+    # By number: as text, checkpoint-10 would stand before checkpoint-9.
     steps = [name for name in names if name.startswith("rl/checkpoint-")]
     yield from sorted(steps, key=lambda name: -int(name.rsplit("-", 1)[1]))
     yield from names

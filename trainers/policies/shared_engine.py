@@ -108,9 +108,10 @@ class SharedEngine:
         except BaseException as error:
             self._engine.abort()
             with self._changed:
+                # Those that came meanwhile were not submitted: the next driver takes them.
                 waiting = {request.key for request in self._submitted}
                 ended = dict.fromkeys(self._in_flight - waiting, error)
-            if not isinstance(error, Exception):
+            if not isinstance(error, Exception):  # Such as Ctrl-C, which is meant for this thread.
                 raise
         finally:
             with self._changed:

@@ -39,6 +39,7 @@ def weights_sha256(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted({file for pattern in FILES for file in folder.glob(pattern)}):
         size = file.stat().st_size
+        # With its size, so that no two lists of files run together to the same bytes.
         digest.update(f"{file.name} {size} ".encode())
         _add(digest, file, size)
     digest.update(_template(folder).encode())

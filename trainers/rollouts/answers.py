@@ -65,6 +65,7 @@ class AnswerFormat:
         if tags is not None:
             thought = (before, after) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
             found = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
+            # Where the prompt opens the thinking, the answer must not open it again.
             if found.begun and not field:
                 found = cls(*tags, prompted=prompted, plain=plain, thought=("", thought[1]))
             return found

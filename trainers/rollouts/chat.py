@@ -82,6 +82,7 @@ class TurnTokenizer:
         self._starts: BoundedCache[tuple[tuple[str, str], ...], list[int]] = BoundedCache(_CACHED)
         self._suffixes: BoundedCache[str, list[int]] = BoundedCache(_CACHED)
         self._texts: BoundedCache[tuple[int, ...], str] = BoundedCache(_CACHED)
+        # Longest first, as the first that fits is taken; (?!) fits nothing.
         marks = sorted(self._template.markup(), key=lambda mark: (-len(mark), mark))
         self._special = re.compile("|".join(map(re.escape, marks)) or r"(?!)")
         self.end_of_turn = self._template.end_of_turn
@@ -92,6 +93,7 @@ class TurnTokenizer:
         self.thinks = self._format.thinks
         self._lead = self._find_lead()
         self.append_only = self._check_prefix()
+        # A template may strip an answer, which a policy may begin or end with white space.
         spaced = self.append_only and self._rewrite(f"{self._lead}  ", " \n") is None
         exact = self.append_only and spaced and self._format.verbatim
         self.follows = history == "auto" and not exact

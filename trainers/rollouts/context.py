@@ -91,6 +91,7 @@ class TokenContext:
         suffix = self._chat.observe(self._conversation.text(self._seen), stopped)
         self.spent += len(ids) + len(suffix)
         turn = self._chat.closed(ids, stopped)
+        # The very list that was sampled: nothing in it was closed otherwise than it ended.
         if self._grows and turn is ids:
             self._append(ids, suffix)
             return
@@ -101,6 +102,7 @@ class TokenContext:
         else:
             kept = self._conversation.prompt.recent(self._segments)
             self.prompt = self._head + [token for segment in kept for token in segment]
+        # A window that has filled, or a turn that is closed anew, breaks the row off.
         self.new_from = len(row) if self.prompt[: len(row)] == row else 0
 
     def _append(self, ids: Sequence[int], suffix: Sequence[int]) -> None:
@@ -115,6 +117,7 @@ class TokenContext:
         row = self._text + chat.as_prompted(ids, stopped)
         self._text = chat.text(self._messages())
         self._spend(ids, self._conversation.text(self._seen))
+        # Behind that token alone what follows can be encoded by itself, as if all were at once.
         if self._text.startswith(row) and row.endswith(chat.end_text):
             closing = [] if stopped else [chat.end_of_turn]
             self._append(ids, [*closing, *chat.encode_after_end(self._text[len(row) :])])

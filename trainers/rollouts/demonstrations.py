@@ -153,12 +153,13 @@ def _played(
     try:
         for options, number in zip(tasks, numbers, strict=True):
             begun.append(pool.submit(attempt, options, number))
+            # In the order of the tasks, whoever ends first: the same however many play.
             if len(begun) >= AHEAD * len(envs):
                 yield begun.popleft().result()
         while begun:
             yield begun.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(cancel_futures=True)  # Also where nobody asks for the rest.
 
 
 def encode(

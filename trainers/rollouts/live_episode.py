@@ -21,7 +21,7 @@ __all__ = ["Answer", "Info", "LiveEpisode", "begin", "required"]
 
 Info = Mapping[str, Any]
 Answer = tuple[str, float, bool, bool, dict[str, Any]]
-"""What an environment's step returns."""
+"""What a step returns: observation, reward, terminated, truncated, info."""
 
 
 @dataclass(slots=True)

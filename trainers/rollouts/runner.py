@@ -48,7 +48,7 @@ _CANCEL_SECONDS = 1.0
 """How long environments are waited for before a rollout that may be cancelled looks around."""
 
 Start = tuple[str, dict[str, Any]]
-"""What an environment's reset returns."""
+"""What an environment's reset returns: observation and info."""
 
 
 class Envs(Protocol):
@@ -270,7 +270,7 @@ class _Rollout:
         for number, episode in enumerate(episodes, first):
             self._queues.setdefault(episode.family, deque()).append((number, episode))
         self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
-        for slot in reversed(range(runner.envs.num_envs)):
+        for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
             self._free[runner.slot_families[slot]].append(slot)
         self._starting: dict[int, tuple[int, Trajectory]] = {}
         self._live: dict[int, LiveEpisode] = {}
@@ -289,6 +289,7 @@ class _Rollout:
                 self._hear()
                 self._generate()
         except BaseException:
+            # The next rollout must not be given answers of this one.
             self._engine.abort()
             self._envs.abandon_slots()
             raise
@@ -359,6 +360,7 @@ class _Rollout:
             self._stats.env_busy_seconds += now - self._asked_at
         ready = []
         for slot, answer in answers:
+            # A reset answers with two values, a step with five.
             episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
             if episode is not None and self._fits(episode):
                 self._live[slot] = episode
@@ -417,4 +419,5 @@ class _Rollout:
 def turn_seed(seed: int, episode: int, turn: int) -> int:
     """Mix the seed of a turn's sampling from that of the rollout and its place in it."""
     text = f"{seed}/{episode}/{turn}".encode()
+    # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1

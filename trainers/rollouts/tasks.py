@@ -109,6 +109,7 @@ class TrainingTasks:
                 "--no-fit-horizon"
             )
         ids = list(chosen)
+        # Too few that fit: they come again, as a step has as many groups as it was planned with.
         return [{"task_id": ids[k % len(ids)]} for k in range(count)]
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
@@ -196,6 +197,7 @@ class MixedTasks:
     def _families(self, begin: int, end: int) -> list[str]:
         """Return the families of a part of the endless order of tasks."""
         while len(self._order) < end:
+            # Whoever is owed most has the next task, and pays one for it.
             for name, share in self._shares.items():
                 self._due[name] += share
             chosen = max(self._due, key=self._due.__getitem__)  # Of equals the first.

@@ -73,6 +73,7 @@ class ChatTemplate:
         if "strftime_now" in self.source:
             self._kwargs.setdefault("strftime_now", TODAY.strftime)
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        # Each probe renders with what those before it have found.
         self._typed = self._folds = False
         self._typed = not self._shows([("user", _USER)])
         self._check_places()
@@ -108,7 +109,7 @@ class ChatTemplate:
 
     def encode_after_end(self, text: str) -> list[int]:
         """Ids of a text that stands behind the end-of-turn token, which may swallow white space."""
-        return self.encode(self.end_text + text)[1:]
+        return self.encode(self.end_text + text)[1:]  # A special token is one id.
 
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
         """Text of ids, with or without special tokens."""

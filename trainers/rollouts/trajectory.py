@@ -211,6 +211,7 @@ def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
     for trajectory in trajectories:
         numbers.append([])
         for index, turn in enumerate(trajectory.turns):
+            # An episode has rows of its own, whatever its first turn says of itself.
             row += index == 0 or turn.fresh
             numbers[-1].append(row)
     return numbers

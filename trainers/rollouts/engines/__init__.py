@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentgym.core.options import own
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 
 __all__ = ["ENGINES", "Engine", "acting_engine", "check_installed", "engine_maker"]
@@ -61,12 +63,12 @@ def check_installed(name: str) -> None:
         _load(check)()
 
 
-def engine_maker(name: str, settings: EngineSettings) -> Callable[[Any], GenerationEngine]:
+def engine_maker(name: str, settings: EngineSettings) -> Callable[[nn.Module], GenerationEngine]:
     """Return what makes an engine from a model: one of the table, or ``MODULE:CLASS``."""
     return partial(_make, name, settings)
 
 
-def _make(name: str, settings: EngineSettings, model: Any) -> GenerationEngine:
+def _make(name: str, settings: EngineSettings, model: nn.Module) -> GenerationEngine:
     """Import the engine, which may take seconds, and make it."""
     made: GenerationEngine = _engine(name).for_run(model, settings)
     return made

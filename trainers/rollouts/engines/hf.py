@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +28,10 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.engines.kv import KVBatch
 from trainers.rollouts.engines.policy_weights import check_whole
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel
 
 __all__ = ["ADMIT_SHARE", "HFEngine", "distribution", "draw"]
 
@@ -53,7 +57,7 @@ def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
     logp = torch.log_softmax(logits / sampling.temperature, -1)
     if sampling.top_p >= 1.0:
         return logp
-    ordered, index = logp.sort(-1, descending=True)
+    ordered, index = logp.sort(-1, descending=True)  # (B, V) each
     # A token stays while the mass before it is below top_p, so the first one always does.
     outside = ordered.exp().cumsum(-1) - ordered.exp() >= sampling.top_p
     drop = torch.zeros_like(outside).scatter(-1, index, outside)
@@ -126,7 +130,7 @@ class HFEngine:
 
     def __init__(
         self,
-        model: Any,
+        model: PreTrainedModel | PeftModel,
         pad_id: int = 0,
         autocast: torch.dtype | None = None,
         keep_cache: bool = True,
@@ -152,10 +156,11 @@ class HFEngine:
         self._divisible = KVBatch(model.config, self._device, 0).divisible
         self._forget()
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
+        # Most architectures can leave out the logits of all positions but the last.
         self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
 
     @classmethod
-    def for_run(cls, model: Any, settings: EngineSettings) -> HFEngine:
+    def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
         autocast = torch.bfloat16 if settings.bf16 else None
         return cls(model, settings.pad_id, autocast)
@@ -237,6 +242,7 @@ class HFEngine:
 
     def _forget_if_trained(self) -> None:
         """Drop the cache if a weight was written to since, also when nobody called ``sync``."""
+        # torch counts the writes to a tensor, those of an optimiser too.
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
             self._forget()
@@ -251,7 +257,7 @@ class HFEngine:
         if not self._keep or not self._divisible:
             self._forget()
 
-    def _precision(self) -> AbstractContextManager[Any]:
+    def _precision(self) -> AbstractContextManager[object]:
         """The autocast context of the training forward."""
         if self._autocast is None:
             return nullcontext()
@@ -356,13 +362,14 @@ class HFEngine:
         pads = [width - len(segment) for segment in segments]
         ids = [[self._pad] * pad + list(s) for pad, s in zip(pads, segments, strict=True)]
         begins = torch.tensor(pads, device=self._device)[:, None]
-        columns = (torch.arange(width, device=self._device)[None] >= begins).long()
+        columns = (torch.arange(width, device=self._device)[None] >= begins).long()  # (B, L)
         return self._forward(batch, torch.tensor(ids, device=self._device), columns)
 
     def _forward(self, batch: KVBatch, ids: Tensor, columns: Tensor) -> Tensor:
         """One forward over (B, L) ids with the cache; (B, V) logits of the last position."""
         position = batch.append(columns)
         extra = {"logits_to_keep": 1} if self._last_only else {}
+        # Position ids count tokens alone: without them the model would count the holes, too.
         out = self.model(
             input_ids=ids,
             attention_mask=batch.mask,
@@ -377,12 +384,12 @@ class HFEngine:
     def _sample(self, logits: Tensor) -> list[tuple[int, Completion]]:
         """Draw one token for every row that runs; return those that have ended with it."""
         sampling = next(row.sampling for row in self._rows if not row.ended)
-        logp = distribution(logits, sampling)
+        logp = distribution(logits, sampling)  # (B, V) float32, in nats
         if sampling.greedy:
             token = logp.argmax(-1)
         else:
             token = draw(logp, [0.0 if row.ended else next(row.uniforms) for row in self._rows])
-        chosen = logp.gather(-1, token[:, None])[:, 0]
+        chosen = logp.gather(-1, token[:, None])[:, 0]  # (B,)
         ended: list[tuple[int, Completion]] = []
         for row, drawn, logprob in zip(self._rows, token.tolist(), chosen.tolist(), strict=True):
             if row.ended:
@@ -392,6 +399,7 @@ class HFEngine:
             stopped = drawn in sampling.stop_ids
             if stopped or len(row.ids) >= row.request.max_tokens:
                 row.ended = True
+                # A copy: by its ids the row is known when the conversation's next turn comes.
                 completion = Completion(list(row.ids), row.logprobs, stopped)
                 ended.append((row.request.key, completion))
         if ended:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers.initialization import no_init_weights
@@ -17,6 +17,10 @@ from transformers.initialization import no_init_weights
 from agentgym.errors import NotSupported
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.policy_weights import base_model, check_whole, policy_weights
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from transformers import PreTrainedModel
 
 __all__ = ["HFCopyEngine"]
 
@@ -29,7 +33,7 @@ class HFCopyEngine(HFEngine):
 
     name = "hf-copy"
 
-    def __init__(self, model: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, model: PreTrainedModel | PeftModel, *args: Any, **kwargs: Any) -> None:
         """Copy a model; see :class:`HFEngine` for the other arguments.
 
         Raises:
@@ -57,7 +61,7 @@ class HFCopyEngine(HFEngine):
         super().sync((), version)
 
 
-def _plain_copy(model: Any) -> Any:
+def _plain_copy(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
     """Return a frozen model of the same class and weights, without adapters.
 
     It is made anew: a deep copy would keep the forward methods with which libraries replace those

@@ -8,11 +8,11 @@ as a whole: ``gathered`` makes a new one of rows of others and closes holes wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
+from transformers import DynamicCache, PretrainedConfig
 from transformers.cache_utils import DynamicLayer
 
 __all__ = ["KVBatch", "PreallocatedLayer"]
@@ -34,7 +34,7 @@ class KVBatch:
         position: (B,) long; number of tokens each row holds, which is the next position id.
     """
 
-    def __init__(self, config: Any, device: torch.device, count: int) -> None:
+    def __init__(self, config: PretrainedConfig, device: torch.device, count: int) -> None:
         """Begin empty rows; the configuration of the model decides the kind of cache."""
         self.cache = DynamicCache(config=config)
         self.divisible = all(type(layer) is DynamicLayer for layer in self.cache.layers)
@@ -54,6 +54,7 @@ class KVBatch:
             (B, L) position ids.
         """
         self.mask = torch.cat([self.mask, columns], dim=1)
+        # (B, L); padding before the first token of a row would have position -1.
         ids = (self.position[:, None] + columns.cumsum(1) - 1).clamp(min=0)
         self.position = self.position + columns.sum(1)
         return ids
@@ -69,7 +70,7 @@ class KVBatch:
         if len(parts) == 1 and wanted == list(range(len(first))) and not first._sparse():
             return first
         found = [(part, part._places(rows)) for part, rows in parts]
-        new = cls.__new__(cls)
+        new = cls.__new__(cls)  # __init__ would make layers that are replaced below.
         new.cache, new.divisible = DynamicCache(), True
         width = max(places.columns.shape[1] for _, places in found)
         new.mask = torch.cat(
@@ -146,7 +147,7 @@ class PreallocatedLayer(DynamicLayer):
         self._width = 0
 
     def update(
-        self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
+        self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
     ) -> tuple[Tensor, Tensor]:
         """Append (B, H, L, D) keys and values; returns views of all of them, (B, H, W + L, D)."""
         if not self.is_initialized:

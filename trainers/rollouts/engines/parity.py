@@ -12,16 +12,20 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import AgentGymError, ConfigurationError
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Sampling, generate
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["ParityError", "ParityReport", "Scorer", "completion_logprobs", "probe_parity"]
 
 logger = logging.getLogger(__name__)
 
 FP32_TOLERANCE = 1e-4
+"""Most nats between two float32 forwards of the same weights: ten times what rounding makes."""
 
 Scorer = Callable[[Sequence[Sequence[int]], Sequence[Completion]], list[list[float]]]
 """Log-probability of each token of completions of some prompts."""
@@ -47,7 +51,7 @@ class ParityReport:
 
 def probe_parity(
     engine: GenerationEngine,
-    model: Any,
+    model: torch.nn.Module,
     prompts: Sequence[Sequence[int]],
     sampling: Sampling,
     *,
@@ -103,7 +107,7 @@ def probe_parity(
 
 
 def completion_logprobs(
-    model: Any,
+    model: torch.nn.Module,
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Completion],
     temperature: float = 1.0,
@@ -119,6 +123,7 @@ def completion_logprobs(
     with torch.no_grad(), _evaluating(model):
         for prompt, completion in zip(prompts, completions, strict=True):
             ids = torch.tensor([[*prompt, *completion.ids]], device=device)
+            # (n, V) of the n sampled tokens: the logits of a token stand at the one before it.
             logits = model(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 : -1]
             logps = torch.log_softmax(logits.float() / temperature, dim=-1)
             tokens = ids[0, len(prompt) :, None]
@@ -127,7 +132,7 @@ def completion_logprobs(
 
 
 @contextlib.contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def _evaluating(model: torch.nn.Module) -> Iterator[None]:
     """Evaluation mode (no dropout) for the block, then the mode it had."""
     training = model.training
     model.eval()

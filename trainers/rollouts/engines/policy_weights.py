@@ -11,16 +11,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError, NotSupported
 
 if TYPE_CHECKING:
     import torch
+    from peft.tuners.tuners_utils import BaseTunerLayer
+    from peft.utils.other import ModulesToSaveWrapper
+    from transformers import PreTrainedModel
 
 __all__ = ["base_model", "check_whole", "policy_weights", "with_tied_head"]
 
 _WRAPPERS = ("module", "_orig_mod")
+"""Where DDP and ``torch.compile`` keep the model that they wrap."""
 EMBEDDING = "embed_tokens.weight"
 HEAD = "lm_head.weight"
 
@@ -62,7 +66,7 @@ def policy_weights(
             yield name, full() if full is not None else detached
 
 
-def base_model(model: torch.nn.Module) -> Any:
+def base_model(model: torch.nn.Module) -> PreTrainedModel:
     """Return the transformers model inside PEFT, DDP and ``torch.compile`` wrappers.
 
     Its class and ``config`` describe the checkpoint; its layers may be adapted.
@@ -110,11 +114,12 @@ def with_tied_head(
         yield HEAD, embedding
 
 
-def _unwrap(model: Any) -> Any:
+def _unwrap(model: torch.nn.Module) -> torch.nn.Module:
     """The module inside DDP and ``torch.compile`` wrappers."""
     while True:
         for attribute in _WRAPPERS:
             inner = getattr(model, "_modules", {}).get(attribute)
+            # A wrapper has nothing else; a model may have a part that is called so.
             if inner is not None and len(model._modules) == 1:
                 model = inner
                 break
@@ -122,7 +127,7 @@ def _unwrap(model: Any) -> Any:
             return model
 
 
-def _check_tied_embeddings(base: Any) -> None:
+def _check_tied_embeddings(base: PreTrainedModel) -> None:
     """Refuse adapters that make input and output embeddings differ although they are tied."""
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper
@@ -143,7 +148,7 @@ def _check_tied_embeddings(base: Any) -> None:
 
 
 def _walk(
-    module: Any, prefix: str, seen: set[int], merged: bool
+    module: torch.nn.Module, prefix: str, seen: set[int], merged: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters below ``module`` in registration order, adapters merged away or left out.
 
@@ -162,7 +167,7 @@ def _walk(
 
 
 def _walk_unit(
-    module: Any, prefix: str, seen: set[int], merged: bool
+    module: torch.nn.Module, prefix: str, seen: set[int], merged: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters below a module whose own are whole, or gathered one by one by who reads them."""
     from peft.tuners.tuners_utils import BaseTunerLayer
@@ -200,7 +205,7 @@ def _gathered(parameters: Iterable[torch.Tensor]) -> Iterator[None]:
         yield
 
 
-def _saved_module(wrapper: Any) -> Any:
+def _saved_module(wrapper: ModulesToSaveWrapper) -> torch.nn.Module:
     """The fully trained copy in use, or the original while adapters are disabled."""
     active = list(wrapper.active_adapters)
     if wrapper.disable_adapters or not active:
@@ -208,7 +213,7 @@ def _saved_module(wrapper: Any) -> Any:
     return wrapper.modules_to_save[active[0]]
 
 
-def _merged(layer: Any, prefix: str, merged: bool) -> Iterator[tuple[str, torch.Tensor]]:
+def _merged(layer: BaseTunerLayer, prefix: str, merged: bool) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters of one adapted layer, merged or not; the layer is left exactly as it was.
 
     The parameters point at copies while PEFT merges, so the training tensors are only read, and

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import torch
+    from peft import PeftModel
 
 __all__ = ["AdapterFolder", "Lora", "adapter_rank", "serves_adapter", "vllm_rank", "why_merged"]
 
@@ -26,7 +27,7 @@ KERNEL_DTYPES = ("bfloat16", "float16")
 """Precisions of vLLM's adapter kernels on GPUs."""
 
 
-def serves_adapter(asked: Lora, model: Any, *, dtype: str, on_cpu: bool) -> bool:
+def serves_adapter(asked: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: bool) -> bool:
     """Decide whether vLLM is to serve the adapter of a policy beside its base.
 
     ``auto`` does where it is exact, except on CPUs: there it is exact, too, but vLLM applies
@@ -79,7 +80,7 @@ def vllm_rank(rank: int) -> int:
     return next((each for each in RANKS if each >= rank), RANKS[-1])
 
 
-def adapter_rank(model: Any) -> int:
+def adapter_rank(model: torch.nn.Module) -> int:
     """Return the rank of a policy's adapter; 0: it has none."""
     config = next(iter(getattr(model, "peft_config", {}).values()), None)
     return int(getattr(config, "r", 0))
@@ -92,7 +93,7 @@ class AdapterFolder:
         """Choose the folder; it is made when the first adapter is written."""
         self._folder = folder
 
-    def write(self, model: Any, version: int, *, main: bool = True) -> Path:
+    def write(self, model: PeftModel, version: int, *, main: bool = True) -> Path:
         """Write the adapter of a policy; returns its folder.
 
         Args:
@@ -106,6 +107,7 @@ class AdapterFolder:
         path = self._folder / f"adapter-{version}"
         name = model.active_adapters[0]
         tensors = get_peft_model_state_dict(model, adapter_name=name)
+        # Of shards (FSDP2) all processes gather the whole, before one of them writes.
         tensors = {key: getattr(t, "full_tensor", lambda t=t: t)() for key, t in tensors.items()}
         if main:
             self.clear()
@@ -120,7 +122,7 @@ class AdapterFolder:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _adapted(layer: Any) -> bool:
+def _adapted(layer: torch.nn.Module) -> bool:
     """Return whether a module is a layer with an adapter."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 

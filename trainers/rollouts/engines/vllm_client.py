@@ -11,7 +11,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -75,7 +75,7 @@ class VLLMServer:
     def post(
         self,
         path: str,
-        payload: Any,
+        payload: Mapping[str, object],
         *,
         patient: bool = True,
         before_retry: Callable[[], None] = lambda: None,
@@ -93,7 +93,7 @@ class VLLMServer:
         """
         return self._ask(path, json.dumps(payload).encode(), patient, before_retry)
 
-    def tell(self, path: str, payload: Any) -> None:
+    def tell(self, path: str, payload: Mapping[str, object]) -> None:
         """Send something that need not arrive."""
         with contextlib.suppress(Unanswered):
             self._send(path, json.dumps(payload).encode())
@@ -122,6 +122,7 @@ class VLLMServer:
                 kind, problem = EngineFailure, f"it answered {status} to {path}: {_reason(answer)}"
             now = time.monotonic()
             end = now + self._patience if end is None else end
+            # Not a sleep: to close the engine ends the wait of every thread at once.
             if now >= end or self._closed.wait(min(wait, end - now)):
                 raise kind(
                     f"expected an answer of the vLLM server at {self.url}, but {problem}; start it "

@@ -32,10 +32,12 @@ from trainers.rollouts.engines.vllm_weights import write_config, write_weights
 
 if TYPE_CHECKING:
     import torch
+    from vllm import LLM, CompletionOutput, SamplingParams
+    from vllm.lora.request import LoRARequest
 
 __all__ = ["VLLMColocateEngine"]
 
-_ABANDONED: list[Any] = []
+_ABANDONED: list[LLM] = []
 """Engines that died. To shut one down, or to collect it as garbage, would wait for ever for a dead
 worker to read its messages; the end of the process, which is near, does not wait."""
 
@@ -87,6 +89,7 @@ class VLLMColocateEngine:
         self._max_model_len = min(chosen.max_model_len, positions)
         self._sleeps, self._seeded = chosen.sleep, chosen.seeded
         self._owns_process_group = not torch.distributed.is_initialized()
+        # Keys come again, turn after turn; vLLM's requests have names that do not.
         self._names = itertools.count()
         self._keys: dict[str, int] = {}
         served = serves_adapter(chosen.lora, model, dtype=chosen.dtype, on_cpu=on_cpu)
@@ -118,7 +121,7 @@ class VLLMColocateEngine:
         return cls(model, **vars(VLLMOptions.of_run(base_model(model), settings)))
 
     @property
-    def adapter(self) -> Any:
+    def adapter(self) -> LoRARequest | None:
         """The adapter that is served beside the base, in vLLM's terms; None: all is merged."""
         return self._weights.adapter
 
@@ -213,7 +216,7 @@ class VLLMColocateEngine:
         """Close the engine."""
         self.close()
 
-    def _parameters(self, request: Request, sampling: Sampling) -> Any:
+    def _parameters(self, request: Request, sampling: Sampling) -> SamplingParams:
         """One request's settings in vLLM's terms."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
@@ -260,7 +263,7 @@ class VLLMColocateEngine:
             )
 
 
-def _completion(output: Any) -> Completion:
+def _completion(output: CompletionOutput) -> Completion:
     """One vLLM output as ids, log-probabilities and whether a stop id ended it."""
     ids = list(output.token_ids)
     logprobs = [entry[token].logprob for token, entry in zip(ids, output.logprobs, strict=True)]

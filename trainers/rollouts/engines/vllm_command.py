@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trainers.rollouts.engines.vllm_adapter import vllm_rank
 from trainers.rollouts.engines.vllm_client import DEV_MODE
@@ -65,7 +65,7 @@ class ServerNeeds:
 
     def command(self) -> str:
         """Return the command, for a shell on the server's machine."""
-        flags: dict[str, Any] = {
+        flags: dict[str, str | int | None] = {
             "--model": self.model,
             "--skip-tokenizer-init": None,
             "--dtype": self.dtype,

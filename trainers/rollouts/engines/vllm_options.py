@@ -10,6 +10,7 @@ from trainers.rollouts.engines.vllm_adapter import Lora, adapter_rank, vllm_rank
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel
 
     from trainers.rollouts.engines.base import EngineSettings
 
@@ -59,7 +60,7 @@ class VLLMOptions:
     """Further arguments of ``vllm.LLM``, which go before all others."""
 
     @classmethod
-    def of_run(cls, model: Any, settings: EngineSettings) -> VLLMOptions:
+    def of_run(cls, model: PreTrainedModel, settings: EngineSettings) -> VLLMOptions:
         """Translate the settings of a run; the precision is that of the training unless told."""
         options = settings.options
         own = (

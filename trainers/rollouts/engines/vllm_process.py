@@ -145,7 +145,7 @@ def starting() -> Iterator[None]:
     """Around the start of vLLM: generators, thread setter and thread count survive it."""
     import torch
 
-    setter: Any = torch.set_num_threads
+    setter: Any = torch.set_num_threads  # vLLM replaces it.
     threads = torch.get_num_threads()
     with preserved_generators(), _quiet():
         try:
@@ -166,7 +166,7 @@ def generating(*, without_compiling: bool) -> Iterator[None]:
     """
     import torch
 
-    stance: Any = contextlib.nullcontext()
+    stance: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
     if without_compiling:
         stance = torch.compiler.set_stance("force_eager")
     with preserved_generators(), stance:
@@ -193,7 +193,7 @@ def stopping(*, keep_process_group: bool) -> Iterator[None]:
 
     destroy: Any = torch.distributed.destroy_process_group
 
-    def destroy_own(group: Any = None) -> None:
+    def destroy_own(group: object = None) -> None:
         if group is not None:
             destroy(group)
 

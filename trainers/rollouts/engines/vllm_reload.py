@@ -7,10 +7,11 @@ graphs captured. Plain ``load_weights`` fails on CPU, where repacked weights hav
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import NotSupported
 from trainers.rollouts.engines.policy_weights import policy_weights, with_tied_head
@@ -20,6 +21,8 @@ from trainers.rollouts.engines.vllm_weights import checked, write_weights
 
 if TYPE_CHECKING:
     import torch
+    from vllm import LLM
+    from vllm.lora.request import LoRARequest
 
 __all__ = ["Reload"]
 
@@ -34,7 +37,7 @@ class Reload:
     """
 
     def __init__(
-        self, llm: Any, model: torch.nn.Module, folder: Path, *, tied: bool, served: bool
+        self, llm: LLM, model: torch.nn.Module, folder: Path, *, tied: bool, served: bool
     ) -> None:
         """Note where weights come from and go to.
 
@@ -45,7 +48,7 @@ class Reload:
             tied: Whether its embeddings are tied.
             served: Whether its adapter is served beside its base.
         """
-        self.adapter: Any = None
+        self.adapter: LoRARequest | None = None
         self.broken, self.resting = False, False
         self._llm, self._model, self._folder = llm, model, folder
         self._tied, self._served, self._based = tied, served, False
@@ -127,7 +130,5 @@ def _begun(
     pairs: Iterable[tuple[str, torch.Tensor]],
 ) -> Iterable[tuple[str, torch.Tensor]]:
     """Draw the first of some pairs, which is checked thereby, and put it back."""
-    import itertools
-
     stream = iter(pairs)
     return itertools.chain([next(stream)], stream)

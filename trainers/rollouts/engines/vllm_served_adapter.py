@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from trainers import processes
@@ -15,6 +15,7 @@ from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 
 if TYPE_CHECKING:
     import torch
+    from peft import PeftModel
 
 __all__ = ["ServedAdapter"]
 
@@ -69,7 +70,7 @@ class ServedAdapter:
         )
         return False
 
-    def replace(self, model: Any, version: int) -> None:
+    def replace(self, model: PeftModel, version: int) -> None:
         """Let every server serve the present adapter instead of the last one."""
         name = f"policy-{version}"
         path = self._adapters.write(model, version, main=processes.is_main()).resolve()

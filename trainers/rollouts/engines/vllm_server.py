@@ -11,7 +11,7 @@ sight.
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,6 +121,7 @@ class VLLMServerEngine:
         )
         self._done: queue.SimpleQueue[tuple[int, int, Completion | BaseException]]
         self._done = queue.SimpleQueue()
+        # An answer to a request that was given up still comes: it is told by the round it is of.
         self._round, self.running = 0, 0
 
     @property
@@ -202,7 +203,7 @@ class VLLMServerEngine:
         """Ask a server for a completion and note what came of it."""
         result: Completion | BaseException
         if made != self._round:
-            return
+            return  # it was given up before its turn came
         server = self._servers[at]
         try:
             answer = server.post(
@@ -233,7 +234,7 @@ class VLLMServerEngine:
             "seed": request.seed if self._seeded and not sampling.greedy else None,
             "stop_token_ids": list(sampling.stop_ids),
             "ignore_eos": True,
-            "logprobs": 0,
+            "logprobs": 0,  # Of the sampled token only.
             "return_token_ids": True,
             "return_tokens_as_token_ids": True,
         }
@@ -371,7 +372,7 @@ class VLLMServerEngine:
             )
 
     @staticmethod
-    def _on_main(action: Any) -> None:
+    def _on_main(action: Callable[[], object]) -> None:
         """Do something in the main process alone."""
         if processes.is_main():
             action()
@@ -399,7 +400,7 @@ def _forget(server: VLLMServer, version: int) -> None:
     _name_weights(server, str(version))
 
 
-def _written(model: Any, folder: Path, needs: ServerNeeds) -> ServerNeeds:
+def _written(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> ServerNeeds:
     """Write a policy that exists nowhere else, for a server to start from."""
     import dataclasses
 

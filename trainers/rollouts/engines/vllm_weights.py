@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError, require
 from trainers.rollouts.engines.failure import EngineFailure, Unreachable
@@ -19,6 +19,7 @@ from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel
 
 __all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_weights"]
 
@@ -54,7 +55,7 @@ def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
         raise ConfigurationError("expected the policy's weights, got no (name, tensor) pair.")
 
 
-def write_config(model: Any, folder: Path) -> bool:
+def write_config(model: PreTrainedModel, folder: Path) -> bool:
     """Write the ``config.json`` of a checkpoint folder; True when the embeddings are tied."""
     config = model.config.to_dict()
     config["architectures"] = [type(model).__name__]  # vLLM chooses its model class by it
@@ -119,7 +120,9 @@ class NcclTransfer:
     vLLM 0.31; no test runs it on GPUs.
     """
 
-    def __init__(self, servers: Sequence[VLLMServer], dtype: torch.dtype, device: Any) -> None:
+    def __init__(
+        self, servers: Sequence[VLLMServer], dtype: torch.dtype, device: torch.device
+    ) -> None:
         """Join a group with the workers of each server.
 
         Raises:
