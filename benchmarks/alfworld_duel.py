@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from stopwatch import Stopwatch
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts import oracle
 from agentgym.envs.alfworld.original.engine import Engine, LocalEngine
 from agentgym.envs.alfworld.original.process import WorkerEngine
@@ -139,9 +139,9 @@ class Duel:
         mine, theirs = ((s.intro(), 0.0, s.done, s.admissible()) for s in sides)
         self.compare("(reset)", mine, theirs)
 
-    def _open(self) -> Session:
+    def _open(self) -> HouseholdSession:
         """Start the game in the native engine, with all that a start of the real one works out."""
-        session = Session(self.household)
+        session = HouseholdSession(self.household)
         session.intro()
         session.admissible()
         return session
@@ -294,7 +294,7 @@ class Arena:
         return None if last is None else bool(first and last)
 
 
-def stuck(session: Session) -> bool:
+def stuck(session: HouseholdSession) -> bool:
     """Return whether the hand is full for ever: with something that no receptacle takes."""
     held = session.state.held
     return held >= 0 and not any(held in taken for taken in session.household.accepts)
@@ -303,6 +303,6 @@ def stuck(session: Session) -> bool:
 def no_plan(game: Game) -> bool:
     """Return whether the native side, too, has nothing to offer for a game."""
     try:
-        return oracle.plan(Session(Household.of(game))) is None
+        return oracle.plan(HouseholdSession(Household.of(game))) is None
     except Exception:
         return True

@@ -58,10 +58,10 @@ class Engines:
 
     def __init__(self) -> None:
         from agentgym.envs.alfworld.engine.household import Household
-        from agentgym.envs.alfworld.engine.session import Session
+        from agentgym.envs.alfworld.engine.session import HouseholdSession
         from agentgym.envs.alfworld.original.package import original_engine, package_texts
 
-        self.household, self.session = Household.of, Session
+        self.household, self.session = Household.of, HouseholdSession
         self.texts, self.original = package_texts(), original_engine()
         names = ("generate", "parse", "open", "native", "load", "reset", "original")
         self.watch = {name: Stopwatch(time.process_time) for name in names}

@@ -15,7 +15,7 @@ from agentgym.support.helptext import explain_fields, name_values
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenSubcommand:
     """Several subcommands, of which one was typed."""
 
     command: Any
@@ -39,7 +39,7 @@ def parse(argv: Sequence[str]) -> object:
         args = [SWITCHED_OFF.get(each.replace("_", "-"), each) for each in args]
     marks = (tyro.conf.OmitArgPrefixes,)
     command: object = tyro.cli(_parser(), args=args, prog="agentgym", config=marks)
-    while isinstance(command, Choice):
+    while isinstance(command, ChosenSubcommand):
         command = command.command
     return replace(command, typed=_flags(argv)) if isinstance(command, Eval) else command
 
@@ -69,7 +69,7 @@ def subcommands() -> Mapping[str, type]:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> type[Choice]:
+def _parser() -> type[ChosenSubcommand]:
     """Return the dataclass that the parser fills, with the texts of its help."""
     about = {one.words.partition(" ")[0]: one.about for one in family_subcommands() if one.about}
     about |= ABOUT_FIRST
@@ -90,13 +90,13 @@ def _parser() -> type[Choice]:
     return _choice(ABOUT, choices)
 
 
-def _choice(about: str, table: Mapping[str, type]) -> type[Choice]:
+def _choice(about: str, table: Mapping[str, type]) -> type[ChosenSubcommand]:
     """Return a dataclass whose field is one of several, as the parser reads it."""
     from tyro.conf import subcommand
 
     kinds = tuple(Annotated[kind, subcommand(name)] for name, kind in table.items())
     union: Any = Union[kinds]  # noqa: UP007 (their number is not known here)
     fields = [("command", union, field(metadata={"help": "What to do."}))]
-    made = make_dataclass("Choice", fields, bases=(Choice,), frozen=True)
+    made = make_dataclass("Choice", fields, bases=(ChosenSubcommand,), frozen=True)
     made.__doc__ = about
     return made

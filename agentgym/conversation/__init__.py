@@ -18,7 +18,7 @@ from agentgym.conversation.layout import (
     ObservationStyle,
     tool_instructions,
 )
-from agentgym.conversation.prompt import Prompt, Seen, invalid_reason
+from agentgym.conversation.prompt import Prompt, SeenTurn, invalid_reason
 
 __all__ = [
     "BARE",
@@ -29,7 +29,7 @@ __all__ = [
     "Message",
     "ObservationStyle",
     "Prompt",
-    "Seen",
+    "SeenTurn",
     "invalid_reason",
     "tool_instructions",
 ]

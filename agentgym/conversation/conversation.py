@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from agentgym.conversation.prompt import Past, Prompt, Seen
+from agentgym.conversation.prompt import Past, Prompt, SeenTurn
 
 
 class _Exchange(NamedTuple):
@@ -32,20 +32,20 @@ class Conversation:
         self._task = task
         self._turns: list[Past] = []
         self._said: list[_Exchange] = []
-        self._now: tuple[Seen, str] | None = None
+        self._now: tuple[SeenTurn, str] | None = None
 
     def __len__(self) -> int:
         """Return the number of turns that were played."""
         return len(self._turns)
 
-    def text(self, seen: Seen) -> str:
+    def text(self, seen: SeenTurn) -> str:
         """Return what the user says now: the content of the last message."""
         # Laid out once: it is asked for before the answer, and again when the turn is added.
         if self._now is None or self._now[0] is not seen:
             self._now = seen, self.prompt.text(self._task, self._turns, seen)
         return self._now[1]
 
-    def messages(self, seen: Seen) -> list[dict[str, Any]]:
+    def messages(self, seen: SeenTurn) -> list[dict[str, Any]]:
         """Return all that the model reads.
 
         Args:
@@ -64,7 +64,7 @@ class Conversation:
 
     def add(
         self,
-        seen: Seen,
+        seen: SeenTurn,
         said: str,
         answer: Mapping[str, Any] | None = None,
         results: Sequence[Mapping[str, Any]] = (),

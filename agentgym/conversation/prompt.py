@@ -18,7 +18,7 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
 
 
-class Seen(NamedTuple):
+class SeenTurn(NamedTuple):
     """What a policy saw in one turn."""
 
     observation: str
@@ -29,7 +29,7 @@ class Seen(NamedTuple):
     """Why the last action was invalid, where the environment says so in the info dict."""
 
     @classmethod
-    def of(cls, observation: str, info: Mapping[str, Any]) -> Seen:
+    def of(cls, observation: str, info: Mapping[str, Any]) -> SeenTurn:
         """Return what a reset or a step showed.
 
         Args:
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 class Past(NamedTuple):
     """A turn that was played."""
 
-    seen: Seen
+    seen: SeenTurn
     """What the policy saw."""
     said: str
     """Its whole answer."""
@@ -142,7 +142,7 @@ class Prompt:
             return [{"role": "system", "content": f"{self.instructions}\n\n{head}"}, *messages]
         return [{"role": "system", "content": self.instructions}, *messages]
 
-    def text(self, task: str, turns: Sequence[Past], seen: Seen) -> str:
+    def text(self, task: str, turns: Sequence[Past], seen: SeenTurn) -> str:
         """Return what the user says of a turn.
 
         Args:
@@ -165,7 +165,7 @@ class Prompt:
         return turns if window is None else turns[max(0, len(turns) - window) :]
 
     def _filled(
-        self, template: str, task: str, taken: int, seen: Seen, recent: Sequence[Past]
+        self, template: str, task: str, taken: int, seen: SeenTurn, recent: Sequence[Past]
     ) -> str:
         """Put a turn into a template; what is not in it is not computed."""
         layout = self.layout
@@ -201,7 +201,7 @@ class Prompt:
         ]
         return layout.history_separator.join(fill(layout.history, part) for part in parts)
 
-    def _observation(self, seen: Seen) -> str:
+    def _observation(self, seen: SeenTurn) -> str:
         return seen.explained if self.layout.reasons else seen.observation
 
 

@@ -10,7 +10,7 @@ from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.environments import EnvCache
 from agentgym.episodes.exporter import ExportReport, export
 from agentgym.episodes.file_replay import (
-    Change,
+    EpisodeChange,
     FileReplay,
     FileRescore,
     Unplayed,
@@ -21,7 +21,7 @@ from agentgym.episodes.recorder import Recorder, RecordFacts
 from agentgym.episodes.records import (
     FORMAT,
     Episode,
-    State,
+    RecordedState,
     Turn,
     append_episode,
     read_episodes,
@@ -32,20 +32,20 @@ from agentgym.episodes.rows import to_row
 
 __all__ = [
     "FORMAT",
-    "Change",
     "ChatOptions",
     "ChatWriter",
     "EnvCache",
     "Episode",
+    "EpisodeChange",
     "ExportReport",
     "FileReplay",
     "FileRescore",
     "RecordFacts",
+    "RecordedState",
     "Recorder",
     "ReplayReport",
     "Rescorer",
     "RewardMeans",
-    "State",
     "Turn",
     "Unplayed",
     "append_episode",

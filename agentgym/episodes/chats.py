@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from agentgym.actions import parse, render, strip_think
-from agentgym.conversation import Conversation, Prompt, Seen
+from agentgym.conversation import Conversation, Prompt, SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
@@ -164,13 +164,13 @@ class ChatWriter:
             env.close()
         return self._speech[key]
 
-    def _seen(self, episode: Episode, prompt: Prompt) -> Iterator[Seen]:
+    def _seen(self, episode: Episode, prompt: Prompt) -> Iterator[SeenTurn]:
         """Yield what the policy saw, turn by turn."""
         states = [episode.start, *(turn.after for turn in episode.turns)]
         reasons = ["", *("" if turn.action_valid else turn.reason or "" for turn in episode.turns)]
         listed = self._listed(episode) if prompt.layout.lists_actions else [()] * len(states)
         for state, reason, actions in zip(states, reasons, listed, strict=True):
-            yield Seen(well_formed(state.observation), tuple(actions), well_formed(reason))
+            yield SeenTurn(well_formed(state.observation), tuple(actions), well_formed(reason))
 
     def _listed(self, episode: Episode) -> list[tuple[str, ...]]:
         """Play an episode again; return the admissible actions of each state."""

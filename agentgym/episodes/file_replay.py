@@ -48,7 +48,7 @@ _NEVER_BEGAN = "the environment never began"
 
 
 @dataclass(frozen=True)
-class Change:
+class EpisodeChange:
     """An episode that plays differently by now."""
 
     episode: int
@@ -81,7 +81,7 @@ class FileReplay:
 
     equal: int
     """Episodes that do, or that were rescored."""
-    changes: tuple[Change, ...]
+    changes: tuple[EpisodeChange, ...]
     """Those that do not."""
     unplayed: tuple[Unplayed, ...]
     """Those that cannot be played again, by the kind of reason."""
@@ -244,7 +244,7 @@ class _Tally:
     """Counts what became of episodes."""
 
     equal: int = 0
-    changes: list[Change] = field(default_factory=list)
+    changes: list[EpisodeChange] = field(default_factory=list)
     failed: dict[str, list[str]] = field(default_factory=dict)
     torn: list[int] = field(default_factory=list)
 
@@ -253,11 +253,13 @@ class _Tally:
         if outcome.failed:
             self.failed.setdefault(outcome.failed, []).append(outcome.message)
         elif outcome.difference:
-            self.changes.append(Change(number, episode.task_id, outcome.difference))
+            self.changes.append(EpisodeChange(number, episode.task_id, outcome.difference))
         else:
             self.equal += 1
 
-    def fields(self) -> tuple[int, tuple[Change, ...], tuple[Unplayed, ...], tuple[int, ...]]:
+    def fields(
+        self,
+    ) -> tuple[int, tuple[EpisodeChange, ...], tuple[Unplayed, ...], tuple[int, ...]]:
         """Return the fields of a `FileReplay`.
 
         Raises:

@@ -17,7 +17,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.core.outcome import told_reason
-from agentgym.episodes.records import Episode, State, Turn, append_episode, clean
+from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.policies.base import ModelOutput
 from agentgym.rewards.table import hooks_to_json
@@ -141,7 +141,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             seed=None if seed is None else int(seed),
             rng=None if rng is None else plain(rng),
             options=asked,
-            start=State("", 0.0, 0.0, ""),
+            start=RecordedState("", 0.0, 0.0, ""),
             turns=(),
             stop_reason="",
             **self._static,
@@ -217,7 +217,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             if self.path is not None:
                 append_episode(self.path, self.last)
 
-    def _state(self, observation: str, info: Mapping[str, Any]) -> State:
+    def _state(self, observation: str, info: Mapping[str, Any]) -> RecordedState:
         return state_of(observation, info, potential(self.env))
 
 
@@ -308,10 +308,12 @@ def generator_state(env: gymnasium.Env[str, str]) -> dict[str, Any]:
     return copy.deepcopy(dict(state))
 
 
-def state_of(observation: str, info: Mapping[str, Any], potential: float) -> State:
+def state_of(observation: str, info: Mapping[str, Any], potential: float) -> RecordedState:
     """Return what is recorded of an environment between two turns; ``potential`` is its phi."""
     score = float(info["score"])
-    return State(clean(observation), score, potential, info["state_key"], info["oracle_turns"])
+    return RecordedState(
+        clean(observation), score, potential, info["state_key"], info["oracle_turns"]
+    )
 
 
 def failure_details(error: str, action: str | None = None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class State:
+class RecordedState:
     """What is recorded of an environment between two turns."""
 
     observation: str
@@ -46,7 +46,7 @@ class Turn:
     """Text given to ``step``."""
     executed: str
     """The action in the environment's own text."""
-    after: State
+    after: RecordedState
     """The state that it led to."""
     reward: float
     """Reward of the turn."""
@@ -99,7 +99,7 @@ class Episode:
     """State of ``np_random`` before a reset without seed."""
     options: dict[str, Any]
     """Options of the reset."""
-    start: State
+    start: RecordedState
     """The first state."""
     turns: tuple[Turn, ...]
     """The turns."""

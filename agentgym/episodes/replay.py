@@ -36,7 +36,7 @@ from agentgym.episodes.recorder import (
     potential,
     rng_key,
 )
-from agentgym.episodes.records import Episode, State, Turn, clean
+from agentgym.episodes.records import Episode, RecordedState, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.play import Moment, play
@@ -248,7 +248,7 @@ def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
 
 
 def _state_differs(
-    state: State, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
+    state: RecordedState, env: gymnasium.Env[str, str], observation: str, info: Mapping[str, Any]
 ) -> str:
     return (
         _differs("observation", state.observation, clean(observation))
@@ -349,7 +349,7 @@ def rescore(
     return result
 
 
-def _turn_state(state: State, turn: int) -> TurnState:
+def _turn_state(state: RecordedState, turn: int) -> TurnState:
     return TurnState(
         state.observation, turn, state.score, state.potential, state.state_key, state.oracle_turns
     )

@@ -16,7 +16,7 @@ from agentgym.core.hooks import HookRunner, TurnReward
 from agentgym.core.outcome import StopReason, total
 from agentgym.episodes.environments import EnvCache
 from agentgym.episodes.recorder import Recorder
-from agentgym.episodes.records import Episode, State, Turn
+from agentgym.episodes.records import Episode, RecordedState, Turn
 from agentgym.episodes.replay import not_stored, rescore, set_generator
 from agentgym.errors import ConfigurationError
 from agentgym.rewards.table import hooks_to_json
@@ -203,7 +203,7 @@ def _course_differs(old: Episode, new: Episode) -> str:
     return ""
 
 
-def _seen(state: State) -> tuple[str, str]:
+def _seen(state: RecordedState) -> tuple[str, str]:
     return state.observation, state.state_key
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.core.outcome import well_formed
-from agentgym.episodes.records import FORMAT, Episode, State, Turn
+from agentgym.episodes.records import FORMAT, Episode, RecordedState, Turn
 from agentgym.errors import require
 
 STATE: Mapping[str, Any] = {
@@ -110,7 +110,7 @@ def _plain(source: Any, name: str) -> Any:
     return well_formed(value) if isinstance(value, str) else value
 
 
-def _state(state: State) -> dict[str, Any]:
+def _state(state: RecordedState) -> dict[str, Any]:
     return {name: _plain(state, name) for name in STATE}
 
 

@@ -40,7 +40,7 @@ class Played(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rules:
+class EpisodeRules:
     """What holds for every episode."""
 
     horizon: int | None = None
@@ -68,7 +68,7 @@ class Player:
         policy: GuardedPolicy | None,
         agent: Agent | None,
         env: gymnasium.Env[str, str] | Recorder,
-        rules: Rules,
+        rules: EpisodeRules,
     ) -> None:
         self._policy, self._agent, self._env, self._rules = policy, agent, env, rules
         self._recorder = env if isinstance(env, Recorder) else None

@@ -22,7 +22,7 @@ from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.evaluation_session import EvaluationSession
 from agentgym.evaluation.placement import Env, Where
 from agentgym.evaluation.plan import Plan, plan
-from agentgym.evaluation.players import Player, Rules
+from agentgym.evaluation.players import EpisodeRules, Player
 from agentgym.evaluation.policy_names import policy_env_kwargs
 from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.prices import Limits, Prices
@@ -173,7 +173,7 @@ def evaluate(
         if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, made.unwrapped.tasks)
-            rules = Rules(horizon, limits or Limits(), prices, labels)
+            rules = EpisodeRules(horizon, limits or Limits(), prices, labels)
             _play(session, source, made, where, rules, stack)
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(
@@ -233,7 +233,7 @@ def _play(
     source: PolicySource,
     env: GuardedEnv,
     where: Where,
-    rules: Rules,
+    rules: EpisodeRules,
     stack: ExitStack,
 ) -> None:
     """Play what is left, at environments like the one that is given."""
@@ -245,7 +245,7 @@ def _play(
 
 
 def _player(
-    source: PolicySource, env: Env, loop: EventLoop, rules: Rules, panel_sha256: str | None
+    source: PolicySource, env: Env, loop: EventLoop, rules: EpisodeRules, panel_sha256: str | None
 ) -> Player:
     """Seat a policy at an environment, which is recorded if the hash of the panel is given."""
     policy = GuardedPolicy(source.make(env), loop) if source.make else None

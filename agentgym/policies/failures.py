@@ -21,7 +21,7 @@ from agentgym.errors import (
     PolicyFailure,
     PolicyStopped,
 )
-from agentgym.policies.chat.faults import Fault, status_fault
+from agentgym.policies.chat.faults import EndpointFault, status_fault
 
 SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
 """Mistakes in how a policy was set up: they would end every episode, and so end an evaluation."""
@@ -82,7 +82,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-def _fault(error: BaseException) -> Fault | None:
+def _fault(error: BaseException) -> EndpointFault | None:
     """Read the answer of an endpoint off an exception of any client; None if it holds none."""
     response = getattr(error, "response", None)
     told = (getattr(error, "status_code", 0), getattr(response, "status_code", 0))

@@ -44,7 +44,7 @@ _OWN = re.compile(
 ones, which systems leave in folders."""
 
 
-class Progress(NamedTuple):
+class IndexProgress(NamedTuple):
     """How far a build is."""
 
     stage: str
@@ -55,7 +55,7 @@ class Progress(NamedTuple):
     """Done of this stage, from 0 to 1; None where the corpus has no known size."""
 
 
-Report = Callable[[Progress], None]
+Report = Callable[[IndexProgress], None]
 
 
 def build_index(
@@ -189,13 +189,13 @@ def _write_passages(
                 )
             if writer.add(passage) % EVERY == 0:
                 share = corpus.bytes_read / max(corpus.size, 1) if corpus else None
-                progress(Progress("reading", len(writer), share))
+                progress(IndexProgress("reading", len(writer), share))
         if not len(writer):
             where = f" in {corpus.path}" if corpus else ""
             left_out = f"; first of {corpus.broken}: {corpus.first_problem}" if (
                 corpus and corpus.broken) else ""  # fmt: skip
             raise DataError(f"expected passages{where}, got none{left_out}")
-        progress(Progress("reading", len(writer), 1.0))
+        progress(IndexProgress("reading", len(writer), 1.0))
 
 
 def _read(passages: Iterable[Passage]) -> Iterator[Passage]:
@@ -226,7 +226,7 @@ def _write_index(
     """Write the files of an index; return its parameters."""
 
     def report(done: int) -> None:
-        progress(Progress("indexing", done, done / len(store)))
+        progress(IndexProgress("indexing", done, done / len(store)))
 
     if isinstance(index, DenseEncoder):
         return write_vectors(store, folder, index, report)

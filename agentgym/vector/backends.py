@@ -25,8 +25,8 @@ from agentgym.vector.requests import (
     CLOSE_SECONDS,
     ArgT,
     Failure,
-    Request,
     ResultT,
+    SlotRequest,
     TimeLimits,
 )
 
@@ -51,7 +51,7 @@ class Backend(Protocol):
     concurrent: bool
     """Whether environments work while the caller does something else."""
 
-    def send(self, request: Request[Any, Any]) -> None:
+    def send(self, request: SlotRequest[Any, Any]) -> None:
         """Ask something of slots that have no unanswered request.
 
         Returns at once, except where environments run in the calling thread. Nothing that goes
@@ -81,7 +81,7 @@ class Backend(Protocol):
         ...
 
 
-def run(backend: Backend, request: Request[ArgT, ResultT]) -> list[ResultT]:
+def run(backend: Backend, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
     """Do what is asked, while nothing else is; return for each slot what became of it."""
     try:
         backend.send(request)
@@ -163,7 +163,7 @@ class Sync:
         self.lost: set[int] = set()
         self.restarts = 0
 
-    def send(self, request: Request[Any, Any]) -> None:
+    def send(self, request: SlotRequest[Any, Any]) -> None:
         """Do what is asked."""
         self._results += zip(request.slots, self._slots.run(request), strict=True)
 
@@ -185,7 +185,7 @@ class Sync:
 class _Job:
     """A request for one slot, on its way through a thread."""
 
-    request: Request[Any, Any]
+    request: SlotRequest[Any, Any]
     done: queue.SimpleQueue[_Job]
     started: float = float("inf")
     result: Any = None
@@ -218,7 +218,7 @@ class Threads:
         for _ in range(workers):
             self._start()
 
-    def send(self, request: Request[Any, Any]) -> None:
+    def send(self, request: SlotRequest[Any, Any]) -> None:
         """Hand each slot to a thread."""
         for single in request.singles():
             job = self._waiting[single.slots[0]] = _Job(single, self._done)

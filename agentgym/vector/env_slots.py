@@ -41,11 +41,11 @@ from agentgym.vector.requests import (
     Mistake,
     Operation,
     Origin,
-    Request,
     ResetArgs,
     Resets,
     ResultT,
     SetAttribute,
+    SlotRequest,
     Steps,
 )
 
@@ -152,7 +152,7 @@ class Slots:
         self._on_enter = on_enter
         self._origins = origins
         self._states: dict[int, SlotState] = {}
-        self._methods: dict[type[Request[Any, Any]], Callable[[int, Any], Any]] = {
+        self._methods: dict[type[SlotRequest[Any, Any]], Callable[[int, Any], Any]] = {
             Steps: self.step,
             Resets: self.reset,
             Calls: self.call,
@@ -168,7 +168,7 @@ class Slots:
             self.close()
             raise
 
-    def run(self, request: Request[ArgT, ResultT]) -> list[ResultT]:
+    def run(self, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
         """Do what is asked, in one slot after the other."""
         if self._prepared and len(request.slots) > 1 and isinstance(request, Steps):
             self._prepare(request)

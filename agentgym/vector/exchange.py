@@ -16,10 +16,10 @@ from agentgym.vector.requests import (
     Calls,
     Failure,
     Mistake,
-    Request,
     ResetArgs,
     Resets,
     SetAttribute,
+    SlotRequest,
     Steps,
 )
 
@@ -150,7 +150,7 @@ class Exchange:
         """Call methods, read or set attributes; return the values."""
         return called_values(slots, self.call(slots, calls))
 
-    def _run(self, request: Request[Any, Any]) -> list[Any]:
+    def _run(self, request: SlotRequest[Any, Any]) -> list[Any]:
         """Do what is asked, while nothing else is."""
         if self._unanswered:
             raise ConfigurationError(

@@ -14,8 +14,8 @@ from typing import Any
 
 from agentgym.errors import EnvFailure
 from agentgym.vector.env_slots import Description
-from agentgym.vector.requests import Mistake, Operation, Request
-from agentgym.vector.worker import Answer, Control, Setup, unreadable
+from agentgym.vector.requests import Mistake, Operation, SlotRequest
+from agentgym.vector.worker import Control, WorkerAnswer, WorkerSetup, unreadable
 
 START_SECONDS = 120.0
 
@@ -46,7 +46,7 @@ class WorkerHandle(ABC):
         """Id of the process in which the environments are, on its own machine."""
 
     @abstractmethod
-    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+    def send(self, message: WorkerSetup | SlotRequest[Any, Any] | Control) -> None:
         """Send one message.
 
         Raises:
@@ -114,7 +114,7 @@ class WorkerHandle(ABC):
             raise greeting.error
         raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
 
-    def receive(self, operation: Operation) -> Answer:
+    def receive(self, operation: Operation) -> WorkerAnswer:
         """Return the answer to the last request, for that operation; it must be there.
 
         Raises:
@@ -122,7 +122,7 @@ class WorkerHandle(ABC):
         """
         data = self.read()
         try:
-            answer: Answer = pickle.loads(data)
+            answer: WorkerAnswer = pickle.loads(data)
         except Exception:  # Whatever a member's own class raises when it is read.
             return self._piecewise(operation)
         return answer
@@ -136,7 +136,7 @@ class WorkerHandle(ABC):
         while not self.connection.poll(self.patience()):
             self.check(operation)
 
-    def exchange(self, request: Request[Any, Any]) -> Answer:
+    def exchange(self, request: SlotRequest[Any, Any]) -> WorkerAnswer:
         """Send one request and wait for the answer, within the time limits.
 
         Raises:
@@ -149,7 +149,7 @@ class WorkerHandle(ABC):
         self.wait(request.operation)
         return self.receive(request.operation)
 
-    def _piecewise(self, operation: Operation) -> Answer:
+    def _piecewise(self, operation: Operation) -> WorkerAnswer:
         """Ask for the last answer again, and read what can be read of it."""
         try:
             self.send(Control.RESEND)
@@ -161,4 +161,4 @@ class WorkerHandle(ABC):
                 results.append(pickle.loads(pickled))
             except Exception as problem:
                 results.append(unreadable(operation, problem))
-        return Answer(results, {})
+        return WorkerAnswer(results, {})

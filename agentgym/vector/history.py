@@ -18,7 +18,15 @@ import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from agentgym.core.env import TextEnv
-from agentgym.vector.requests import Call, Called, Failure, Operation, Origin, Request, SetAttribute
+from agentgym.vector.requests import (
+    Call,
+    Called,
+    Failure,
+    Operation,
+    Origin,
+    SetAttribute,
+    SlotRequest,
+)
 
 REPLAY_SECONDS = 0.1
 """Longest time that repeating what lies behind the last checkpoint may take."""
@@ -104,7 +112,7 @@ class History:
         return True
 
 
-class Replays(Request[History, str | Failure | None]):
+class Replays(SlotRequest[History, str | Failure | None]):
     """Bring fresh environments to where others were; the results are the last observations."""
 
     operation = Operation.REPLAY

@@ -37,10 +37,10 @@ from agentgym.vector.requests import (
     Called,
     Failure,
     Operation,
-    Request,
+    SlotRequest,
     TimeLimits,
 )
-from agentgym.vector.worker import Answer, Control, Setup, SharedStatus
+from agentgym.vector.worker import Control, SharedStatus, WorkerAnswer, WorkerSetup
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class ProcessHandle(WorkerHandle):
                 _command(*passed), pass_fds=passed, stdin=subprocess.DEVNULL, start_new_session=True
             )
         try:
-            self.send(Setup(limits, factories))
+            self.send(WorkerSetup(limits, factories))
         except OSError as error:
             self.kill()
             raise EnvFailure(f"expected a worker process to start, but: {error}") from error
@@ -90,7 +90,7 @@ class ProcessHandle(WorkerHandle):
         """Process id."""
         return self._process.pid
 
-    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+    def send(self, message: WorkerSetup | SlotRequest[Any, Any] | Control) -> None:
         """Send one message; see :meth:`WorkerHandle.send`."""
         self.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
@@ -184,7 +184,7 @@ class _Results:
     checkpoints: dict[int, Checkpoint] = field(default_factory=dict)
     """Checkpoints of the states after the results."""
 
-    def take(self, request: Request[Any, Any], answer: Answer) -> None:
+    def take(self, request: SlotRequest[Any, Any], answer: WorkerAnswer) -> None:
         """Take what a worker answered to a part of its share."""
         self.by_slot.update(zip(request.slots, answer.results, strict=True))
         self.checkpoints.update(answer.checkpoints)
@@ -224,8 +224,8 @@ class Processes:
         self._workers: list[WorkerHandle] = []
         self._histories: list[History | None] = [None] * len(factories)
         self._dead: dict[int, Failure] = {}
-        self._queues: list[list[Request[Any, Any]]] = [[] for _ in range(workers)]
-        self._shares: dict[int, Request[Any, Any]] = {}
+        self._queues: list[list[SlotRequest[Any, Any]]] = [[] for _ in range(workers)]
+        self._shares: dict[int, SlotRequest[Any, Any]] = {}
         self._answered: dict[int, _Results] = {}
         self._unreachable: set[int] = set()
         self._results: list[tuple[int, Any]] = []
@@ -248,7 +248,7 @@ class Processes:
         """Process ids of the workers."""
         return [worker.pid for worker in self._workers]
 
-    def send(self, request: Request[Any, Any]) -> None:
+    def send(self, request: SlotRequest[Any, Any]) -> None:
         """Send each worker its share in one message; a busy one gets it when it has answered."""
         for number, share in request.split(len(self._workers)).items():
             self._queues[number].append(share)
@@ -349,7 +349,7 @@ class Processes:
             del self._answered[number], self._shares[number]
             self._post(number)
 
-    def _record(self, request: Request[Any, Any], slot: int, arg: Any, result: Any) -> None:
+    def _record(self, request: SlotRequest[Any, Any], slot: int, arg: Any, result: Any) -> None:
         """Keep the history that brings an environment back."""
         history = self._histories[slot]
         if request.operation is Operation.STEP:
@@ -407,8 +407,8 @@ class Processes:
             raise EnvFailure(f"the worker could not be replaced: {error}") from error
 
     def _replay(
-        self, number: int, share: Request[Any, Any], results: _Results
-    ) -> Request[Any, Any]:
+        self, number: int, share: SlotRequest[Any, Any], results: _Results
+    ) -> SlotRequest[Any, Any]:
         """Bring a new worker's environments to where those of the old one were.
 
         Returns the share without the environments for which that was not possible.
@@ -427,14 +427,14 @@ class Processes:
                 history.checkpoint(answer.checkpoints[slot])
         return share
 
-    def _give_up(self, reason: str, share: Request[Any, Any], results: _Results) -> None:
+    def _give_up(self, reason: str, share: SlotRequest[Any, Any], results: _Results) -> None:
         """End every episode of a share; the next request tries to start the worker again."""
         for slot in share.slots:
             self._end_episode(slot, Failure(reason), share, results)
 
     def _end_episode(
-        self, slot: int, failure: Failure, share: Request[Any, Any], results: _Results
-    ) -> Request[Any, Any]:
+        self, slot: int, failure: Failure, share: SlotRequest[Any, Any], results: _Results
+    ) -> SlotRequest[Any, Any]:
         """End the episode of a slot, now if it is in the share, else at its next step.
 
         Returns the share without the slot.

@@ -28,8 +28,8 @@ from agentgym.errors import EnvFailure, require
 from agentgym.vector.env_slots import EnvFactory
 from agentgym.vector.handle import START_SECONDS, WorkerHandle, WorkerLost
 from agentgym.vector.process import Processes, ProcessHandle
-from agentgym.vector.requests import CLOSE_SECONDS, Operation, Request, TimeLimits
-from agentgym.vector.worker import Control, Setup
+from agentgym.vector.requests import CLOSE_SECONDS, Operation, SlotRequest, TimeLimits
+from agentgym.vector.worker import Control, WorkerSetup
 
 REASON_LENGTH = 300
 
@@ -111,14 +111,14 @@ class ActorHandle(WorkerHandle):
         """Id of the worker process beside the actor, on the actor's machine."""
         return int(self._ray.get(self._actor.pid.remote()))
 
-    def send(self, message: Setup | Request[Any, Any] | Control) -> None:
+    def send(self, message: WorkerSetup | SlotRequest[Any, Any] | Control) -> None:
         """Send one message; see :meth:`WorkerHandle.send`.
 
         That an actor died by itself is seen when its answer is read.
         """
         if self._killed:
             raise BrokenPipeError("the actor was killed")
-        operation = message.operation if isinstance(message, Request) else Operation.CALL
+        operation = message.operation if isinstance(message, SlotRequest) else Operation.CALL
         pickled = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._expect(self._actor.answer.remote(pickled, operation))
 

@@ -149,7 +149,7 @@ class Called(NamedTuple):
 
 
 @dataclass(slots=True)
-class Request(Generic[ArgT, ResultT]):
+class SlotRequest(Generic[ArgT, ResultT]):
     """One operation on several slots."""
 
     operation: ClassVar[Operation]
@@ -159,20 +159,20 @@ class Request(Generic[ArgT, ResultT]):
     args: Sequence[ArgT]
     """For each slot the argument."""
 
-    def only(self, wanted: Container[int]) -> Request[ArgT, ResultT]:
+    def only(self, wanted: Container[int]) -> SlotRequest[ArgT, ResultT]:
         """Return the part of the request that concerns some slots."""
         kept = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s in wanted]
         return type(self)([s for s, _ in kept], [a for _, a in kept])
 
-    def joined(self, other: Request[ArgT, ResultT]) -> Request[ArgT, ResultT]:
+    def joined(self, other: SlotRequest[ArgT, ResultT]) -> SlotRequest[ArgT, ResultT]:
         """Return one request for the slots of both, none of which they share."""
         return type(self)([*self.slots, *other.slots], [*self.args, *other.args])
 
-    def singles(self) -> list[Request[ArgT, ResultT]]:
+    def singles(self) -> list[SlotRequest[ArgT, ResultT]]:
         """Return one request for each slot."""
         return [type(self)((s,), (a,)) for s, a in zip(self.slots, self.args, strict=True)]
 
-    def split(self, parts: int) -> dict[int, Request[ArgT, ResultT]]:
+    def split(self, parts: int) -> dict[int, SlotRequest[ArgT, ResultT]]:
         """Deal slot ``s`` to part ``s % parts``; parts without slots are left out."""
         columns: dict[int, tuple[list[int], list[ArgT]]] = {}
         for slot, arg in zip(self.slots, self.args, strict=True):
@@ -182,19 +182,19 @@ class Request(Generic[ArgT, ResultT]):
         return {part: type(self)(slots, args) for part, (slots, args) in columns.items()}
 
 
-class Steps(Request[str, Step | Failure]):
+class Steps(SlotRequest[str, Step | Failure]):
     """Take one turn each; the arguments are the policy's texts."""
 
     operation = Operation.STEP
 
 
-class Resets(Request[ResetArgs, Began | Failure | Mistake]):
+class Resets(SlotRequest[ResetArgs, Began | Failure | Mistake]):
     """Start an episode each."""
 
     operation = Operation.RESET
 
 
-class Calls(Request[Call | SetAttribute, Called | Failure | Mistake]):
+class Calls(SlotRequest[Call | SetAttribute, Called | Failure | Mistake]):
     """Call methods, read or set attributes."""
 
     operation = Operation.CALL

@@ -23,13 +23,13 @@ from agentgym.core.guard import words
 from agentgym.errors import EnvFailure
 from agentgym.vector.env_slots import Slots
 from agentgym.vector.history import Checkpoint, Meter
-from agentgym.vector.requests import Failure, Mistake, Operation, Request, TimeLimits
+from agentgym.vector.requests import Failure, Mistake, Operation, SlotRequest, TimeLimits
 
 PARENT_CHECK_SECONDS = 1.0
 """How often a worker looks whether its parent is still there."""
 
 
-class Setup(NamedTuple):
+class WorkerSetup(NamedTuple):
     """The first message to a worker."""
 
     limits: TimeLimits
@@ -47,7 +47,7 @@ class Control(Enum):
     """Send the results of the last request again, each pickled by itself."""
 
 
-class Answer(NamedTuple):
+class WorkerAnswer(NamedTuple):
     """What a worker answers to a request."""
 
     results: list[Any]
@@ -112,7 +112,7 @@ def main(pipe: int, status: int, lifeline: int, parent: int) -> None:
 
 def _serve(connection: Connection, status: SharedStatus) -> None:
     """Make the environments, then answer one message after the other."""
-    setup: Setup = pickle.loads(connection.recv_bytes())
+    setup: WorkerSetup = pickle.loads(connection.recv_bytes())
     meter = Meter()
 
     def on_enter(slot: int, operation: Operation) -> None:
@@ -123,9 +123,9 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
     try:
         slots = Slots(pickle.loads(setup.factories), on_enter, origins=True)
     except Exception as error:
-        connection.send_bytes(encode(Operation.CALL, Answer([Mistake(error)], {})))
+        connection.send_bytes(encode(Operation.CALL, WorkerAnswer([Mistake(error)], {})))
         return
-    connection.send_bytes(encode(Operation.CALL, Answer([slots.description], {})))
+    connection.send_bytes(encode(Operation.CALL, WorkerAnswer([slots.description], {})))
     try:
         _answer(connection, slots, meter, status)
     finally:
@@ -136,14 +136,14 @@ def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedSt
     """Answer one request after the other, until told to stop."""
     operation = Operation.CALL
     results: list[Any] = []
-    message: Request[Any, Any] | Control
+    message: SlotRequest[Any, Any] | Control
     while (message := pickle.loads(connection.recv_bytes())) is not Control.STOP:
         if isinstance(message, Control):
             connection.send_bytes(pickle.dumps([_portable(operation, item) for item in results]))
             continue
         operation, results = message.operation, slots.run(message)
         meter.end(time.monotonic())
-        answer = Answer(results, _checkpoints(slots, meter, message.slots))
+        answer = WorkerAnswer(results, _checkpoints(slots, meter, message.slots))
         encoded = encode(operation, answer)
         # The parent may kill a worker that is overdue, but not one that has answered.
         status.rest()
@@ -164,7 +164,7 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
     return taken
 
 
-def encode(operation: Operation, answer: Answer) -> bytes:
+def encode(operation: Operation, answer: WorkerAnswer) -> bytes:
     """Pickle an answer; a result that cannot be pickled is replaced by what can be said of it."""
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)

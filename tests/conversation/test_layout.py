@@ -18,7 +18,7 @@ from agentgym.conversation import (
     Message,
     ObservationStyle,
     Prompt,
-    Seen,
+    SeenTurn,
 )
 from agentgym.conversation.layout import HISTORY_FIELDS, PROMPT_FIELDS, fill
 from agentgym.conversation.prompt import Past
@@ -48,11 +48,13 @@ TURNS = Layout(
 )
 
 
-def said(layout: Layout, task: str, turns: list[Past], seen: Seen, actions: str = "") -> list[Any]:
+def said(
+    layout: Layout, task: str, turns: list[Past], seen: SeenTurn, actions: str = ""
+) -> list[Any]:
     return [(m["role"], m["content"]) for m in laid_out(Prompt(layout, actions), task, turns, seen)]
 
 
-def laid_out(prompt: Prompt, task: str, turns: list[Past], seen: Seen) -> list[dict[str, Any]]:
+def laid_out(prompt: Prompt, task: str, turns: list[Past], seen: SeenTurn) -> list[dict[str, Any]]:
     conversation = Conversation(prompt, task)
     for turn in turns:
         conversation.add(*turn)
@@ -72,13 +74,13 @@ def test_text_of_a_value_is_never_read_as_a_field(values: dict[str, str], rest: 
 def test_what_an_environment_or_a_model_says_is_put_in_literally(
     task: str, before: str, answer: str, now: str
 ) -> None:
-    seen = Seen(now, (task, answer))
+    seen = SeenTurn(now, (task, answer))
     assert said(STEP, task, [], seen) == [
         ("user", f"T {task}|O {now}|A '{task}'" + (f",'{answer}'" if answer != task else ""))
     ]
-    (message,) = said(STEP, task, [Past(Seen(before), answer)], Seen(now))
+    (message,) = said(STEP, task, [Past(SeenTurn(before), answer)], SeenTurn(now))
     assert message == ("user", f"T {task}|1/2/1|H <1:{before}:{answer}>|O {now}|A ")
-    assert said(TURNS, task, [Past(Seen(before, ("a",)), answer)], Seen(now), now) == [
+    assert said(TURNS, task, [Past(SeenTurn(before, ("a",)), answer)], SeenTurn(now), now) == [
         ("user", f"Do {task}. {now}"),
         ("assistant", "Yes."),
         ("user", f"{before} of {task} (a)"),
@@ -88,31 +90,31 @@ def test_what_an_environment_or_a_model_says_is_put_in_literally(
 
 
 def past(number: int) -> Past:
-    return Past(Seen(f"o{number}"), f"a{number}")
+    return Past(SeenTurn(f"o{number}"), f"a{number}")
 
 
 def test_the_last_turns_are_shown_with_their_numbers() -> None:
-    (message,) = said(STEP, "t", [past(n) for n in range(1, 5)], Seen("o5"))
+    (message,) = said(STEP, "t", [past(n) for n in range(1, 5)], SeenTurn("o5"))
     assert message[1] == "T t|4/5/2|H <3:o3:a3>;<4:o4:a4>|O o5|A "
 
 
 def test_a_prompt_that_is_too_long_does_without_the_history() -> None:
     short = Layout("step", "{observation}", "{history} {observation}", longest=12)
-    turns = [Past(Seen("a long observation"), "look")]
-    assert said(short, "t", turns, Seen("now")) == [("user", "now")]
-    assert said(short, "t", [past(1)], Seen("now")) == [("user", "1: o1\na1 now")]
+    turns = [Past(SeenTurn("a long observation"), "look")]
+    assert said(short, "t", turns, SeenTurn("now")) == [("user", "now")]
+    assert said(short, "t", [past(1)], SeenTurn("now")) == [("user", "1: o1\na1 now")]
 
 
 def test_the_first_observation_is_never_left_out_of_a_conversation() -> None:
     layout = Layout("turns", "F {observation}", "L {step} {observation}", window=1)
     turns = [past(1), past(2), past(3)]
-    assert said(layout, "t", turns, Seen("o4")) == [
+    assert said(layout, "t", turns, SeenTurn("o4")) == [
         ("user", "F o1"),
         ("assistant", "a3"),
         ("user", "L 4 o4"),
     ]
     assert not layout.grows and layout.windowed(None) is layout
-    assert said(layout.windowed(2), "t", turns, Seen("o4"))[1:3] == [
+    assert said(layout.windowed(2), "t", turns, SeenTurn("o4"))[1:3] == [
         ("assistant", "a2"),
         ("user", "L 3 o3"),
     ]
@@ -121,18 +123,20 @@ def test_the_first_observation_is_never_left_out_of_a_conversation() -> None:
 def test_instructions_begin_the_system_message_and_are_no_template() -> None:
     for layout, rest in ((BARE, ""), (DEFAULT, "\n\nYou act in a text environment")):
         prompt = Prompt(layout, "act so", instructions="Say {task}.")
-        messages = laid_out(prompt, "t", [], Seen("o"))
+        messages = laid_out(prompt, "t", [], SeenTurn("o"))
         assert [message["role"] for message in messages] == ["system", "user"]
         assert messages[0]["content"].startswith(f"Say {{task}}.{rest}")
 
 
 def test_the_reason_of_an_invalid_action_is_said_where_the_layout_wants_it() -> None:
-    seen = Seen.of("Huh?", {"action_valid": False, "details": {"reason": "invalid: no such word"}})
+    seen = SeenTurn.of(
+        "Huh?", {"action_valid": False, "details": {"reason": "invalid: no such word"}}
+    )
     told = Layout("turns", "{observation}", "{observation}", reasons=True)
     shown = "Huh?\n[The last action was invalid: no such word]"
     assert said(told, "", [past(1)], seen)[-1] == ("user", shown)
     assert said(BARE, "", [past(1)], seen)[-1] == ("user", "Huh?")
-    assert said(told, "", [past(1)], Seen("no word", (), "no word"))[-1] == ("user", "no word")
+    assert said(told, "", [past(1)], SeenTurn("no word", (), "no word"))[-1] == ("user", "no word")
 
 
 @pytest.mark.parametrize("layout", [BARE, DEFAULT, STEP, TURNS])
@@ -155,8 +159,8 @@ def test_calls_of_tools_go_with_the_default_alone() -> None:
 
 def test_actions_are_shown_in_the_native_grammar() -> None:
     prompt = Prompt(STEP, read=lambda text: text.removeprefix("Action: ").strip())
-    turns = [Past(Seen("o"), "Action: look")]
-    messages = laid_out(prompt, "t", turns, Seen("p", ["Action: go"]))
+    turns = [Past(SeenTurn("o"), "Action: look")]
+    messages = laid_out(prompt, "t", turns, SeenTurn("p", ["Action: go"]))
     assert messages[0]["content"] == "T t|1/2/1|H <1:o:look>|O p|A 'go'"
 
 

@@ -19,9 +19,9 @@ from agentgym.core.tasks import Task
 from agentgym.episodes import (
     FORMAT,
     Episode,
+    RecordedState,
     Recorder,
     RecordFacts,
-    State,
     Turn,
     append_episode,
     read_episodes,
@@ -82,7 +82,7 @@ text = st.one_of(
 )
 number = st.floats(-1e300, 1e300, allow_nan=False)
 states = st.builds(
-    State, text.map(clean), number, number, text.map(clean), st.none() | st.integers()
+    RecordedState, text.map(clean), number, number, text.map(clean), st.none() | st.integers()
 )
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | number | text.map(clean),

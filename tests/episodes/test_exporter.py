@@ -17,7 +17,7 @@ import pytest
 from agentgym.episodes import (
     ChatOptions,
     Episode,
-    State,
+    RecordedState,
     Turn,
     append_episode,
     export,
@@ -67,14 +67,14 @@ def back(row: dict[str, Any]) -> Episode:
     turns = []
     for row_of_turn in row["turns"]:
         told = dict(row_of_turn)
-        told["after"] = State(**{name: told.pop(name) for name in STATE})
+        told["after"] = RecordedState(**{name: told.pop(name) for name in STATE})
         told["reward_terms"] = {term["name"]: term["value"] for term in told["reward_terms"]}
         turns.append(Turn(**told))
-    return Episode(**{**values, "start": State(**row["start"]), "turns": tuple(turns)})
+    return Episode(**{**values, "start": RecordedState(**row["start"]), "turns": tuple(turns)})
 
 
 def test_the_columns_are_the_fields_of_a_record() -> None:
-    state, turn = ({entry.name for entry in fields(cls)} for cls in (State, Turn))
+    state, turn = ({entry.name for entry in fields(cls)} for cls in (RecordedState, Turn))
     assert set(STATE) == state and set(TURN) == turn - {"after"} | state
     derived = {"format", "success", "score", "reward", "num_turns"}
     assert set(EPISODE) == {entry.name for entry in fields(Episode)} | derived

@@ -22,7 +22,7 @@ from agentgym.retrieval import Passage, Retriever
 from agentgym.retrieval import index_builder as building
 from agentgym.retrieval.corpora.corpus import Corpus
 from agentgym.retrieval.dense import DenseEncoder
-from agentgym.retrieval.index_builder import Progress, build_index, open_index
+from agentgym.retrieval.index_builder import IndexProgress, build_index, open_index
 from agentgym.retrieval.passages import PassageWriter
 from tests.retrieval.encoders import hashed
 
@@ -46,7 +46,7 @@ def names(folder: Path) -> list[str]:
 
 @EVERY
 def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
-    states: list[Progress] = []
+    states: list[IndexProgress] = []
     folder = tmp_path / "deep" / "index"
     count = build_index(iter(passages()), folder, index=ENGINES[engine], progress=states.append)
     assert count == 20 and names(folder.parent) == ["index"]
@@ -59,8 +59,8 @@ def test_what_is_built_is_opened(engine: str, tmp_path: Path) -> None:
     assert [state.stage for state in states] == sorted(
         (state.stage for state in states), reverse=True
     )
-    assert states[-1] == Progress("indexing", 20, 1.0)
-    assert Progress("reading", 20, 1.0) in states
+    assert states[-1] == IndexProgress("indexing", 20, 1.0)
+    assert IndexProgress("reading", 20, 1.0) in states
     retriever.close()
     retriever.close()
     with pytest.raises(EnvFailure, match="closed"):

@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 
 SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
@@ -27,7 +27,7 @@ LEFT_OUT = re.compile(
 
 
 def import_image(
-    engine: Engine,
+    engine: DockerEngine,
     name: str,
     files: Mapping[str, bytes],
     *,

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from agentgym.sandbox.registry import AUTOMATIC, open_sandbox, probe
-from agentgym.sandbox.remote.boxes import Boxes
+from agentgym.sandbox.remote.boxes import LeasedBoxes
 from agentgym.sandbox.remote.server import make_app
 from agentgym.support.http_server import listen
 
@@ -22,10 +22,10 @@ TOKEN = "a token of these tests"
 
 
 @contextmanager
-def served(backend: str = "auto", **settings: Any) -> Iterator[tuple[str, Boxes]]:
+def served(backend: str = "auto", **settings: Any) -> Iterator[tuple[str, LeasedBoxes]]:
     """Run a sandbox server in a thread; yields its address and its boxes."""
     folders = (Path(tempfile.gettempdir()),)
-    boxes = Boxes(
+    boxes = LeasedBoxes(
         lambda config: open_sandbox(config, backend),
         **{"most": 8, "lease": 60.0, "visible": folders, **settings},
     )

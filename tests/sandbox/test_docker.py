@@ -18,7 +18,7 @@ from agentgym.sandbox import owners
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.docker import orphans
 from agentgym.sandbox.docker.container import DockerSandbox
-from agentgym.sandbox.docker.engine import Engine, find_engine, probe_engine
+from agentgym.sandbox.docker.engine import DockerEngine, find_engine, probe_engine
 from agentgym.sandbox.registry import open_sandbox
 from tests.sandbox.conftest import usable
 from tests.sandbox.images import import_image
@@ -30,13 +30,13 @@ REPOSITORY = {
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
+def engine() -> DockerEngine:
     usable("docker")
     return find_engine()
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["python", "no-python"])
-def image(engine: Engine, request: pytest.FixtureRequest) -> Iterator[str]:
+def image(engine: DockerEngine, request: pytest.FixtureRequest) -> Iterator[str]:
     """An image that holds a repository, with and without a Python."""
     name = f"agentgym-test/{'with' if request.param else 'without'}:{uuid.uuid4().hex[:12]}"
     yield import_image(engine, name, REPOSITORY, python=request.param, changes=["ENV SET=yes"])
@@ -65,7 +65,7 @@ def box(open_image: Callable[..., DockerSandbox]) -> DockerSandbox:
     return open_image()
 
 
-def containers(engine: Engine) -> set[str]:
+def containers(engine: DockerEngine) -> set[str]:
     """Return the containers of this process."""
     chosen = {"label": f"{orphans.OWNER}={owners.this_process()}"}
     return {each["Id"] for each in engine.api.containers(all=True, filters=chosen)}
@@ -186,7 +186,7 @@ def test_an_image_without_python_is_named_once(
 
 
 def test_an_image_whose_python_is_unfit_is_treated_as_without(
-    engine: Engine, caplog: pytest.LogCaptureFixture
+    engine: DockerEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = f"agentgym-test/unfit:{uuid.uuid4().hex[:12]}"
     broken = b"#!/bin/sh\necho no such module >&2\nexit 1\n"
@@ -200,7 +200,7 @@ def test_an_image_whose_python_is_unfit_is_treated_as_without(
     assert "no such module" in caplog.text
 
 
-def test_an_image_without_a_shell_is_an_error(engine: Engine) -> None:
+def test_an_image_without_a_shell_is_an_error(engine: DockerEngine) -> None:
     name = f"agentgym-test/bare:{uuid.uuid4().hex[:12]}"
     engine.api.import_image_from_data(_bare(), repository=name.split(":")[0], tag=name[-12:])
     try:
@@ -220,7 +220,7 @@ def _bare() -> bytes:
     return buffer.getvalue()
 
 
-def test_nothing_is_left_after_resets_and_the_end(engine: Engine, tree: Path) -> None:
+def test_nothing_is_left_after_resets_and_the_end(engine: DockerEngine, tree: Path) -> None:
     before = containers(engine)
     with open_sandbox(SandboxConfig(tree=tree), "docker") as box:
         for _ in range(10):
@@ -230,7 +230,7 @@ def test_nothing_is_left_after_resets_and_the_end(engine: Engine, tree: Path) ->
     assert containers(engine) == before
 
 
-def test_a_box_that_was_dropped_ends(engine: Engine) -> None:
+def test_a_box_that_was_dropped_ends(engine: DockerEngine) -> None:
     before = containers(engine)
     box = open_sandbox(SandboxConfig(), "docker").start()
     [container] = containers(engine) - before
@@ -253,7 +253,7 @@ time.sleep(1000)
 """
 
 
-def test_a_container_ends_with_a_client_that_is_killed(engine: Engine) -> None:
+def test_a_container_ends_with_a_client_that_is_killed(engine: DockerEngine) -> None:
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     with owner:
@@ -265,7 +265,7 @@ def test_a_container_ends_with_a_client_that_is_killed(engine: Engine) -> None:
     assert owners.is_gone(name)
 
 
-def test_the_sweep_takes_the_containers_of_the_dead_alone(engine: Engine) -> None:
+def test_the_sweep_takes_the_containers_of_the_dead_alone(engine: DockerEngine) -> None:
     mine, elsewhere = owners.this_process(), "another-boot/1/1/1"
     dead = "/".join([*mine.split("/")[:2], str(os.getpid()), "1"])
     with open_sandbox(SandboxConfig(), "docker") as box:
@@ -306,7 +306,7 @@ def test_where_there_is_no_socket_the_places_are_named(monkeypatch: pytest.Monke
     assert "/nowhere/docker.sock" in reason and "apt-get install docker.io" in reason
 
 
-def test_a_fork_lets_the_container_of_its_parent_live(engine: Engine) -> None:
+def test_a_fork_lets_the_container_of_its_parent_live(engine: DockerEngine) -> None:
     with open_sandbox(SandboxConfig(), "docker") as box:
         child = os.fork()
         if not child:

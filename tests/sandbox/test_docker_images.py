@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxUnavailable
-from agentgym.sandbox.docker.engine import Engine, find_engine
+from agentgym.sandbox.docker.engine import DockerEngine, find_engine
 from agentgym.sandbox.docker.host import LABEL, host_image
 from agentgym.sandbox.docker.images import Images, mirrored
 from agentgym.sandbox.docker.records import ImageRecords, parse_size
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.xdist_group("images")
 
 
 @pytest.fixture
-def engine() -> Engine:
+def engine() -> DockerEngine:
     usable("docker")
     return find_engine()
 
@@ -34,7 +34,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
 
 
 @pytest.fixture
-def hub(engine: Engine) -> Iterator[Registry]:
+def hub(engine: DockerEngine) -> Iterator[Registry]:
     """A registry; what was pulled from it is removed again."""
     with registry() as server:
         yield server
@@ -51,7 +51,7 @@ def fresh(hub: Registry, name: str = "own/project") -> str:
     return f"{name}:{tag}"
 
 
-def test_a_missing_image_is_pulled_once(engine: Engine, hub: Registry) -> None:
+def test_a_missing_image_is_pulled_once(engine: DockerEngine, hub: Registry) -> None:
     name = f"{hub.address}/{fresh(hub)}"
     images = Images(engine)
     found = images.ensure(name)
@@ -61,7 +61,7 @@ def test_a_missing_image_is_pulled_once(engine: Engine, hub: Registry) -> None:
     assert [image["name"] for image in images.records.ours() if image["id"] == found.id] == [name]
 
 
-def test_many_boxes_pull_an_image_once(engine: Engine, hub: Registry) -> None:
+def test_many_boxes_pull_an_image_once(engine: DockerEngine, hub: Registry) -> None:
     name = f"{hub.address}/{fresh(hub)}"
     found: list[str] = []
     threads = [
@@ -75,14 +75,14 @@ def test_many_boxes_pull_an_image_once(engine: Engine, hub: Registry) -> None:
     assert len(found) == 8 and len(set(found)) == 1
 
 
-def test_an_image_that_must_not_be_pulled_is_an_error(engine: Engine, hub: Registry) -> None:
+def test_an_image_that_must_not_be_pulled_is_an_error(engine: DockerEngine, hub: Registry) -> None:
     name = f"{hub.address}/{fresh(hub)}"
     with pytest.raises(SandboxUnavailable, match=r"docker pull .* or set pull to 'missing'"):
         Images(engine, pull="never").ensure(name)
     assert not hub.pulls
 
 
-def test_always_pulls_again_in_a_new_process(engine: Engine, hub: Registry) -> None:
+def test_always_pulls_again_in_a_new_process(engine: DockerEngine, hub: Registry) -> None:
     name = fresh(hub)
     first = Images(engine).ensure(f"{hub.address}/{name}")
     hub.hold(name, {"file": b"newer"})
@@ -102,19 +102,19 @@ def test_always_pulls_again_in_a_new_process(engine: Engine, hub: Registry) -> N
     ("limited", "remedy"), [(True, "docker login.*mirror="), (False, "the name is right")]
 )
 def test_a_pull_that_fails_says_what_to_do(
-    engine: Engine, hub: Registry, limited: bool, remedy: str
+    engine: DockerEngine, hub: Registry, limited: bool, remedy: str
 ) -> None:
     hub.limited = limited
     with pytest.raises(SandboxUnavailable, match=remedy):
         Images(engine).ensure(f"{hub.address}/own/missing:{uuid.uuid4().hex[:12]}")
 
 
-def test_a_registry_that_is_not_there_says_what_to_do(engine: Engine) -> None:
+def test_a_registry_that_is_not_there_says_what_to_do(engine: DockerEngine) -> None:
     with pytest.raises(SandboxUnavailable, match=r"reaches the registry.*mirror="):
         Images(engine).ensure("127.0.0.1:9/own/project:1")
 
 
-def test_a_mirror_stands_for_the_hub(engine: Engine, hub: Registry) -> None:
+def test_a_mirror_stands_for_the_hub(engine: DockerEngine, hub: Registry) -> None:
     name = fresh(hub, "cache/own/project").removeprefix("cache/")
     images = Images(engine, mirror=f"{hub.address}/cache")
     found = images.ensure(name)
@@ -140,7 +140,7 @@ def test_which_images_come_from_a_mirror(name: str, source: str) -> None:
 
 
 def test_a_budget_removes_the_longest_unused_of_our_images_only(
-    engine: Engine, hub: Registry, monkeypatch: pytest.MonkeyPatch
+    engine: DockerEngine, hub: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = f"{hub.address}/{fresh(hub)}"
     engine.api.pull(*others.rsplit(":", 1))
@@ -163,7 +163,9 @@ def test_a_budget_removes_the_longest_unused_of_our_images_only(
     assert engine.api.images(filters={"label": LABEL})  # ours too, and in use by anybody
 
 
-def test_a_pull_keeps_to_the_budget_and_images_in_use_stay(engine: Engine, hub: Registry) -> None:
+def test_a_pull_keeps_to_the_budget_and_images_in_use_stay(
+    engine: DockerEngine, hub: Registry
+) -> None:
     used, unused, last = (f"{hub.address}/{fresh(hub)}" for _ in range(3))
     images = Images(engine, budget=1)
     container = engine.api.create_container(images.ensure(used).id, ["/file"])["Id"]
@@ -176,7 +178,7 @@ def test_a_pull_keeps_to_the_budget_and_images_in_use_stay(engine: Engine, hub: 
         engine.api.remove_container(container)
 
 
-def test_records_that_cannot_be_read_hold_nothing(engine: Engine, tmp_path: object) -> None:
+def test_records_that_cannot_be_read_hold_nothing(engine: DockerEngine, tmp_path: object) -> None:
     records = ImageRecords(engine)
     records.pulled("sha256:none", "gone")
     file = records._file
@@ -201,6 +203,6 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"pull": "sometimes"}, {"budget": "much"}, {"mirror": 5}])
-def test_options_are_checked(engine: Engine, options: dict[str, object]) -> None:
+def test_options_are_checked(engine: DockerEngine, options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         Images(engine, **options)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from agentgym.sandbox.base import (
 )
 from agentgym.sandbox.registry import open_sandbox, probe
 from agentgym.sandbox.remote import client
-from agentgym.sandbox.remote.boxes import Bounds, Boxes
+from agentgym.sandbox.remote.boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.client import RemoteSandbox
 from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
@@ -101,13 +101,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, Boxes]]:
+def server() -> Iterator[tuple[str, LeasedBoxes]]:
     with served(most=3) as (url, boxes):
         yield url, boxes
 
 
 @pytest.fixture
-def box(server: tuple[str, Boxes]) -> Iterator[RemoteSandbox]:
+def box(server: tuple[str, LeasedBoxes]) -> Iterator[RemoteSandbox]:
     with open_remote(server[0]) as made:
         yield made
 
@@ -152,13 +152,15 @@ def broken_after(real: Any, breaks: Sequence[int]) -> Any:
 
 @pytest.mark.parametrize("path", ["/boxes", "/trees", "/leases", f"/boxes/{'a' * 32}/exec"])
 @pytest.mark.parametrize("token", ["", "another", TOKEN[:-1], TOKEN + "x", "\u00e4"])
-def test_nobody_without_the_token_gets_in(server: tuple[str, Boxes], path: str, token: str) -> None:
+def test_nobody_without_the_token_gets_in(
+    server: tuple[str, LeasedBoxes], path: str, token: str
+) -> None:
     status, body = post(server[0], path, encode({}), token)
     assert status == 401 and b"token" in body and not Counting.made
 
 
 def test_a_client_with_a_wrong_token_or_none_is_told(
-    server: tuple[str, Boxes], monkeypatch: pytest.MonkeyPatch
+    server: tuple[str, LeasedBoxes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SandboxUnavailable, match=r"401.*AGENTGYM_SANDBOX_TOKEN"):
         open_remote(server[0], token="x" * 20).start()
@@ -227,7 +229,7 @@ def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
 
 
 def test_a_box_is_started_once_although_the_answer_was_lost(
-    server: tuple[str, Boxes], monkeypatch: pytest.MonkeyPatch
+    server: tuple[str, LeasedBoxes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "_post", broken_after(client._post, [0]))
     with open_remote(server[0]):
@@ -250,7 +252,7 @@ def test_a_server_that_is_gone_costs_one_episode_and_says_so(
 
 
 def test_a_box_that_the_server_closed_is_made_again_by_reset(
-    server: tuple[str, Boxes], box: RemoteSandbox
+    server: tuple[str, LeasedBoxes], box: RemoteSandbox
 ) -> None:
     [name] = server[1]._boxes
     server[1]._close(name, server[1]._boxes[name])
@@ -260,7 +262,7 @@ def test_a_box_that_the_server_closed_is_made_again_by_reset(
     assert box.exec("a").text == "a" and len(Counting.made) == 2
 
 
-def test_the_number_of_boxes_is_bounded(server: tuple[str, Boxes]) -> None:
+def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None:
     boxes = [open_remote(server[0]).start() for _ in range(3)]
     with pytest.raises(SandboxUnavailable, match=r"at most 3 .*--most"):
         open_remote(server[0]).start()
@@ -298,7 +300,9 @@ def test_a_running_command_keeps_its_box() -> None:
         assert eventually(lambda: len(boxes) == 0)
 
 
-def test_closing_a_busy_box_again_and_again_stops_nobody_else(server: tuple[str, Boxes]) -> None:
+def test_closing_a_busy_box_again_and_again_stops_nobody_else(
+    server: tuple[str, LeasedBoxes],
+) -> None:
     busy, other = open_remote(server[0]).start(), open_remote(server[0]).start()
     path = f"/boxes/{busy._box}/close"
     with ThreadPoolExecutor(20) as threads:
@@ -355,7 +359,7 @@ def test_a_fork_may_come_while_leases_are_renewed() -> None:
     assert status == 0
 
 
-def test_a_tree_is_sent_once(server: tuple[str, Boxes], tree: Path) -> None:
+def test_a_tree_is_sent_once(server: tuple[str, LeasedBoxes], tree: Path) -> None:
     paths = []
     real = server[1].trees.add
     server[1].trees.add = lambda archive: paths.append(len(archive)) or real(archive)  # type: ignore[func-returns-value,method-assign]
@@ -370,7 +374,7 @@ def test_a_tree_is_sent_once(server: tuple[str, Boxes], tree: Path) -> None:
 
 
 def test_trees_that_nobody_uses_make_room(
-    server: tuple[str, Boxes], tree: Path, monkeypatch: pytest.MonkeyPatch
+    server: tuple[str, LeasedBoxes], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agentgym.sandbox.remote.trees.MOST", 1)
     first = pack_tree(tree)
@@ -382,7 +386,7 @@ def test_trees_that_nobody_uses_make_room(
     assert held is not None and (held / "new").exists()
 
 
-def test_only_released_folders_are_shown(server: tuple[str, Boxes], tmp_path: Path) -> None:
+def test_only_released_folders_are_shown(server: tuple[str, LeasedBoxes], tmp_path: Path) -> None:
     def open_with(*visible: Path) -> None:
         config = SandboxConfig(visible=visible)
         open_sandbox(config, "remote", url=server[0], token=TOKEN).start().close()
@@ -399,7 +403,9 @@ def test_only_released_folders_are_shown(server: tuple[str, Boxes], tmp_path: Pa
 @pytest.mark.parametrize(
     "path", ["/../etc/passwd", "{tmp}/x/../../{name}/shown", "{tmp}/../{name}/shown"]
 )
-def test_no_path_of_a_client_goes_up(server: tuple[str, Boxes], tmp_path: Path, path: str) -> None:
+def test_no_path_of_a_client_goes_up(
+    server: tuple[str, LeasedBoxes], tmp_path: Path, path: str
+) -> None:
     (tmp_path / "shown").write_text("kept")
     asked = path.format(tmp=tmp_path, name=tmp_path.name)
     config = {**write_config(SandboxConfig(), ""), "visible": [asked]}
@@ -415,7 +421,7 @@ def test_no_path_of_a_client_goes_up(server: tuple[str, Boxes], tmp_path: Path, 
      ("kept_output", 1 << 40), ("open_files", 1 << 40)],
 )  # fmt: skip
 def test_clients_do_not_set_limits_without_bound(
-    server: tuple[str, Boxes], name: str, asked: int
+    server: tuple[str, LeasedBoxes], name: str, asked: int
 ) -> None:
     config = SandboxConfig(limits=replace(SandboxLimits(), **{name: asked}))
     with pytest.raises(ConfigurationError, match=f"at most .* for {name}"):
@@ -425,7 +431,7 @@ def test_clients_do_not_set_limits_without_bound(
 
 @pytest.mark.parametrize("timeout", [float("nan"), float("inf"), -1, 0, 3601, 1e9, True, "5"])
 def test_a_time_out_that_is_none_is_refused_and_the_box_lives(
-    server: tuple[str, Boxes], box: RemoteSandbox, timeout: Any
+    server: tuple[str, LeasedBoxes], box: RemoteSandbox, timeout: Any
 ) -> None:
     with pytest.raises(ConfigurationError, match="timeout"):
         box.exec("true", timeout=timeout)
@@ -472,7 +478,7 @@ def test_a_damaged_configuration_is_refused(change: dict[str, Any]) -> None:
     ],
 )
 def test_bad_requests_are_answered(
-    server: tuple[str, Boxes], path: str, body: bytes, status: int
+    server: tuple[str, LeasedBoxes], path: str, body: bytes, status: int
 ) -> None:
     found, answer = post(server[0], path, body)
     assert found == status and b"expected" in answer and not Counting.made
@@ -491,7 +497,7 @@ def test_bad_requests_are_answered(
     ],
 )
 def test_bad_operations_run_nothing(
-    server: tuple[str, Boxes], box: RemoteSandbox, operation: str, message: dict[str, Any]
+    server: tuple[str, LeasedBoxes], box: RemoteSandbox, operation: str, message: dict[str, Any]
 ) -> None:
     status, data = post(server[0], f"/boxes/{box._box}/{operation}", encode(message))
     assert status == 200 and "raised" in decode(data)[0] and Counting.made[0].ran == []
@@ -533,7 +539,7 @@ def test_a_server_does_not_hand_out_this_machine(backend: str) -> None:
         serve(sandbox=backend)
 
 
-def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, Boxes]) -> None:
+def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, LeasedBoxes]) -> None:
     with pytest.raises(ConfigurationError, match="16 characters"):
         make_app(server[1], "short")
     with pytest.raises(ConfigurationError, match="most"):

@@ -33,7 +33,7 @@ from tests.toy import TOY_ID
 from tests.trainers.rollouts.shipped_templates import tokenizer
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.cli import main as train
-from trainers.policies.model_policy import ModelPolicy, Player
+from trainers.policies.model_policy import ModelPlayer, ModelPolicy
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
@@ -93,7 +93,7 @@ def test_all_that_ask_a_model_give_it_the_same_messages(
     )
     envs.close()
     assert read(training) == wanted
-    play(ModelPolicy(Player(SharedEngine(local, Sampling()), chat, Prompt(BARE), ROOM)))
+    play(ModelPolicy(ModelPlayer(SharedEngine(local, Sampling()), chat, Prompt(BARE), ROOM)))
     assert read(local)[:HORIZON] == wanted
 
     out = tmp_path / "sft.jsonl"

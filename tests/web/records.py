@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentgym.episodes import Episode, State, Turn
+from agentgym.episodes import Episode, RecordedState, Turn
 
 HOSTILE = (
     "<script>window.owned = 1</script>",
@@ -33,7 +33,9 @@ def turn(number: int, **changes: Any) -> Turn:
     made = Turn(
         action=f"go {number}",
         executed=f"go {number}",
-        after=State(f"This is room {number}.", min(1.0, number / 4), number / 10, f"k{number}", 3),
+        after=RecordedState(
+            f"This is room {number}.", min(1.0, number / 4), number / 10, f"k{number}", 3
+        ),
         reward=0.25,
         reward_terms={"task": 0.3, "turn_cost": -0.05},
         action_valid=True,
@@ -59,7 +61,7 @@ def episode(task: str = "toy/1", turns: int | Iterable[Turn] = 3, **changes: Any
         seed=1,
         rng=None,
         options={"task_id": task},
-        start=State("You are at the door.", 0.0, 0.0, "k0", 4),
+        start=RecordedState("You are at the door.", 0.0, 0.0, "k0", 4),
         turns=made,
         stop_reason="horizon",
         policy="chat",
@@ -73,15 +75,15 @@ def hostile() -> Episode:
     turns = [
         turn(
             i, action=bad, executed=bad, raw_text=f"<think>{bad}</think>{bad}", reasoning=bad,
-            after=State(bad, 0.5, 0.0, bad, None), reward_terms={bad: 0.25}, finish_reason=bad,
-            reason=bad,
+            after=RecordedState(bad, 0.5, 0.0, bad, None), reward_terms={bad: 0.25},
+            finish_reason=bad, reason=bad,
         )
         for i, bad in enumerate(HOSTILE, 1)
     ]  # fmt: skip
     everything = "\n".join(HOSTILE)
     return episode(
         everything, turns, env_id=everything, goal=everything, split=everything, policy=everything,
-        stop_reason="error", start=State(everything, 0.0, 0.0, everything, None),
+        stop_reason="error", start=RecordedState(everything, 0.0, 0.0, everything, None),
         details={bad: {bad: bad} for bad in HOSTILE} | {"error": everything},
         options={"task_id": everything}, extra={everything: everything},
     )  # fmt: skip

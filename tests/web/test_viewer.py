@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.cli import main
-from agentgym.episodes import Episode, State, read_episodes
+from agentgym.episodes import Episode, RecordedState, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation import EpisodeResult
 from agentgym.web.viewer import find_run, render_page
@@ -171,7 +171,7 @@ def test_nothing_is_loaded_and_nothing_else_may_run(tmp_path: Path) -> None:
 
 
 def test_numbers_that_json_lacks_do_not_break_the_page(tmp_path: Path) -> None:
-    odd = replace(turn(1), after=State("x", 0.5, float("nan"), "k", None))
+    odd = replace(turn(1), after=RecordedState("x", 0.5, float("nan"), "k", None))
     path = tmp_path / "run.jsonl"
     line = episode(turns=[turn(1)]).to_line()
     path.write_text(line.replace('"potential": 0.1', '"potential": NaN'))

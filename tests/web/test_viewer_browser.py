@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentgym.cli import main
-from agentgym.episodes import State
+from agentgym.episodes import RecordedState
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import Report, compare, evaluate
 from tests.toy import TOY_ID
@@ -188,7 +188,7 @@ def test_an_episode_shows_what_is_recorded_of_it(viewer: Viewer, tab: Page) -> N
              reasoning_tokens=7, finish_reason="length", reward=-0.2,
              reward_terms={"task": 0.1, "penalty": -0.3}),
         turn(2, raw_text="jump", action="jump", executed="jump", action_valid=False,
-             after=State("You cannot.", 0.25, 0.1, "k1", None)),
+             after=RecordedState("You cannot.", 0.25, 0.1, "k1", None)),
         turn(3, raw_text="no end <think>of it"),
     ]  # fmt: skip
     tab.open(viewer([episode(turns=turns)]), "#a/1")
@@ -262,7 +262,8 @@ def test_a_failure_is_told(viewer: Viewer, tab: Page) -> None:
     assert "HTTP 500 <b>" in notice and "go 3" in notice
     assert "details: more" in tab.run("document.querySelector('.settings').textContent")
     tab.open(
-        viewer([episode(turns=(), start=State("", 0.0, 0.0, ""), stop_reason="error")]), "#a/1"
+        viewer([episode(turns=(), start=RecordedState("", 0.0, 0.0, ""), stop_reason="error")]),
+        "#a/1",
     )
     assert tab.count(".turn") == 1 and "(empty)" in tab.text(".turn")
 
@@ -359,9 +360,10 @@ def test_hostile_text_is_inert_and_whole(viewer: Viewer, tab: Page) -> None:
 def test_long_text_is_cut_and_can_be_shown(viewer: Viewer, tab: Page) -> None:
     long = "x" * 1_000_000 + "END"
     lines = "\n".join(f"line {i}" for i in range(5000))
-    turns = [turn(1, after=State(long, 0.0, 0.0, "k", None)),
-             turn(2, after=State(lines, 0.0, 0.0, "l", None)),
-             turn(3, action="\x00a" * 300_000, after=State("", 0.0, 0.0, "m", None))]  # fmt: skip
+    turns = [turn(1, after=RecordedState(long, 0.0, 0.0, "k", None)),
+             turn(2, after=RecordedState(lines, 0.0, 0.0, "l", None)),
+             turn(3, action="\x00a" * 300_000,
+                  after=RecordedState("", 0.0, 0.0, "m", None))]  # fmt: skip
     tab.open(viewer([episode("t" * 100_000, goal="g" * 100_000, turns=turns)]), "#a/1")
     assert len(tab.run("document.body.innerText")) < 60_000
     labels = "[...document.querySelectorAll('.turn .all')].map((e) => e.textContent)"

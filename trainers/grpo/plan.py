@@ -13,11 +13,11 @@ from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.tasks import LearningTaskSource, TaskSource
 
-__all__ = ["Plan", "plan_step"]
+__all__ = ["StepPlan", "plan_step"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class StepPlan:
     """What a process plays in a step."""
 
     step: int
@@ -41,7 +41,7 @@ def plan_step(
     world: int,
     seed: int,
     sampling: Sampling,
-) -> Plan:
+) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
     Args:
@@ -84,4 +84,4 @@ def plan_step(
         "training_step": step,
         "first_episode": rank * count,
     }
-    return Plan(step, horizon, arguments, before)
+    return StepPlan(step, horizon, arguments, before)

@@ -10,7 +10,7 @@ from torch import nn
 from trainers.rollouts.engines.base import Completion, Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
 from trainers.rollouts.runner import RolloutRunner
-from trainers.rollouts.trajectory import Row, Trajectory, Turn
+from trainers.rollouts.trajectory import Row, SampledTurn, Trajectory
 
 __all__ = ["PROBE_TOKENS", "probe_gap"]
 
@@ -52,7 +52,7 @@ def probe_gap(
         rows = []
         for prompt, out in zip(prompts, completions, strict=True):
             row = Row(prompt_length=len(prompt))
-            row.append(Turn(list(prompt), out.ids, out.logprobs))
+            row.append(SampledTurn(list(prompt), out.ids, out.logprobs))
             rows.append(row)
         return row_logps(rows)
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.checkpoint import Stateful
-from trainers.grpo.plan import Plan
+from trainers.grpo.plan import StepPlan
 from trainers.rollouts.runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
@@ -69,7 +69,7 @@ class _TasksBefore:
 class _Batch:
     """A planned batch and the episodes that come of it."""
 
-    plan: Plan
+    plan: StepPlan
     version: int
     weights: Weights | None
     episodes: Future[list[Trajectory]] = field(default_factory=Future)
@@ -114,9 +114,9 @@ class RolloutProducer:
         self,
         step: int,
         last: int,
-        plan: Callable[[int], Plan],
+        plan: Callable[[int], StepPlan],
         hand_over: Callable[[], tuple[int, Weights | None]],
-    ) -> tuple[Plan, list[Trajectory]]:
+    ) -> tuple[StepPlan, list[Trajectory]]:
         """Return the episodes of a step, and let those of the step N later be played.
 
         The first time, and after :meth:`drop`, those of all steps up to there are.
@@ -169,7 +169,7 @@ class RolloutProducer:
         """Whether all that was submitted has been played."""
         return all(batch.episodes.done() for batch in self._ahead)
 
-    def _submit(self, plan: Plan, version: int, weights: Weights | None) -> None:
+    def _submit(self, plan: StepPlan, version: int, weights: Weights | None) -> None:
         """Play a batch after those submitted before; ``weights`` go to the engine first."""
         if self._thread is None:
             # A daemon: an environment that hangs must not keep the interpreter alive.
@@ -184,7 +184,7 @@ class RolloutProducer:
         self._ahead.append(batch)
         self._queue.put(batch)
 
-    def _take(self) -> tuple[Plan, list[Trajectory]]:
+    def _take(self) -> tuple[StepPlan, list[Trajectory]]:
         """Return the first batch that was submitted and not taken; waits for it."""
         began = time.perf_counter()
         episodes = self._ahead[0].episodes.result()

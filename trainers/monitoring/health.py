@@ -37,7 +37,7 @@ from typing import Any
 
 from trainers.config.sections import HealthConfig
 
-__all__ = ["FINITE", "NON_FINITE", "SIGNALS", "Alarm", "HealthMonitor", "Rule", "last_good"]
+__all__ = ["FINITE", "NON_FINITE", "SIGNALS", "Alarm", "HealthMonitor", "HealthRule", "last_good"]
 
 Records = Iterable[Mapping[str, Any]]
 
@@ -50,7 +50,7 @@ SOLVED = 0.9
 
 
 @dataclass(frozen=True)
-class Rule:
+class HealthRule:
     """When a signal is an alarm."""
 
     signal: str
@@ -93,54 +93,54 @@ class Rule:
 
 
 SIGNALS = (
-    Rule(
+    HealthRule(
         "entropy", "entropy", falls=True, limit=False,
         meaning="the policy no longer explores: a lower --rl.lr, or an entropy bonus, helps",
     ),
-    Rule(
+    HealthRule(
         "entropy_rise", "entropy", limit=False,
         meaning="the policy is turning to noise: a lower --rl.lr helps",
     ),
-    Rule(
+    HealthRule(
         "clip_fraction", "clip_fraction",
         meaning="updates are too large for their data: a lower --rl.lr or fewer updates help",
     ),
-    Rule(
+    HealthRule(
         "kl", "kl",
         meaning="the policy has left its reference far behind: a lower --rl.lr helps",
     ),
-    Rule(
+    HealthRule(
         "kl_behaviour", "kl_behaviour",
         meaning="a step changes the policy too much: a lower --rl.lr or fewer updates help",
     ),
-    Rule(
+    HealthRule(
         "logp_gap", "logp_gap_mean",
         meaning="what generates is not the policy that is trained: check precision and weight sync",
     ),
-    Rule(
+    HealthRule(
         "zero_variance", "zero_variance_groups", unsolved=True,
         meaning="members of a group get equal returns, so nothing can be learned: other tasks, "
         "larger groups or a higher --rl.temperature help",
     ),
-    Rule(
+    HealthRule(
         "trained_fraction", "trained_fraction", falls=True, unsolved=True,
         meaning="the preset's filters leave hardly any episode: a longer --horizon, "
         "other tasks or another --preset help",
     ),
-    Rule(
+    HealthRule(
         "repeat", "repeat", times_usual=2.0,
         meaning="the policy goes round in circles: --rl.hooks repeat penalizes that",
     ),
-    Rule(
+    HealthRule(
         "invalid", "valid", times_usual=2.0, inverted=True,
         meaning="the policy forgets how actions are written: a lower --rl.lr or a higher "
         "--rl.invalid-penalty helps",
     ),
-    Rule(
+    HealthRule(
         "reward_spread", "group_return_std", falls=True, limit=False, unsolved=True,
         meaning="returns within groups become alike, the first sign of a collapse",
     ),
-    Rule(
+    HealthRule(
         "grad_norm", "grad_norm", limit=False,
         meaning="gradients spike, the last sign of a collapse: a lower --rl.lr helps",
     ),
@@ -196,7 +196,7 @@ class HealthMonitor:
         found = (self._judge(rule, record, step) for rule in self._rules)
         return [alarm for alarm in found if alarm is not None]
 
-    def _judge(self, rule: Rule, record: Mapping[str, Any], step: int) -> Alarm | None:
+    def _judge(self, rule: HealthRule, record: Mapping[str, Any], step: int) -> Alarm | None:
         """Judge one signal."""
         values, patience, window = (
             self._values[rule.signal], self._settings.patience, self._settings.window,
@@ -221,7 +221,7 @@ class HealthMonitor:
         return Alarm(rule.signal, step, step - patience, now, usual, sentence)
 
 
-def _sentence(rule: Rule, now: float, usual: float | None, threshold: float) -> str:
+def _sentence(rule: HealthRule, now: float, usual: float | None, threshold: float) -> str:
     """Say what is wrong with a signal."""
     side = "below" if rule.falls else "above"
     bound = f"{side} {threshold:g}" if rule.limit else f"{side} {threshold:g} of its usual value"

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 
 from agentgym.core.outcome import StopReason
-from agentgym.episodes import Episode, State, Turn, append_episode
+from agentgym.episodes import Episode, RecordedState, Turn, append_episode
 from agentgym.episodes.recorder import failure_details, origin, plain
 from agentgym.episodes.records import clean
 from agentgym.errors import ConfigurationError
@@ -18,8 +18,7 @@ from agentgym.support.caching import write_atomically
 from trainers.config.resolve import ResolvedRun
 from trainers.processes import main_only
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.trajectory import Trajectory
-from trainers.rollouts.trajectory import Turn as PlayedTurn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["EpisodeLog", "to_episode"]
 
@@ -121,7 +120,7 @@ def to_episode(
     )
 
 
-def _turn(turn: PlayedTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
+def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
     """Write one answered turn."""
     return Turn(
         action=clean(turn.text),
@@ -140,7 +139,7 @@ def _turn(turn: PlayedTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
     )
 
 
-def _told(state: State | None) -> State:
+def _told(state: RecordedState | None) -> RecordedState:
     """Return a state that the environment told."""
     if state is None:
         raise ConfigurationError(

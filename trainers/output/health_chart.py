@@ -22,7 +22,7 @@ from trainers.output.summary import HealthEvent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PANELS", "Panel", "draw_health"]
+__all__ = ["PANELS", "ChartPanel", "draw_health"]
 
 ALARM, BACK = "#d55e00", "#a04a9c"
 """Colours of alarms and of ways back: apart for every kind of colour vision, and on every ground"""
@@ -31,7 +31,7 @@ SIZE = (3.3, 2.05)
 MARK, LINE = "mark", "dashed"
 
 
-class Panel(NamedTuple):
+class ChartPanel(NamedTuple):
     """One picture."""
 
     figure: str
@@ -47,19 +47,19 @@ class Panel(NamedTuple):
 
 
 PANELS = (
-    Panel("score", "score", share=True),
-    Panel("group_return_std", "reward spread within groups", ("reward_spread",)),
-    Panel("zero_variance_groups", "groups that do alike", ("zero_variance",), share=True),
-    Panel("trained_fraction", "episodes that train", ("trained_fraction",), share=True),
-    Panel("entropy", "entropy, nats per token", ("entropy", "entropy_rise")),
-    Panel("grad_norm", "gradient norm", ("grad_norm",), log=True),
-    Panel("kl_behaviour", "KL to the behaviour", ("kl_behaviour",), log=True),
-    Panel("kl", "KL to the reference", ("kl",)),
-    Panel("clip_fraction", "clipped tokens", ("clip_fraction",), share=True),
-    Panel("logp_gap_mean", "log-probability gap", ("logp_gap",), log=True),
-    Panel("repeat", "repeated actions", ("repeat",), share=True),
-    Panel("invalid", "invalid actions", ("invalid",), share=True),
-    Panel("loss", "loss", ("non_finite",)),
+    ChartPanel("score", "score", share=True),
+    ChartPanel("group_return_std", "reward spread within groups", ("reward_spread",)),
+    ChartPanel("zero_variance_groups", "groups that do alike", ("zero_variance",), share=True),
+    ChartPanel("trained_fraction", "episodes that train", ("trained_fraction",), share=True),
+    ChartPanel("entropy", "entropy, nats per token", ("entropy", "entropy_rise")),
+    ChartPanel("grad_norm", "gradient norm", ("grad_norm",), log=True),
+    ChartPanel("kl_behaviour", "KL to the behaviour", ("kl_behaviour",), log=True),
+    ChartPanel("kl", "KL to the reference", ("kl",)),
+    ChartPanel("clip_fraction", "clipped tokens", ("clip_fraction",), share=True),
+    ChartPanel("logp_gap_mean", "log-probability gap", ("logp_gap",), log=True),
+    ChartPanel("repeat", "repeated actions", ("repeat",), share=True),
+    ChartPanel("invalid", "invalid actions", ("invalid",), share=True),
+    ChartPanel("loss", "loss", ("non_finite",)),
 )
 """Every signal, in the order in which a collapse shows in them, after what it costs."""
 
@@ -95,7 +95,9 @@ def _value(record: Mapping[str, Any], figure: str) -> float | None:
     return value
 
 
-def _draw(axes: Axes, panel: Panel, points: Sequence[tuple[int, float]], steps: Records) -> None:
+def _draw(
+    axes: Axes, panel: ChartPanel, points: Sequence[tuple[int, float]], steps: Records
+) -> None:
     """Draw one signal over the stages of the horizon."""
     from matplotlib.ticker import MaxNLocator
 
@@ -114,7 +116,7 @@ def _draw(axes: Axes, panel: Panel, points: Sequence[tuple[int, float]], steps: 
 
 
 def _draw_events(
-    axes: Axes, panel: Panel, points: Mapping[int, float], events: Sequence[HealthEvent]
+    axes: Axes, panel: ChartPanel, points: Mapping[int, float], events: Sequence[HealthEvent]
 ) -> None:
     """Mark the alarms of a signal, and in every picture where training went back to."""
     for event in events:

@@ -19,7 +19,7 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
 from trainers.phases.learning_clock import LearningClock
-from trainers.phases.validation import Validation
+from trainers.phases.validation import PeriodicValidation
 
 __all__ = ["AfterStep", "StopConditions"]
 
@@ -55,7 +55,7 @@ class AfterStep(TrainerCallback):
     trainer: MultiTurnTrainer
     log: RunLogger
     dashboards: Dashboards
-    validation: Validation
+    validation: PeriodicValidation
     best: BestPolicy
     stop: StopConditions
     health: HealthWatch

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from agentgym.conversation import Conversation, Prompt, Seen
+from agentgym.conversation import Conversation, Prompt, SeenTurn
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
@@ -129,7 +129,7 @@ class Demonstrator:
 
 def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) -> list[Message]:
     """Return what the policy reads before its first action."""
-    return [*Conversation(prompt, str(info["goal"])).messages(Seen.of(observation, info))]
+    return [*Conversation(prompt, str(info["goal"])).messages(SeenTurn.of(observation, info))]
 
 
 def require_room(

@@ -30,7 +30,7 @@ from trainers.output.summary import ChosenPolicy
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.rollout_setup import rollout_setup
-from trainers.phases.validation import Validation
+from trainers.phases.validation import PeriodicValidation
 from trainers.rollouts.tasks import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -83,7 +83,7 @@ class Reinforcement:
             logits_mib=run.config.memory.logits_mib,
         )
         self._best = best = BestPolicy(folder, self.save)
-        self._validation = Validation(run, folder, policy.chat, self.play, log, dashboards)
+        self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
         self._stop = StopConditions(run, folder, display, log)
         self._health = HealthWatch(run, folder, display)
         after = AfterStep(

@@ -17,13 +17,13 @@ from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
 
-__all__ = ["Validation"]
+__all__ = ["PeriodicValidation"]
 
 Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
 """Plays held-out tasks with the present policy."""
 
 
-class Validation:
+class PeriodicValidation:
     """Play the validation tasks every few steps and at the end, at the full horizon."""
 
     def __init__(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from agentgym.conversation import Prompt, Seen
+from agentgym.conversation import Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, PolicyStopped
 from agentgym.policies.base import ModelOutput
@@ -18,13 +18,13 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
 from trainers.rollouts.runner import turn_seed
 
-__all__ = ["ModelPolicy", "Player"]
+__all__ = ["ModelPlayer", "ModelPolicy"]
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Player:
+class ModelPlayer:
     """What the policies of one model share."""
 
     engine: SharedEngine
@@ -79,7 +79,7 @@ class ModelPolicy:
         last_output: What the model wrote for the last action.
     """
 
-    def __init__(self, player: Player, seed: int = 0) -> None:
+    def __init__(self, player: ModelPlayer, seed: int = 0) -> None:
         self.last_output: ModelOutput | None = None
         self._player, self._seed = player, seed
         self._context: TokenContext | None = None
@@ -123,7 +123,9 @@ class ModelPolicy:
         player = self._player
         player.check_horizon(int(info["horizon"]))
         task = str(info.get("goal", ""))
-        self._context = TokenContext(player.chat, player.prompt, Seen.of(observation, info), task)
+        self._context = TokenContext(
+            player.chat, player.prompt, SeenTurn.of(observation, info), task
+        )
         self._said, self._turn, self.last_output = None, 0, None
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -138,7 +140,7 @@ class ModelPolicy:
         context, player = self._context, self._player
         assert context is not None
         if self._said is not None:
-            context.extend(*self._said, Seen.of(observation, info))
+            context.extend(*self._said, SeenTurn.of(observation, info))
         room = player.budget.room(context.spent, len(context.prompt))
         if room < player.budget.floor:
             raise PolicyStopped(StopReason.TOKEN_LIMIT.value)

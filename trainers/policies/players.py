@@ -14,7 +14,7 @@ from agentgym.conversation import Prompt
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.models.torch_setup import quiet_kernels
-from trainers.policies.model_policy import ModelPolicy, Player
+from trainers.policies.model_policy import ModelPlayer, ModelPolicy
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, Sampling
@@ -63,7 +63,7 @@ def load_player(
     top_p: float | None,
     facts: Mapping[str, Any],
     horizon: int | None = None,
-) -> Player:
+) -> ModelPlayer:
     """Load a model, whole or as adapters, with its tokenizer.
 
     Args:
@@ -112,10 +112,10 @@ def load_player(
     }
     engine = SharedEngine(make(model), drawn)
     facts = {**facts, **weights}
-    return Player(engine, chat, settings.prompt, budget, facts, horizon, settings.window)
+    return ModelPlayer(engine, chat, settings.prompt, budget, facts, horizon, settings.window)
 
 
-def maker(name: str, player: Player, env: gymnasium.Env[str, str], seed: int) -> PolicyMaker:
+def maker(name: str, player: ModelPlayer, env: gymnasium.Env[str, str], seed: int) -> PolicyMaker:
     """Return what makes the policies of a model."""
     return PolicyMaker(
         name,

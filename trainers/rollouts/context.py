@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.conversation import Conversation, Prompt, Seen
+from agentgym.conversation import Conversation, Prompt, SeenTurn
 from trainers.rollouts.chat import TurnTokenizer
 
 __all__ = ["TokenContext"]
@@ -28,7 +28,7 @@ class TokenContext:
         spent: Tokens used after the opening, by turns and observations.
     """
 
-    def __init__(self, chat: TurnTokenizer, prompt: Prompt, seen: Seen, task: str = "") -> None:
+    def __init__(self, chat: TurnTokenizer, prompt: Prompt, seen: SeenTurn, task: str = "") -> None:
         """Begin with the messages before the first action.
 
         Args:
@@ -58,7 +58,7 @@ class TokenContext:
         """Whether the next turn begins a training row."""
         return self.new_from == 0
 
-    def extend(self, ids: list[int], stopped: bool, seen: Seen) -> None:
+    def extend(self, ids: list[int], stopped: bool, seen: SeenTurn) -> None:
         """Go on after a turn: append, or rewrite the history where prompt or template does.
 
         Args:

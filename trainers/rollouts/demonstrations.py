@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agentgym.conversation import Prompt, Seen
+from agentgym.conversation import Prompt, SeenTurn
 from agentgym.errors import EnvFailure
 from agentgym.policies import play as playing
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["Demonstration", "encode", "play", "watch"]
 
@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
     action: str
     """What the player did."""
-    seen: Seen
+    seen: SeenTurn
     """What the environment answered."""
     reward: float
     """Reward of the turn."""
@@ -82,7 +82,7 @@ def play(
     turns = [
         Shown(
             str(moment.action),
-            Seen.of(moment.observation, moment.info),
+            SeenTurn.of(moment.observation, moment.info),
             moment.reward,
             moment.info["action_valid"],
         )
@@ -181,12 +181,12 @@ def encode(
             success=episode.last["success"],
             score=float(episode.last["score"]),
         )
-        first = Seen.of(observation, episode.info)
+        first = SeenTurn.of(observation, episode.info)
         context = TokenContext(chat, prompt, first, str(episode.info["goal"]))
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(
-                Turn(
+                SampledTurn(
                     context.new,
                     ids,
                     [0.0] * len(ids),

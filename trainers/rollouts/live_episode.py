@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentgym.conversation import Seen
+from agentgym.conversation import SeenTurn
 from agentgym.core.outcome import StopReason
-from agentgym.episodes import State
+from agentgym.episodes import RecordedState
 from agentgym.episodes.recorder import FACTS, state_of
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import Completion
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["Answer", "Info", "LiveEpisode", "begin", "required"]
 
@@ -47,11 +47,11 @@ class LiveEpisode:
         """Return how many new tokens the budget allows the next turn."""
         return budget.room(self.context.spent, len(self.context.prompt))
 
-    def record(self, out: Completion, action: str, version: int, answer: Answer) -> Turn:
+    def record(self, out: Completion, action: str, version: int, answer: Answer) -> SampledTurn:
         """Write down what was sampled for ``prompt`` and what the environment made of it."""
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
-        turn = Turn(
+        turn = SampledTurn(
             context=self.context.new,
             ids=out.ids,
             logprobs=out.logprobs,
@@ -81,9 +81,9 @@ class LiveEpisode:
             _finish(trajectory, info, truncated)
         return turn
 
-    def extend(self, turn: Turn, observation: str, info: Info) -> None:
+    def extend(self, turn: SampledTurn, observation: str, info: Info) -> None:
         """Go on after a turn."""
-        self.context.extend(turn.ids, turn.stopped, Seen.of(observation, info))
+        self.context.extend(turn.ids, turn.stopped, SeenTurn.of(observation, info))
         self.observation = observation
 
 
@@ -133,8 +133,8 @@ def required(info: Info, name: str) -> Any:
         ) from None
 
 
-def _state(observation: str, info: Info) -> State | None:
+def _state(observation: str, info: Info) -> RecordedState | None:
     """Return what a record holds of a state; None if the environment does not tell all of it."""
     if required(info, "stop_reason") == StopReason.ERROR.value:
-        return State(observation, float(required(info, "score")), 0.0, info["state_key"])
+        return RecordedState(observation, float(required(info, "score")), 0.0, info["state_key"])
     return state_of(observation, info, info[FACTS]["potential"]) if FACTS in info else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from agentgym.conversation import BARE, Prompt, Seen
+from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
@@ -390,7 +390,7 @@ class _Rollout:
             return None
         runner = self._runner
         prompt = runner.prompt_of(trajectory.family)
-        context = TokenContext(runner.chat, prompt, Seen.of(text, info), trajectory.goal)
+        context = TokenContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
         key = str(required(info, "state_key"))
         return LiveEpisode(trajectory, number, slot, context, text, key)
 

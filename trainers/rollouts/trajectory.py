@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgym.core.outcome import StopReason, total
-from agentgym.episodes import State
+from agentgym.episodes import RecordedState
 from trainers.algorithms.batch import Batch
 
 __all__ = [
     "Row",
+    "SampledTurn",
     "Trajectory",
-    "Turn",
     "by_family",
     "family_metrics",
     "rollout_metrics",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Turn:
+class SampledTurn:
     """One action of the policy and what the environment made of it."""
 
     context: list[int]
@@ -63,7 +63,7 @@ class Turn:
     """The action in the environment's own text, if the environments tell it."""
     reason: str | None = None
     """Why the action was invalid, if the environments tell it; empty if it was not."""
-    after: State | None = None
+    after: RecordedState | None = None
     """The state that the action led to, if the environments tell what a record holds."""
     success: bool = False
     """Whether the task was solved."""
@@ -97,9 +97,9 @@ class Trajectory:
     """Reset options of the environment."""
     horizon: int = 0
     """Turn budget the episode had."""
-    start: State | None = None
+    start: RecordedState | None = None
     """The first state, if the environments tell what a record holds."""
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[SampledTurn] = field(default_factory=list)
     """The turns taken; the last one has no answer if the environment failed in it."""
     stop_reason: str = ""
     """Why it ended: a ``StopReason`` value."""
@@ -140,7 +140,7 @@ class Row:
     prompt_length: int = 0
     """Tokens before the first sampled one."""
 
-    def append(self, turn: Turn) -> None:
+    def append(self, turn: SampledTurn) -> None:
         """Add the context of a turn and its sampled tokens."""
         self.ids += [*turn.context, *turn.ids]
         self.mask += [0] * len(turn.context) + [1] * len(turn.ids)

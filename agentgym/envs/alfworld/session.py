@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from agentgym.envs.alfworld.engine.household import Game, Household, shared_household
 from agentgym.envs.alfworld.engine.refusals import refusal
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.state import State
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.experts.base import Expert
@@ -43,7 +43,7 @@ class GameSession:
 
     def __init__(self, engine: str = "native", expert: str = "oracle") -> None:
         self.engine, self.expert = engine, expert
-        self._native: Session | None = None
+        self._native: HouseholdSession | None = None
         self._original: OriginalSession | None = None
         self._whole: int | None = None
         self._begin()
@@ -55,7 +55,7 @@ class GameSession:
             DataError: The game is malformed.
             EnvFailure: The original engine failed.
         """
-        self._native = Session(shared_household(game))
+        self._native = HouseholdSession(shared_household(game))
         text = self._native.intro()
         self._begin()
         plan = self._shortest.plan(self._native)
@@ -68,7 +68,7 @@ class GameSession:
         return self._original.start(game)
 
     @property
-    def native(self) -> Session:
+    def native(self) -> HouseholdSession:
         """The native engine's session."""
         assert self._native is not None, "start a game first"
         return self._native
@@ -146,7 +146,7 @@ class GameSession:
             if self._original is None:
                 self._original = open_original(game)
             self._original.restore(snapshot.original)
-        self._native = Session(household)
+        self._native = HouseholdSession(household)
         self._native.restore(snapshot.state)
         self._whole = snapshot.whole
         self._begin()

@@ -23,7 +23,7 @@ from agentgym.envs.search.engine.session import (
     GOLD_DETAILS,
     ON_ERROR,
     Rules,
-    Session,
+    SearchSession,
     Turn,
     find_all,
 )
@@ -39,7 +39,7 @@ LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
 """Most characters of an information block; the rest is for question and notices."""
 
 
-class SearchEnv(TextEnv[Session]):
+class SearchEnv(TextEnv[SearchSession]):
     """Answer a question by several searches in a corpus.
 
     Args:
@@ -136,7 +136,7 @@ class SearchEnv(TextEnv[Session]):
     @classmethod
     def prepare(cls, members: Sequence[tuple[SearchEnv, str]]) -> None:
         """Search once for all members of a retriever; a failure becomes that of each of them."""
-        groups: dict[tuple[int, int], list[tuple[Session, str]]] = {}
+        groups: dict[tuple[int, int], list[tuple[SearchSession, str]]] = {}
         retrievers: dict[int, Retriever] = {}
         for env, action in members:
             query = env._next_query(action)

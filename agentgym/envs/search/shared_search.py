@@ -13,7 +13,7 @@ from agentgym.core.options import choice
 from agentgym.core.tasks import KEPT_TASKS, Task
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
 from agentgym.envs.search.engine.commands import ANSWER
-from agentgym.envs.search.engine.session import Rules, Session, question_query
+from agentgym.envs.search.engine.session import Rules, SearchSession, question_query
 from agentgym.envs.search.experts import EXPERTS, Expert
 from agentgym.envs.search.official.files import (
     QuestionSet,
@@ -100,11 +100,11 @@ class SharedSearch:
         """Whether the evidence of every question is known."""
         self.tasks = self._make_tasks()
 
-    def session(self, task: Task, rules: Rules) -> Session:
+    def session(self, task: Task, rules: Rules) -> SearchSession:
         """Return a new session of a task."""
         return self._session(self.tasks.problem(task), task.split, rules)
 
-    def turns(self, task: Task, session: Session) -> int | None:
+    def turns(self, task: Task, session: SearchSession) -> int | None:
         """Return how many turns the expert has left in a running session, or None if unknown.
 
         These are the searches of its plan that were not made yet, and the answer.
@@ -119,8 +119,8 @@ class SharedSearch:
             return 1
         return 1 + sum(query.casefold() not in made for query in plan)
 
-    def _session(self, question: Question, split: str, rules: Rules) -> Session:
-        return Session(question, self.library.retriever(split), rules)
+    def _session(self, question: Question, split: str, rules: Rules) -> SearchSession:
+        return SearchSession(question, self.library.retriever(split), rules)
 
     def _plan_length(self, question: Question, split: str) -> int | None:
         """Return how many turns the expert takes from the start."""
@@ -137,12 +137,12 @@ class SharedSearch:
             return question.plan or None
         plan = self._plans.get((split, question.text))
         if plan is None:
-            session = Session(question, self.library.index(split), self.config.rules)
+            session = SearchSession(question, self.library.index(split), self.config.rules)
             session.start(LONG)
             plan = self._plans.put((split, question.text), tuple(self._queries(session)))
         return plan
 
-    def _queries(self, session: Session) -> Iterator[str]:
+    def _queries(self, session: SearchSession) -> Iterator[str]:
         """Yield what the expert searches for in a session until it answers."""
         for _ in range(LONGEST_PLAN):
             step = self.expert.step(session, LONG)

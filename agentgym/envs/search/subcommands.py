@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.retrieval.corpora.corpus import Corpus
-    from agentgym.retrieval.index_builder import Progress
+    from agentgym.retrieval.index_builder import IndexProgress
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Index:
 
 
 @dataclass(frozen=True)
-class Serve:
+class ServeSearch:
     """Serve searches in the protocols of Search-R1 and RAGEN."""
 
     corpus: Path
@@ -53,8 +53,7 @@ class Serve:
 
 def index(command: Index, console: Console) -> int:
     """Index a corpus and say what to do with it."""
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from agentgym.retrieval.corpora.corpus import Corpus
     from agentgym.retrieval.index_builder import build_index
@@ -70,10 +69,10 @@ def index(command: Index, console: Console) -> int:
         TimeElapsedColumn(),
     )
     silent = not console.is_terminal
-    with Bar(*columns, console=console, transient=True, disable=silent) as bar:
+    with Progress(*columns, console=console, transient=True, disable=silent) as bar:
         shown = bar.add_task("reading", total=1.0, passages=0)
 
-        def progress(state: Progress) -> None:
+        def progress(state: IndexProgress) -> None:
             bar.update(
                 shown, description=state.stage, completed=state.share, passages=state.passages
             )
@@ -105,7 +104,7 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
     return "\n".join(lines)
 
 
-def serve(command: Serve, console: Console) -> int:
+def serve(command: ServeSearch, console: Console) -> int:
     """Answer searches until interrupted."""
     from agentgym.retrieval.index_builder import open_index
     from agentgym.retrieval.remote.server import serve
@@ -133,4 +132,4 @@ def serve(command: Serve, console: Console) -> int:
     return 0
 
 
-SUBCOMMANDS = (Subcommand("index", Index, index), Subcommand("serve search", Serve, serve))
+SUBCOMMANDS = (Subcommand("index", Index, index), Subcommand("serve search", ServeSearch, serve))

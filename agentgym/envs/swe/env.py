@@ -16,7 +16,7 @@ from agentgym.core.tasks import Task
 from agentgym.envs.swe.boxes import PULLS, Boxes
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
-from agentgym.envs.swe.engine.session import DETAILS, Rules, Session, State, Turn
+from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.grading import Grader
 from agentgym.envs.swe.instance import Instance
@@ -38,7 +38,7 @@ LONGEST = 3600
 """Most seconds that a command or the tests may take."""
 
 
-class SWEEnv(TextEnv[Session]):
+class SWEEnv(TextEnv[SWESession]):
     """Repair a repository so that its failing tests pass.
 
     Args:
@@ -198,11 +198,11 @@ class SWEEnv(TextEnv[Session]):
         plan = self._expert.plan(instance, State())
         return None if plan is None else len(plan)
 
-    def _renewed(self, task: Task) -> Session:
+    def _renewed(self, task: Task) -> SWESession:
         """Return a new session, and close the box of the one before."""
         if self._session is not None:
             self._session.close()
-        return Session(self.tasks.problem(task), self._boxes, self._grader, self.rules)
+        return SWESession(self.tasks.problem(task), self._boxes, self._grader, self.rules)
 
     def _turns_left(self) -> int:
         """Return the turns left, the one that is being taken included."""

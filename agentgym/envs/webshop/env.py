@@ -16,7 +16,7 @@ from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
-from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, Session
+from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, ShopSession
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
 from agentgym.envs.webshop.generator import GeneratorConfig
 from agentgym.envs.webshop.shared_shop import (
@@ -36,7 +36,7 @@ SPEAKING = ("thinking", "hurried")
 """Experts that write what they compare."""
 
 
-class WebShopEnv(TextEnv[Session]):
+class WebShopEnv(TextEnv[ShopSession]):
     """Find and buy the product that an instruction describes.
 
     Args:
@@ -230,9 +230,9 @@ class WebShopEnv(TextEnv[Session]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _new_session(self, task: Task) -> Session:
+    def _new_session(self, task: Task) -> ShopSession:
         shared, visit = self._shared, self.visit
-        return Session(shared.shop, shared.goal(task), visit.page_size, visit.reward)
+        return ShopSession(shared.shop, shared.goal(task), visit.page_size, visit.reward)
 
     def _read(self, action: str) -> Command | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Serve:
+class ServeShop:
     """Let a person shop in the browser, on this machine."""
 
     env: str = "webshop"
@@ -38,7 +38,7 @@ class Serve:
     """Arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
-def serve(command: Serve, console: Console) -> int:
+def serve(command: ServeShop, console: Console) -> int:
     """Serve the shop until interrupted."""
     from agentgym.envs.webshop.browser import Visits, serve
 
@@ -67,7 +67,7 @@ def serve(command: Serve, console: Console) -> int:
     return 0
 
 
-def _make(command: Serve) -> WebShopEnv:
+def _make(command: ServeShop) -> WebShopEnv:
     """Make the environment that the command names.
 
     Raises:
@@ -87,4 +87,4 @@ def _make(command: Serve) -> WebShopEnv:
     return env
 
 
-SUBCOMMANDS = (Subcommand("serve webshop", Serve, serve),)
+SUBCOMMANDS = (Subcommand("serve webshop", ServeShop, serve),)

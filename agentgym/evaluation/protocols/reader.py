@@ -64,12 +64,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agentgym.conversation import AdmissibleStyle, Layout, Message, ObservationStyle
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.protocols.schema import (
-    Choice,
     Items,
     OfficialData,
     Protocol,
     ProtocolFigure,
     Setup,
+    TaskChoice,
 )
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _setup(protocol: str, sha256: str, env: str, data: Mapping[str, Any], path: 
     )
 
 
-def _choice(where: str, data: Any, path: Path) -> Choice:
+def _choice(where: str, data: Any, path: Path) -> TaskChoice:
     _check(where, data, "Mapping[str, Any]")
     items = data.get("items")
     if items is not None:
@@ -248,7 +248,7 @@ def _choice(where: str, data: Any, path: Path) -> Choice:
                 f"expected either order, or names and task_id, in {where}.items"
             )
     rest = {name: value for name, value in data.items() if name != "items"}
-    return _made(Choice, where, rest, items=items)
+    return _made(TaskChoice, where, rest, items=items)
 
 
 def _names(path: Path) -> dict[int, str]:

@@ -74,7 +74,7 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TaskChoice:
     """The tasks that are played."""
 
     split: str
@@ -97,7 +97,7 @@ class Setup:
     """Hash of its file."""
     env: str
     """Short name or id of the environment."""
-    tasks: Choice
+    tasks: TaskChoice
     """The tasks that are played."""
     horizon: int | None = None
     """Turn budget; None: the environment's own."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.evaluation.reports.data import ReportData, mean_score, success_rate
-from agentgym.evaluation.reports.plot import Row, Section, draw, short
+from agentgym.evaluation.reports.plot import PlotRow, Section, draw, short
 from agentgym.evaluation.reports.tables import counted
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def _overall(report: ReportData) -> Section:
     if report.n and report.samples > 1:
         k = report.draws
         rows += [
-            Row(f"pass@{k}", "", None, report.pass_at(k), report.n),
-            Row(f"pass^{k}", "", None, report.pass_hat(k), report.n),
+            PlotRow(f"pass@{k}", "", None, report.pass_at(k), report.n),
+            PlotRow(f"pass^{k}", "", None, report.pass_hat(k), report.n),
         ]
     return Section(_played(report), rows)
 
@@ -60,23 +60,25 @@ def _kinds(report: ReportData) -> Iterator[Section]:
         if len(kept) < len(values):
             heading += f": the {len(kept)} of {len(values)} with the most episodes"
         rows = [
-            Row(value, "", mean_score(found), success_rate(found), len(found))
+            PlotRow(value, "", mean_score(found), success_rate(found), len(found))
             for value, found in values.items()
             if value in kept
         ]
         yield Section(heading, rows, bars=True)
 
 
-def row(label: str, report: ReportData, note: str = "") -> Row:
+def row(label: str, report: ReportData, note: str = "") -> PlotRow:
     """Return a report as a row of the picture."""
     if not report.n:
-        return Row(label, note, None, None, 0, report.scale)
-    return Row(label, note, report.score, report.success_estimate, report.n, report.scale)
+        return PlotRow(label, note, None, None, 0, report.scale)
+    return PlotRow(label, note, report.score, report.success_estimate, report.n, report.scale)
 
 
-def bound(report: ReportData) -> Row:
+def bound(report: ReportData) -> PlotRow:
     """Return success over all that was planned, as the line below the one without broken ones."""
-    return Row("at least", "the broken as unsolved", None, report.success_lower_bound, report.size)
+    return PlotRow(
+        "at least", "the broken as unsolved", None, report.success_lower_bound, report.size
+    )
 
 
 def panel(report: ReportData) -> str:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.schema import VALUES
-from agentgym.evaluation.reports.matrix_data import Column, Entry, Figure, MatrixData, MatrixRow
+from agentgym.evaluation.reports.matrix_data import (
+    Column,
+    Figure,
+    MatrixData,
+    MatrixEntry,
+    MatrixRow,
+)
 from agentgym.evaluation.reports.matrix_formats import (
     to_csv,
     to_html,
@@ -154,10 +160,10 @@ def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
     return MatrixRow(name, yardstick, entries, tuple(differing))
 
 
-def _entry(report: Report) -> Entry:
+def _entry(report: Report) -> MatrixEntry:
     some = report.n > 0
     estimates = {"success": report.success_estimate, "score": report.score} if some else {}
-    return Entry(
+    return MatrixEntry(
         {name: Figure(*estimate) for name, estimate in estimates.items()},
         report.n,
         report.errors,
@@ -183,7 +189,7 @@ def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> l
     return [*by_name.values()]
 
 
-def _end(name: str, reports: Sequence[Report]) -> Entry | None:
+def _end(name: str, reports: Sequence[Report]) -> MatrixEntry | None:
     """Return an end of the scale that all reports of a panel agree on; None if they do not."""
     scales = [report.scale for report in reports if report.scale]
     ends = {
@@ -197,4 +203,4 @@ def _end(name: str, reports: Sequence[Report]) -> Entry | None:
     [(score, success)] = ends
     known = {"success": success, "score": score}
     figures = {value: Figure(number) for value, number in known.items() if number is not None}
-    return Entry(figures, source="scale") if figures else None
+    return MatrixEntry(figures, source="scale") if figures else None

@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Entry:
+class MatrixEntry:
     """What a policy reached on an environment, or on average."""
 
     figures: Mapping[str, Figure]
@@ -75,13 +75,13 @@ class MatrixRow:
     """Its name, with what tells it apart from others of this name."""
     yardstick: bool
     """Whether it is there for comparison: a floor, or the expert."""
-    entries: tuple[Entry | None, ...]
+    entries: tuple[MatrixEntry | None, ...]
     """One for each column; None where it was not played."""
     differing: tuple[str, ...] = ()
     """Settings of the policy that are not the same in all environments."""
 
     @cached_property
-    def average(self) -> Entry | None:
+    def average(self) -> MatrixEntry | None:
         """The mean over all columns; None where one of them is missing.
 
         An average over fewer environments is another number, and not to be compared. The interval
@@ -96,7 +96,7 @@ class MatrixRow:
             if all(value in each.figures for each in played)
         }
         incomplete = any(each.incomplete for each in played)
-        return Entry(figures, incomplete=incomplete) if figures else None
+        return MatrixEntry(figures, incomplete=incomplete) if figures else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,11 +126,11 @@ class MatrixData:
             *([AVERAGE.capitalize()] if self.averages else []),
         ]
 
-    def entries(self, row: MatrixRow) -> list[Entry | None]:
+    def entries(self, row: MatrixRow) -> list[MatrixEntry | None]:
         """Return a row's entries, its average among them if there is such a column."""
         return [*row.entries, *([row.average] if self.averages else [])]
 
-    def figure(self, entry: Entry | None) -> Figure | None:
+    def figure(self, entry: MatrixEntry | None) -> Figure | None:
         """Return the number that the table shows of an entry; None if it is unknown."""
         return entry.figures.get(self.value) if entry else None
 
@@ -162,7 +162,7 @@ class MatrixData:
         """
         found = []
         for row in self.rows:
-            pairs: list[tuple[Column | None, Entry | None]] = [
+            pairs: list[tuple[Column | None, MatrixEntry | None]] = [
                 *zip(self.columns, row.entries, strict=True)
             ]
             if len(self.columns) > 1:
@@ -203,7 +203,7 @@ def _mean(figures: Sequence[Figure]) -> Figure:
     return Figure(*mean_of_estimates(known))
 
 
-def _record(row: MatrixRow, column: Column | None, entry: Entry | None) -> dict[str, Any]:
+def _record(row: MatrixRow, column: Column | None, entry: MatrixEntry | None) -> dict[str, Any]:
     figures = entry.figures if entry else {}
     numbers: dict[str, float | None] = {}
     for value in VALUES[::-1]:

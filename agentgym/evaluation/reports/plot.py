@@ -62,7 +62,7 @@ STYLE = {
 }
 
 
-class Row(NamedTuple):
+class PlotRow(NamedTuple):
     """One line of a picture."""
 
     label: str
@@ -84,7 +84,7 @@ class Section(NamedTuple):
 
     heading: str
     """The heading."""
-    rows: Sequence[Row]
+    rows: Sequence[PlotRow]
     """The lines, from top to bottom."""
     bars: bool = False
     """Whether they are bars, or dots."""
@@ -318,7 +318,7 @@ def _beside(axes: Axes, place: float, text: str) -> None:
     )  # fmt: skip
 
 
-def _label(row: Row) -> str:
+def _label(row: PlotRow) -> str:
     """Write what stands beside a row, on one line if there is room, else on two."""
     if not row.note:
         return _fitted(row.label, LABEL)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.chat.completions import (
     REASONING_FIELDS,
-    Completion,
+    ChatCompletion,
     arguments_text,
     as_mapping,
     as_mappings,
@@ -53,7 +53,7 @@ class ToolCall(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ChatAnswer:
     """What a model said in one turn."""
 
     content: str
@@ -86,7 +86,7 @@ class Answer:
         return said
 
 
-def read_answer(completion: Completion, turn: int) -> Answer:
+def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
     """Read what a model said.
 
     Args:
@@ -103,7 +103,7 @@ def read_answer(completion: Completion, turn: int) -> Answer:
             id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept
         arguments = arguments_text(function.get("arguments"))
         calls.append(ToolCall(as_text(id_), as_text(function.get("name")), arguments))
-    return Answer(
+    return ChatAnswer(
         content_text(message.get("content")) or as_text(message.get("refusal")),
         tuple(calls),
         as_text(message.get(field)),
@@ -111,7 +111,7 @@ def read_answer(completion: Completion, turn: int) -> Answer:
     )
 
 
-def model_output(completion: Completion, answer: Answer) -> ModelOutput:
+def model_output(completion: ChatCompletion, answer: ChatAnswer) -> ModelOutput:
     """Return what records keep of an answer."""
     usage = completion.usage
     prompt = as_mapping(usage.get("prompt_tokens_details"))

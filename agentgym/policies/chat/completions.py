@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.policies.chat.faults import Cause, Fault, status_fault
+from agentgym.policies.chat.faults import Cause, EndpointFault, status_fault
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields in which endpoints return thinking apart from the answer."""
@@ -19,7 +19,7 @@ LONGEST_REASON = 60
 
 
 @dataclass(frozen=True)
-class Completion:
+class ChatCompletion:
     """An answer of an endpoint, of which nothing but these types is certain."""
 
     message: Mapping[str, Any]
@@ -30,16 +30,16 @@ class Completion:
     """Token counts."""
 
 
-def whole(body: bytes) -> Completion | Fault:
+def whole(body: bytes) -> ChatCompletion | EndpointFault:
     """Read an answer that came in one body."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
         text = body.decode("utf-8", "replace").strip()
         if text.startswith(("data:", "event:", ":")):
-            return Fault(Cause.STREAMED, f"a stream of events: {text}")
+            return EndpointFault(Cause.STREAMED, f"a stream of events: {text}")
         kind = "an HTML page" if text.startswith("<") else "a body that is no whole JSON"
-        return Fault(Cause.BROKEN, f"{kind}: {text}" if text else "an empty body")
+        return EndpointFault(Cause.BROKEN, f"{kind}: {text}" if text else "an empty body")
     answer = as_mapping(parsed)
     error = answer.get("error")
     choices = answer.get("choices")
@@ -48,28 +48,28 @@ def whole(body: bytes) -> Completion | Fault:
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(choice.get("message"), Mapping):
         said = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
-        return Fault(Cause.BROKEN, said, status=200)
+        return EndpointFault(Cause.BROKEN, said, status=200)
     usage = as_mapping(answer.get("usage"))
-    return _answered(Completion(choice["message"], _finish_reason(choice), usage))
+    return _answered(ChatCompletion(choice["message"], _finish_reason(choice), usage))
 
 
-def streamed(chunks: Iterable[Any]) -> Completion | Fault:
+def streamed(chunks: Iterable[Any]) -> ChatCompletion | EndpointFault:
     """Put the pieces of a streamed answer together.
 
     Args:
-        chunks: The pieces as parsed JSON; a `Fault` where no more came.
+        chunks: The pieces as parsed JSON; a `EndpointFault` where no more came.
     """
     gathered = _Gathered()
     for chunk in chunks:
-        if isinstance(chunk, Fault):
+        if isinstance(chunk, EndpointFault):
             return chunk
         gathered.add(as_mapping(chunk))
         if gathered.size > LARGEST:
             said = f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
-            return Fault(Cause.UNREADABLE, said, status=200)
+            return EndpointFault(Cause.UNREADABLE, said, status=200)
     if not gathered.finish_reason:
         said = f"a stream that broke off after {gathered.size} characters: {gathered.beginning}"
-        return Fault(Cause.CONNECTION, said)
+        return EndpointFault(Cause.CONNECTION, said)
     return _answered(gathered.completion())
 
 
@@ -124,7 +124,7 @@ class _Gathered:
         self._calls.append({"index": index, "id": id_, "name": "", "arguments": []})
         return self._calls[-1]
 
-    def completion(self) -> Completion:
+    def completion(self) -> ChatCompletion:
         message: dict[str, Any] = {field: "".join(texts) for field, texts in self._texts.items()}
         message["tool_calls"] = [
             {
@@ -133,24 +133,26 @@ class _Gathered:
             }
             for call in self._calls
         ]
-        return Completion(message, self.finish_reason, self._usage)
+        return ChatCompletion(message, self.finish_reason, self._usage)
 
 
 def _finish_reason(choice: Mapping[str, Any]) -> str:
     return as_text(choice.get("finish_reason"))[:LONGEST_REASON]
 
 
-def _answered(completion: Completion) -> Completion | Fault:
+def _answered(completion: ChatCompletion) -> ChatCompletion | EndpointFault:
     """Return a completion in which the model says anything at all, thinking included."""
     message, reason = completion.message, completion.finish_reason
     said = content_text(message.get("content"))
     if reason == "content_filter":
-        return Fault(Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200)
+        return EndpointFault(
+            Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200
+        )
     others = (content_text(message.get(name)) for name in ("refusal", *REASONING_FIELDS))
     if said or any(others) or as_mappings(message.get("tool_calls")):
         return completion
     told = f"a completion without text and without a call, finish_reason {reason or 'unknown'}"
-    return Fault(Cause.UNREADABLE, told)
+    return EndpointFault(Cause.UNREADABLE, told)
 
 
 def content_text(content: object) -> str:

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from agentgym.errors import ConfigurationError, PolicyFailure, PolicyStopped, require
-from agentgym.policies.chat.completions import Completion, streamed, whole
+from agentgym.policies.chat.completions import ChatCompletion, streamed, whole
 from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.faults import Cause, Fault, remedy, status_fault
+from agentgym.policies.chat.faults import Cause, EndpointFault, remedy, status_fault
 from agentgym.policies.chat.limiter import RateLimiter
 from agentgym.policies.chat.waiting import Waits
 from agentgym.support.random_stream import Stream
@@ -65,7 +65,7 @@ class Endpoint:
         self._refuses_max_tokens = config.max_tokens_parameter == "max_completion_tokens"
         self._refuses_stream_options = False
 
-    def complete(self, request: Mapping[str, Any], jitter: Stream, waits: Waits) -> Completion:
+    def complete(self, request: Mapping[str, Any], jitter: Stream, waits: Waits) -> ChatCompletion:
         """Send a request until it is answered.
 
         Args:
@@ -85,7 +85,7 @@ class Endpoint:
             sent = self._adapted(request)
             self._limiter.wait(waits.sleep)
             answer = waits.run(partial(self._ask, sent))
-            if isinstance(answer, Completion):
+            if isinstance(answer, ChatCompletion):
                 return answer
             # No retry is counted: the endpoint answered, and says what it does not take.
             if self._learn(sent, answer):
@@ -105,7 +105,7 @@ class Endpoint:
             sent.pop("stream_options", None)
         return sent
 
-    def _learn(self, sent: Mapping[str, Any], fault: Fault) -> bool:
+    def _learn(self, sent: Mapping[str, Any], fault: EndpointFault) -> bool:
         """Return whether the request can be sent in another way, and remember it."""
         # The longer name first: the message on max_tokens names what to send in its place.
         if "stream_options" in sent and fault.names("stream_options"):
@@ -117,7 +117,7 @@ class Endpoint:
             return True
         return False
 
-    def _ask(self, sent: Mapping[str, Any]) -> Completion | Fault:
+    def _ask(self, sent: Mapping[str, Any]) -> ChatCompletion | EndpointFault:
         """Send one request and read its answer."""
         try:
             raw = self._client.chat.completions.with_raw_response.create(**sent)
@@ -142,20 +142,24 @@ class Endpoint:
         except Exception as error:  # as above
             yield self._fault(error)
 
-    def _fault(self, error: Exception) -> Fault:
+    def _fault(self, error: Exception) -> EndpointFault:
         """Read an error of the client."""
         if isinstance(error, self._openai.APITimeoutError):
-            return Fault(Cause.TIMEOUT, f"no answer within {self._config.timeout:g} seconds")
+            return EndpointFault(
+                Cause.TIMEOUT, f"no answer within {self._config.timeout:g} seconds"
+            )
         said = f"{type(error).__name__}: {error}"
         if isinstance(error, self._openai.APIConnectionError):
             reason = f" ({error.__cause__})" if error.__cause__ else ""
-            return Fault(Cause.CONNECTION, said + reason)
+            return EndpointFault(Cause.CONNECTION, said + reason)
         if isinstance(error, self._openai.APIError):
             headers = error.response.headers if hasattr(error, "response") else {}
             return status_fault(getattr(error, "status_code", None), error.body, headers, said)
-        return Fault(Cause.BROKEN, said)
+        return EndpointFault(Cause.BROKEN, said)
 
-    def _failure(self, sent: Mapping[str, Any], fault: Fault, retries: int) -> PolicyFailure:
+    def _failure(
+        self, sent: Mapping[str, Any], fault: EndpointFault, retries: int
+    ) -> PolicyFailure:
         status = f"HTTP {fault.status}: " if fault.cause is Cause.STATUS and fault.status else ""
         model = self.redactor.excerpt(self._config.model)
         tried = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
@@ -183,7 +187,7 @@ def _key(config: ChatConfig) -> str:
     return key
 
 
-def _back_off(fault: Fault, retries: int, jitter: Stream) -> float:
+def _back_off(fault: EndpointFault, retries: int, jitter: Stream) -> float:
     """Return the seconds to wait before a retry."""
     seconds = min(FIRST_WAIT * 2.0 ** min(retries, 16), LONGEST_BACK_OFF)
     seconds *= 1.0 - 0.25 * jitter.below(1024) / 1024

@@ -69,7 +69,7 @@ class Cause(Enum):
 
 
 @dataclass(frozen=True)
-class Fault:
+class EndpointFault:
     """What was wrong with one request."""
 
     cause: Cause
@@ -148,7 +148,9 @@ class Fault:
         return self.names(field) and bool(_UNKNOWN.search(said))
 
 
-def status_fault(status: int | None, body: object, headers: Mapping[str, str], said: str) -> Fault:
+def status_fault(
+    status: int | None, body: object, headers: Mapping[str, str], said: str
+) -> EndpointFault:
     """Read the body of an error.
 
     Args:
@@ -168,7 +170,7 @@ def status_fault(status: int | None, body: object, headers: Mapping[str, str], s
     code = error.get("code")
     # Some endpoints answer 200 and name the status in the body.
     named = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
-    return Fault(
+    return EndpointFault(
         Cause.STATUS,
         said,
         status or named,
@@ -193,7 +195,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def remedy(fault: Fault, sent: Mapping[str, Any], config: ChatConfig) -> str:
+def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: ChatConfig) -> str:
     """Say what to do about a fault.
 
     Args:
@@ -241,7 +243,7 @@ def _without(name: str, config: ChatConfig) -> str:
     return f"the endpoint refuses this {name}: leave `{name}` out"
 
 
-def _by_status(fault: Fault, config: ChatConfig) -> str:
+def _by_status(fault: EndpointFault, config: ChatConfig) -> str:
     if fault.cause is Cause.TIMEOUT:
         return f"raise `timeout`, now {config.timeout:g} seconds, or lower `max_tokens`"
     if fault.cause is Cause.CONNECTION:

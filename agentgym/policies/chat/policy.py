@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from agentgym.conversation import DEFAULT, Conversation, Prompt, Seen
+from agentgym.conversation import DEFAULT, Conversation, Prompt, SeenTurn
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.chat.answers import model_output, read_answer, sendable
 from agentgym.policies.chat.config import ChatConfig
@@ -130,7 +130,7 @@ class ChatPolicy:
         message = answer.message(self._native, self.config.send_reasoning)
         calls = message.get("tool_calls", ())
         results = [{"tool_call_id": call["id"]} for call in calls]
-        self._conversation.add(Seen.of(observation, info), answer.text, message, results)
+        self._conversation.add(SeenTurn.of(observation, info), answer.text, message, results)
         self.last_output = output = model_output(completion, answer)
         self.prompt_tokens += output.prompt_tokens
         self.completion_tokens += output.completion_tokens
@@ -146,7 +146,7 @@ class ChatPolicy:
             info: The info dict that came with it, for the reason of an invalid action, and for
                 prompts that list the admissible actions.
         """
-        seen = Seen.of(observation, info)
+        seen = SeenTurn.of(observation, info)
         found: list[dict[str, Any]] = sendable(self._conversation.messages(seen))
         return found
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from agentgym.sandbox.channel import SocketStream
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 
 HEADER = 8
 ERRORS = 2
@@ -20,7 +20,7 @@ KEPT = 2000
 """Bytes of standard error that are kept to explain an early end."""
 
 
-def attach(engine: Engine, container: str) -> AttachedStream:
+def attach(engine: DockerEngine, container: str) -> AttachedStream:
     """Attach to process 1 of a container, which is to be started afterwards."""
     wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
     return AttachedStream(engine.api.attach_socket(container, params=wanted))

@@ -80,7 +80,7 @@ class DockerSandbox(ServedSandbox):
         super().__init__(config)
         self._engine = find_engine(engine)
         self._images = Images(self._engine, pull=pull, mirror=mirror, budget=budget)
-        self._plan: creation.Plan | None = None
+        self._plan: creation.CreationPlan | None = None
         self._container = ""
         self._stream: AttachedStream | None = None
         # A box that nobody closed ends when it is dropped: the SDK's own references form cycles.
@@ -164,7 +164,7 @@ class DockerSandbox(ServedSandbox):
                     f"{path}, which a snapshot of a container would not hold; keep to those folders"
                 )
 
-    def _planned(self) -> creation.Plan:
+    def _planned(self) -> creation.CreationPlan:
         """Return how the container is made; brings the image."""
         if self._plan is None:
             check_tree(self.config)

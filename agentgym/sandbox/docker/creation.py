@@ -11,7 +11,7 @@ from typing import Any
 
 from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.docker import host, orphans
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 from agentgym.sandbox.docker.images import Image, Images
 from agentgym.sandbox.host_paths import covered_places, shown_folders
 
@@ -29,7 +29,7 @@ NPROC = 4096
 
 
 @dataclass(frozen=True)
-class Plan:
+class CreationPlan:
     """How the container of a box is made, again and again."""
 
     image: str
@@ -51,8 +51,8 @@ class Plan:
 
 
 def plan_container(
-    config: SandboxConfig, engine: Engine, images: Images, without_python: Collection[str]
-) -> Plan:
+    config: SandboxConfig, engine: DockerEngine, images: Images, without_python: Collection[str]
+) -> CreationPlan:
     """Plan the container of a configuration.
 
     Args:
@@ -82,7 +82,7 @@ def plan_container(
         held["mem_limit"] = limits.memory + limits.disk
         if engine.limits("SwapLimit"):
             held["memswap_limit"] = held["mem_limit"]
-    return Plan(
+    return CreationPlan(
         image=image.id,
         served=served,
         python=python,
@@ -106,7 +106,7 @@ def plan_container(
     )
 
 
-def _check_local(engine: Engine) -> None:
+def _check_local(engine: DockerEngine) -> None:
     """Refuse to show programs of this machine to an engine that does not see them."""
     if not engine.is_local:
         raise SandboxUnavailable(
@@ -124,7 +124,7 @@ def _home(user: str) -> str:
     return "/tmp" if name.isdigit() else f"/home/{name}"
 
 
-def _ulimits(config: SandboxConfig, engine: Engine, served: bool) -> dict[str, Any]:
+def _ulimits(config: SandboxConfig, engine: DockerEngine, served: bool) -> dict[str, Any]:
     """Return the limits of each process that the engine sets; the server sets more of them."""
     limits = config.limits
     values = {"nofile": limits.open_files, "core": 0}
@@ -135,7 +135,7 @@ def _ulimits(config: SandboxConfig, engine: Engine, served: bool) -> dict[str, A
     return {"ulimits": [{"Name": name, "Soft": n, "Hard": n} for name, n in values.items()]}
 
 
-def create(engine: Engine, plan: Plan, command: list[str]) -> str:
+def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
     """Create the container of a plan with a command, and return its id.
 
     Raises:

@@ -25,11 +25,11 @@ PLACES = (
 )
 """Where sockets lie if ``DOCKER_HOST`` names none."""
 
-_engines: dict[tuple[int, str], Engine] = {}
+_engines: dict[tuple[int, str], DockerEngine] = {}
 _lock = threading.Lock()
 
 
-class Engine:
+class DockerEngine:
     """A connection to an engine, shared by all boxes of a process.
 
     Args:
@@ -73,7 +73,7 @@ class Engine:
         return bool(self.info.get(name, True))
 
 
-def find_engine(address: str = "") -> Engine:
+def find_engine(address: str = "") -> DockerEngine:
     """Return the engine of an address, or of ``DOCKER_HOST``, or of the usual places.
 
     Raises:
@@ -84,7 +84,7 @@ def find_engine(address: str = "") -> Engine:
     key = (os.getpid(), address)  # connections do not survive a fork
     with _lock:
         if key not in _engines:
-            _engines[key] = Engine(address)
+            _engines[key] = DockerEngine(address)
         return _engines[key]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentgym.sandbox import served
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 
 USER = 61000
 """User and group that commands run as: nobody's on the host as a rule, and not root."""
@@ -35,7 +35,7 @@ FILES = {
 }
 
 
-def host_image(engine: Engine) -> str:
+def host_image(engine: DockerEngine) -> str:
     """Return the id of the image on an engine; it is made if it is not there."""
     data = _tar()
     digest = hashlib.sha256(data).hexdigest()[:24]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from agentgym.core import options
 from agentgym.sandbox.base import SandboxUnavailable
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 from agentgym.sandbox.docker.records import ImageRecords, parse_size
 
 POLICIES = ("missing", "never", "always")
@@ -48,7 +48,7 @@ class Images:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: DockerEngine,
         *,
         pull: str = "missing",
         mirror: str = "",

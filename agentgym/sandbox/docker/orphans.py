@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from agentgym.sandbox import owners
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 
 OWNER = "agentgym.owner"
 """Label that holds the process which made a container."""
@@ -34,7 +34,7 @@ def labels() -> dict[str, str]:
     return {OWNER: owners.this_process()}
 
 
-def sweep_once(engine: Engine) -> None:
+def sweep_once(engine: DockerEngine) -> None:
     """Remove orphans, at the first call of a process for an engine."""
     key = (os.getpid(), engine.name)
     with _lock:
@@ -44,7 +44,7 @@ def sweep_once(engine: Engine) -> None:
     sweep(engine)
 
 
-def sweep(engine: Engine) -> list[str]:
+def sweep(engine: DockerEngine) -> list[str]:
     """Remove the containers of owners that are gone, and return their ids.
 
     Of an owner on another machine, or in another pid namespace, nothing is known. Its containers
@@ -62,7 +62,7 @@ def sweep(engine: Engine) -> list[str]:
     return removed
 
 
-def remove(engine: Engine, container: str) -> bool:
+def remove(engine: DockerEngine, container: str) -> bool:
     """Remove a container with its volumes; return whether it was there.
 
     An engine removes one that has ended by itself, and refuses to do so twice: then it is waited

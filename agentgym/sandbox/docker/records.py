@@ -16,7 +16,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.docker import host
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 from agentgym.sandbox.docker.host import LABEL
 from agentgym.support.caching import cache_folder, write_atomically
 
@@ -36,7 +36,7 @@ class ImageRecords:
         folder: Where the records lie; in the cache if left out.
     """
 
-    def __init__(self, engine: Engine, folder: Path | None = None) -> None:
+    def __init__(self, engine: DockerEngine, folder: Path | None = None) -> None:
         self.engine = engine
         self._file = (folder or cache_folder() / "sandbox") / "images.json"
 

@@ -21,7 +21,7 @@ from agentgym.sandbox.base import SandboxDied
 from agentgym.sandbox.channel import CHUNK, LARGEST, Channel, packed, unpacked
 from agentgym.sandbox.docker import orphans
 from agentgym.sandbox.docker.attached import AttachedStream
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 from agentgym.sandbox.pid1 import Output
 
 KEEPER = """\
@@ -53,7 +53,7 @@ class ShellChannel(Channel):
         container: Id of the container.
     """
 
-    def __init__(self, stream: AttachedStream, engine: Engine, container: str) -> None:
+    def __init__(self, stream: AttachedStream, engine: DockerEngine, container: str) -> None:
         super().__init__(stream)
         self._engine = engine
         self._container = container

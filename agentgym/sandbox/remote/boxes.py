@@ -88,7 +88,7 @@ class Bounds:
             )
 
 
-class Boxes:
+class LeasedBoxes:
     """Makes, asks and ends boxes for clients that may vanish at any time; safe for threads.
 
     Args:

@@ -14,7 +14,7 @@ from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
 from agentgym.sandbox.base import SandboxUnavailable
 from agentgym.sandbox.registry import load_backend, open_sandbox
-from agentgym.sandbox.remote.boxes import Bounds, Boxes
+from agentgym.sandbox.remote.boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
 from agentgym.support.caching import cache_folder
@@ -32,7 +32,7 @@ MOST = 32
 SHORTEST_TOKEN = 16
 
 
-def make_app(boxes: Boxes, token: str) -> Starlette:
+def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
     """Make the server as an ASGI application.
 
     Args:
@@ -117,7 +117,7 @@ def serve(
     options.integer(most, "most", 1)
     options.integer(port, "port", 0, 65535)
     token = token or secrets.token_urlsafe(24)
-    boxes = Boxes(
+    boxes = LeasedBoxes(
         lambda config: open_sandbox(config, sandbox),
         most=most,
         lease=lease,
@@ -152,7 +152,7 @@ def check_backend(backend: str) -> None:
 
 
 def _routes(
-    boxes: Boxes,
+    boxes: LeasedBoxes,
 ) -> dict[str, Callable[[Request, dict[str, Any], bytes], bytes | Future[bytes]]]:
     """Return what answers each path."""
     return {

@@ -28,7 +28,7 @@ NAMED = 20
 
 
 @dataclass
-class Source:
+class EpisodesFile:
     """A file of episodes, and what was found wrong with it while it was read."""
 
     path: Path
@@ -78,7 +78,7 @@ class Run:
 
     name: str
     """Name that is shown."""
-    sources: list[Source] = field(default_factory=list)
+    sources: list[EpisodesFile] = field(default_factory=list)
     """Its files, in the order in which they are shown."""
 
 
@@ -101,9 +101,9 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
                 f"expected a JSONL file of episodes, or a folder that holds one, got {path}, a "
                 "page for the browser; name the file or folder that it was made of"
             )
-        return Run(name, [Source(path)])
+        return Run(name, [EpisodesFile(path)])
     found = [
-        Source(folder / EPISODES, _shown(folder.name))
+        EpisodesFile(folder / EPISODES, _shown(folder.name))
         for folder in evaluations
         if (folder / EPISODES).exists()
     ] or _of_folder(path)
@@ -141,15 +141,15 @@ def is_html(path: Path) -> bool:
     return path.suffix.lower() in PAGES and not path.is_dir()
 
 
-def _of_folder(path: Path) -> list[Source]:
+def _of_folder(path: Path) -> list[EpisodesFile]:
     """Return the files of one evaluation, or of a run: what it evaluated, then its training."""
     evaluated = path / EVALUATED
     found = [
-        Source(file, _shown(file.relative_to(evaluated).with_suffix("").as_posix()))
+        EpisodesFile(file, _shown(file.relative_to(evaluated).with_suffix("").as_posix()))
         for file in sorted(evaluated.rglob("*.jsonl"))
     ]
     if (path / EPISODES).exists():
-        found.append(Source(path / EPISODES, TRAINING if found else ""))
+        found.append(EpisodesFile(path / EPISODES, TRAINING if found else ""))
     return found
 
 

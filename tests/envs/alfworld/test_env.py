@@ -13,7 +13,7 @@ from gymnasium.error import ResetNeeded
 
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import total
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
@@ -328,5 +328,5 @@ def test_sessions_share_what_never_changes() -> None:
         first.session  # noqa: B018
     first.reset(options={"split": "train", "index": 7})
     second.reset(options={"split": "train", "index": 7})
-    session: Session = first.session.native
+    session: HouseholdSession = first.session.native
     assert session.household is second.session.native.household

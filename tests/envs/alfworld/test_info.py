@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
 from agentgym.envs.alfworld.engine.refusals import refusal
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.text import USAGE
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from tests.envs.alfworld.data import shared_pack
@@ -75,7 +75,7 @@ REASONS = [
 
 @pytest.mark.parametrize(("before", "command", "reason"), REASONS)
 def test_why_a_command_does_nothing(before: tuple[str, ...], command: str, reason: str) -> None:
-    session = Session(house(GALLEY))
+    session = HouseholdSession(house(GALLEY))
     for earlier in before:
         assert session.find(earlier) is not None, earlier
         session.step(earlier)
@@ -94,7 +94,7 @@ def test_why_a_command_does_nothing(before: tuple[str, ...], command: str, reaso
 )  # fmt: skip
 def test_every_refused_command_has_a_reason_of_one_line(steps: int, command: str) -> None:
     rng = random.Random(steps)
-    session = Session(house(GALLEY))
+    session = HouseholdSession(house(GALLEY))
     for _ in range(steps):
         session.step(rng.choice(session.admissible()))
     if session.find(command) is None:
@@ -107,7 +107,7 @@ def test_no_reason_tells_what_is_behind_a_door() -> None:
     empty = GALLEY.replace("(inReceptacle Apple_bar_2 Microwave_bar_1)", "").replace(
         "(inReceptacle DeskLamp_bar_1 Microwave_bar_1)", ""
     )
-    sessions = [Session(house(GALLEY)), Session(house(empty))]
+    sessions = [HouseholdSession(house(GALLEY)), HouseholdSession(house(empty))]
     things = ("apple 1", "desklamp 1", "sofa 1")
     tried = [f"{verb} {thing}" for thing in things for verb in ("examine", "use")]
     tried += [f"take {thing} from microwave 1" for thing in things]
@@ -194,7 +194,7 @@ def test_no_key_tells_what_was_not_touched() -> None:
     other = GALLEY.replace("(inReceptacle Plate_bar_1 SinkBasin_bar_1)", "")
     other = other.replace("(inReceptacle Apple_bar_2 Microwave_bar_1)",
                           "(inReceptacle Apple_bar_2 Fridge_bar_1)")  # fmt: skip
-    sessions = [Session(house(GALLEY)), Session(house(other))]
+    sessions = [HouseholdSession(house(GALLEY)), HouseholdSession(house(other))]
     moves = ("move apple 2 to sinkbasinbasin 1", "take knife 1 from countertop 2")
     for command in ("look", *WALK, *moves):
         for session in sessions:

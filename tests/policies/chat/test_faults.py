@@ -16,7 +16,7 @@ from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
 from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.policies.chat.endpoint import _back_off
-from agentgym.policies.chat.faults import Cause, Fault, seconds_to_wait
+from agentgym.policies.chat.faults import Cause, EndpointFault, seconds_to_wait
 from agentgym.policies.play import play
 from agentgym.support.random_stream import Stream
 from tests.policies.endpoint import (
@@ -270,14 +270,14 @@ def test_a_moment_to_wait_for_is_read():
 
 
 def test_waits_grow_are_bounded_and_are_the_same_in_every_run():
-    fault = Fault(Cause.CONNECTION, "")
+    fault = EndpointFault(Cause.CONNECTION, "")
     waits = [_back_off(fault, retries, Stream("a", retries)) for retries in range(12)]
     assert waits == [_back_off(fault, retries, Stream("a", retries)) for retries in range(12)]
     for retries, wait in enumerate(waits):
         longest = min(0.5 * 2**retries, 8.0)
         assert 0.75 * longest <= wait <= longest
     assert len({wait / min(0.5 * 2**n, 8.0) for n, wait in enumerate(waits)}) > 6  # they jitter
-    assert _back_off(Fault(Cause.STATUS, "", 429, retry_after=9.0), 0, Stream("a")) == 9.0
+    assert _back_off(EndpointFault(Cause.STATUS, "", 429, retry_after=9.0), 0, Stream("a")) == 9.0
 
 
 def test_an_endpoint_that_asks_for_hours_is_not_waited_for(serve):

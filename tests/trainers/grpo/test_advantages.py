@@ -12,14 +12,14 @@ from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, check_sampled
 from trainers.grpo.arguments import REFUSED, check_arguments, grpo_arguments
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.trajectory import Trajectory, Turn, rollout_metrics
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, rollout_metrics
 
 RLOO = get_preset("rloo")
 
 
 def episode(reward, stop="success", group=0, lengths=(1, 2)):
     turns = [
-        Turn([9], list(range(n)), [-1.0] * n, fresh=k == 0, text=str(k), state_key=str(k))
+        SampledTurn([9], list(range(n)), [-1.0] * n, fresh=k == 0, text=str(k), state_key=str(k))
         for k, n in enumerate(lengths)
     ]
     turns[-1].reward = reward

@@ -12,7 +12,7 @@ from trainers.algorithms.loss import Loss, aggregation_weights
 from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.shaping import FlagPenalty, Overlong
 from trainers.grpo.advantages import assign_credit
-from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 CONST = 40.0
 STOPS = ("success", "horizon", "failure", "token_limit", "success", "error")
@@ -24,7 +24,7 @@ def episodes(seed: int = 0) -> list[Trajectory]:
     out = []
     for number in range(24):
         turns = [
-            Turn(
+            SampledTurn(
                 [9],
                 list(range(size)),
                 (-rng.random(size)).tolist(),
@@ -131,7 +131,9 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
         Trajectory(
             group=0,
             turns=[
-                Turn([9], [1, 2, 3], [-1.0, -0.5, -0.1], fresh=fresh, text="x", reward=reward)
+                SampledTurn(
+                    [9], [1, 2, 3], [-1.0, -0.5, -0.1], fresh=fresh, text="x", reward=reward
+                )
                 for reward in [0.0] * (count - 1) + [float(count)]
             ],
             stop_reason="success",

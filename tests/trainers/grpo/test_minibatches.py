@@ -8,7 +8,7 @@ import torch
 
 from trainers.grpo.minibatches import MINIBATCH, divided, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.tensors import row_tensors, sampled_mask
-from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 
 @pytest.mark.parametrize(("parts", "world"), [(1, 3), (2, 2), (3, 4), (4, 3)])
@@ -36,7 +36,7 @@ def test_processes_of_unlike_rows_have_as_many_of_every_minibatch():
 
 
 def test_a_batch_is_divided_by_its_column():
-    episodes = [Trajectory(turns=[Turn([5] * n, [n] * n, [-1.0] * n)]) for n in (1, 2, 3)]
+    episodes = [Trajectory(turns=[SampledTurn([5] * n, [n] * n, [-1.0] * n)]) for n in (1, 2, 3)]
     batch = row_tensors(to_rows(episodes), 0, torch.device("cpu"), 4)
     batch |= {MINIBATCH: torch.tensor([1, 0, 1, 0]), "num_items_in_batch": torch.tensor(6)}
     first, second = divided(batch, 2)

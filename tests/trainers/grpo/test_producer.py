@@ -346,10 +346,10 @@ def test_after_an_error_no_batch_is_played() -> None:
 
     runner: Any = Runner()
     producer = RolloutProducer(runner, 3, object())
-    from trainers.grpo.plan import Plan
+    from trainers.grpo.plan import StepPlan
 
     with pytest.raises(EnvFailure, match="gone"):
-        producer.play(1, 9, lambda step: Plan(step, 1, {}), lambda: (0, None))
+        producer.play(1, 9, lambda step: StepPlan(step, 1, {}), lambda: (0, None))
     producer.wait()
     assert runner.calls == 1
     producer.drop()

@@ -13,12 +13,16 @@ from trainers.grpo.tensors import (
     scatter_tokens,
     trimmed,
 )
-from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 
 def episodes():
-    first = Trajectory(turns=[Turn([5, 6, 7], [1, 2], [-1.0, -2.0]), Turn([8], [3], [-3.0])])
-    second = Trajectory(turns=[Turn([5], [4], [-4.0]), Turn([9, 9], [1], [-5.0], fresh=True)])
+    first = Trajectory(
+        turns=[SampledTurn([5, 6, 7], [1, 2], [-1.0, -2.0]), SampledTurn([8], [3], [-3.0])]
+    )
+    second = Trajectory(
+        turns=[SampledTurn([5], [4], [-4.0]), SampledTurn([9, 9], [1], [-5.0], fresh=True)]
+    )
     return [first, Trajectory(stop_reason="error"), second]
 
 

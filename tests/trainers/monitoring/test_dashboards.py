@@ -22,7 +22,7 @@ from trainers.grpo.step_times import PARTS
 from trainers.monitoring import dashboards
 from trainers.monitoring.dashboards import COLUMNS, Dashboards, sample_turns
 from trainers.output.run_folder import RunFolder
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 pytestmark = pytest.mark.slow
 
@@ -143,7 +143,7 @@ class Listener:
 
 
 def trajectory(reward: float, group: int = 0) -> Trajectory:
-    turn = Turn(
+    turn = SampledTurn(
         [1], [2], [-0.1], observation="a | page\nof two", text=f"go {reward}", reward=reward,
         reward_terms={"task": reward},
     )  # fmt: skip

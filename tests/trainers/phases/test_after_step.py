@@ -10,11 +10,11 @@ from trainers.monitoring.health_watch import HealthWatch
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.phases.best import BestPolicy
-from trainers.phases.validation import Validation
+from trainers.phases.validation import PeriodicValidation
 from trainers.run import train
 
 PARTS = {
-    "validate": (Validation, "validate"),
+    "validate": (PeriodicValidation, "validate"),
     "log": (StepEnd, "log"),
     "record": (RunLogger, "write"),
     "judge": (HealthWatch, "judge"),

@@ -13,7 +13,7 @@ from trainers.config.resolve import resolve
 from trainers.output.remarks import teacher_remark
 from trainers.output.run_folder import RunFolder
 from trainers.phases.comparison import EnvComparison, PolicyComparison, evaluation_row
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 
 def arms(path: Path, *env_kwargs: str, **changes: Any) -> PolicyComparison:
@@ -32,7 +32,7 @@ def part(made: PolicyComparison) -> EnvComparison:
 
 def episodes(made: PolicyComparison, scores: list[float], **changes: Any) -> list[Trajectory]:
     """One episode of two turns per task of the panel."""
-    turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
+    turns = [SampledTurn([1], [2], [-0.5], reward=0.25), SampledTurn([3], [4], [-0.5], reward=0.5)]
     return [
         Trajectory(
             task_id=task_id,
@@ -59,7 +59,7 @@ def test_the_panel_is_that_of_the_test_split_whatever_the_seed(tmp_path):
 
 
 def test_an_episode_becomes_a_row():
-    turns = [Turn([1], [2], [-0.5], reward=0.25), Turn([3], [4], [-0.5], reward=0.5)]
+    turns = [SampledTurn([1], [2], [-0.5], reward=0.25), SampledTurn([3], [4], [-0.5], reward=0.5)]
     row = evaluation_row(Trajectory(task_id="a", turns=turns, score=0.5, stop_reason="horizon"))
     assert (row.task_id, row.score, row.success, row.turns, row.reward, row.stop_reason) == (
         "a", 0.5, False, 2, 0.75, "horizon",

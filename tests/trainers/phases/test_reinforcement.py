@@ -175,7 +175,7 @@ def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_wou
 
 
 def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
-    from agentgym.conversation import Conversation, Seen
+    from agentgym.conversation import Conversation, SeenTurn
     from trainers.output.display import Display
     from trainers.output.run_folder import RunFolder
     from trainers.phases.warm_start import warm_start
@@ -183,7 +183,7 @@ def test_a_pretrained_model_is_told_how_to_act(chat_model, tmp_path):
     config = toy_runs.config(tmp_path / "run", model=chat_model, **QUICK)
     plan = resolve(config)
     policy = warm_start(plan, RunFolder.open(plan.config.out, config), Display(quiet=True))
-    system, user = Conversation(policy.prompts["toy"]).messages(Seen("press red"))
+    system, user = Conversation(policy.prompts["toy"]).messages(SeenTurn("press red"))
     assert system["role"] == "system"
     assert "press" in system["content"]
     assert not policy.chat.append_only, "the template rewrites history"

@@ -117,12 +117,12 @@ def test_keys_of_policies_that_are_gone_are_used_again() -> None:
 @pytest.mark.parametrize("count", [50])
 def test_a_policy_gives_its_key_back_when_it_is_gone(count: int) -> None:
     from agentgym.conversation import BARE, Prompt
-    from trainers.policies.model_policy import ModelPolicy, Player
+    from trainers.policies.model_policy import ModelPlayer, ModelPolicy
     from trainers.rollouts.budget import TokenBudget
 
     chat = tiny_policy.chat()
     shared = SharedEngine(ScriptedEngine(chat, []), Sampling())
-    policy = ModelPolicy(Player(shared, chat, Prompt(BARE), TokenBudget()))
+    policy = ModelPolicy(ModelPlayer(shared, chat, Prompt(BARE), TokenBudget()))
     for _ in range(count):
         policy.copy()
     assert shared.take_key() <= 2

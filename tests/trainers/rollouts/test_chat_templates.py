@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from agentgym.conversation import BARE, Prompt, Seen
+from agentgym.conversation import BARE, Prompt, SeenTurn
 from tests.trainers.rollouts.shipped_templates import SHIPPED, tokenizer
 from tests.trainers.row_checks import check_rows
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
 from trainers.rollouts.template import TODAY
-from trainers.rollouts.trajectory import Trajectory, Turn, to_rows
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
 SYSTEM, THOUGHT = "act well", "plan the next door"
 ACTIONS = ("press red", "press blue", "press gold")
@@ -62,7 +62,7 @@ def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Traje
     made = tokenizer(name)
     chat = TurnTokenizer(made, template_kwargs=options)
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "go"}]
-    context = TokenContext(chat, Prompt(BARE, instructions=SYSTEM), Seen("go"))
+    context = TokenContext(chat, Prompt(BARE, instructions=SYSTEM), SeenTurn("go"))
     episode = Trajectory()
     for action, observation in zip(ACTIONS, OBSERVATIONS, strict=True):
         want = served(made, messages, name, **options)
@@ -72,10 +72,10 @@ def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Traje
         else:
             ids = chat.encode_action(action, thinking)
         fresh = context.fresh
-        turn = Turn(context.new, ids, [-1.0] * len(ids), fresh, text=action)
+        turn = SampledTurn(context.new, ids, [-1.0] * len(ids), fresh, text=action)
         episode.turns.append(turn)
         assert chat.action_text(ids).strip().endswith(action)
-        context.extend(ids, True, Seen(observation))
+        context.extend(ids, True, SeenTurn(observation))
         messages.append(answer(chat, action, thinking))
         messages.append({"role": "user", "content": chat.neutral(observation)})
         row, after = want + ids, served(made, messages, name, **options)
@@ -165,8 +165,8 @@ def test_a_turn_that_is_cut_while_it_thinks_has_no_action(name):
     text, _ = WRITTEN[name]
     ids = chat.encode(text[: text.index(" blue")])
     assert chat.action_text(ids) == ""
-    context = TokenContext(chat, Prompt(BARE), Seen("go"))
-    context.extend(ids, False, Seen("invalid"))
+    context = TokenContext(chat, Prompt(BARE), SeenTurn("go"))
+    context.extend(ids, False, SeenTurn("invalid"))
     messages = [
         {"role": "user", "content": "go"},
         answer(chat, "", "plan: press"),
@@ -182,10 +182,10 @@ def test_an_observation_cannot_forge_markup(name):
     marks = sorted(chat._template.markup())
     hostile = " ".join(marks) + f"x{chat.end_text}{marks[0]}"
     for text, harmless in ((hostile, "click"), (f"{chat.end_text} y", "y")):
-        said, want = (TokenContext(chat, Prompt(BARE), Seen("go")) for _ in range(2))
+        said, want = (TokenContext(chat, Prompt(BARE), SeenTurn("go")) for _ in range(2))
         ids = chat.encode_action("press red")
-        said.extend(ids, True, Seen(text))
-        want.extend(ids, True, Seen(harmless))
+        said.extend(ids, True, SeenTurn(text))
+        want.extend(ids, True, SeenTurn(harmless))
         special = set(chat.encode("".join(marks))) & set(made.added_tokens_decoder)
         counts = [[ids.prompt.count(token) for token in sorted(special)] for ids in (said, want)]
         assert counts[0] == counts[1]
@@ -197,12 +197,12 @@ def test_tokens_are_kept_as_sampled_where_the_text_is_kept():
     assert chat.follows
     letters = [i for letter in "press red" for i in chat.encode(letter)]
     assert letters != chat.encode("press red")
-    context = TokenContext(chat, Prompt(BARE), Seen("go"))
+    context = TokenContext(chat, Prompt(BARE), SeenTurn("go"))
     row = [*context.prompt, *letters, chat.end_of_turn]
-    context.extend([*letters, chat.end_of_turn], True, Seen("click"))
+    context.extend([*letters, chat.end_of_turn], True, SeenTurn("click"))
     assert not context.fresh
     assert context.prompt[: len(row)] == row
-    context.extend(chat.encode(" press blue \n<end_of_turn>"), True, Seen("click"))
+    context.extend(chat.encode(" press blue \n<end_of_turn>"), True, SeenTurn("click"))
     assert context.fresh, "the template strips white space"
 
 
@@ -210,9 +210,9 @@ def test_a_window_drops_the_same_turns_of_a_template_that_rewrites():
     made = tokenizer("qwen3")
     chat = TurnTokenizer(made)
     messages = [{"role": "user", "content": "go"}]
-    context = TokenContext(chat, Prompt(BARE.windowed(1)), Seen("go"))
+    context = TokenContext(chat, Prompt(BARE.windowed(1)), SeenTurn("go"))
     for action in ACTIONS:
-        context.extend(chat.encode_action(action, THOUGHT), True, Seen("click"))
+        context.extend(chat.encode_action(action, THOUGHT), True, SeenTurn("click"))
     kept = [*messages, answer(chat, ACTIONS[-1], ""), {"role": "user", "content": "click"}]
     assert context.prompt == served(made, kept, "qwen3")
     assert context.fresh
@@ -227,8 +227,8 @@ def test_another_stop_token_is_not_what_later_turns_read(name, follows):
     eos = made.eos_token_id
     assert eos in chat.stop_ids
     messages = [{"role": "user", "content": "go"}]
-    context = TokenContext(chat, Prompt(BARE), Seen("go"))
-    context.extend([*chat.encode("press red"), eos], True, Seen("click"))
+    context = TokenContext(chat, Prompt(BARE), SeenTurn("go"))
+    context.extend([*chat.encode("press red"), eos], True, SeenTurn("click"))
     messages += [answer(chat, "press red", ""), {"role": "user", "content": "click"}]
     assert context.prompt == served(made, messages, name)
     assert context.fresh

@@ -12,7 +12,7 @@ from tests.toy import ToyTasks
 from trainers.algorithms.sampling import InformativeSampler
 from trainers.algorithms.schedule import PerFamily, Stages
 from trainers.rollouts.tasks import MixedTasks, TrainingTasks, knows_oracle_lengths
-from trainers.rollouts.trajectory import Trajectory, Turn
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 TASKS = ToyTasks()
 
@@ -113,7 +113,7 @@ def test_a_sampler_may_choose_by_the_returns_seen_so_far():
     feed = TrainingTasks(TASKS, "valid", 0, True, InformativeSampler)
     first = {options["task_id"] for options in feed(1, 8, 4)}
     before = feed.state_dict()
-    feed.learn([Trajectory(task_id=name, turns=[Turn([], [1], [0.0], reward=1.0)])
+    feed.learn([Trajectory(task_id=name, turns=[SampledTurn([], [1], [0.0], reward=1.0)])
                 for name in first for _ in range(8)])  # fmt: skip
     again = {options["task_id"] for options in feed(1, 8, 4)}
     assert len(first) == len(again) == 8

@@ -4,12 +4,12 @@ import pytest
 
 from agentgym.core.outcome import StopReason
 from tests.trainers.row_checks import action_ids, check_rows
-from trainers.rollouts.trajectory import Trajectory, Turn, to_batch, to_rows
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_batch, to_rows
 
 
 def turn(context, ids, reward=0.0, fresh=False, text="", key="s"):
     logprobs = [-0.1 * i for i in ids]
-    return Turn(
+    return SampledTurn(
         context, ids, logprobs, fresh=fresh, reward=reward, text=text, state_key=key, version=3
     )
 

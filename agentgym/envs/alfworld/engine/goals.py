@@ -56,7 +56,7 @@ class Literal(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class GoalStep:
     """One variable of a query, in the order of the search."""
 
     variable: int
@@ -82,7 +82,7 @@ class Query:
     """Facts for :attr:`statics`."""
     ground: Conjunction
     """Those without variables."""
-    steps: tuple[Step, ...]
+    steps: tuple[GoalStep, ...]
     """The search."""
 
     def satisfied(self, state: State) -> bool:
@@ -125,7 +125,7 @@ class Goal:
         return any(query.satisfied(state) for query in self.queries)
 
 
-def _candidates(step: Step, state: State, binding: Sequence[int]) -> Iterable[int]:
+def _candidates(step: GoalStep, state: State, binding: Sequence[int]) -> Iterable[int]:
     """Return the values of a step's variable that are worth a try."""
     source = step.source
     if source is None:
@@ -322,7 +322,7 @@ def _malformed(expected: str, got: str) -> Exception:
 
 def _ordered_steps(
     domains: Sequence[tuple[int, ...]], literals: Sequence[Literal]
-) -> Iterable[Step]:
+) -> Iterable[GoalStep]:
     """Order the variables of a query so that each has few candidates, given those before it."""
     unbound = list(range(len(domains)))
     unchecked = list(literals)
@@ -339,7 +339,7 @@ def _ordered_steps(
         checks = tuple(part for part in unchecked if not free.intersection(part.args))
         unchecked = [part for part in unchecked if free.intersection(part.args)]
         domain = domains[variable]
-        yield Step(variable, domain, frozenset(domain), sources[variable], checks)
+        yield GoalStep(variable, domain, frozenset(domain), sources[variable], checks)
 
 
 def _source(variable: int, unbound: Sequence[int], literals: Iterable[Literal]) -> Literal | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.state import NOBODY
 from agentgym.envs.alfworld.engine.text import USAGE
 
@@ -21,7 +21,7 @@ _USAGES = {usage.split()[0]: usage for usage, _ in USAGE}
 _HELP = "the command help lists all commands"
 
 
-def refusal(session: Session, command: str) -> str:
+def refusal(session: HouseholdSession, command: str) -> str:
     """Say in one line why a command, any text that is not admissible, does nothing."""
     if len(command) > session.household.longest:
         return f"no command is that long; {_HELP}"
@@ -50,7 +50,7 @@ def _names(verb: str, rest: str) -> tuple[str, ...] | None:
 class _Player:
     """What somebody in the room can tell; each method yields a reason if there is one."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: HouseholdSession) -> None:
         house, state = session.household, session.state
         self.house, self.state = house, state
         self.here = {house.names[r]: r for r in reversed(house.here.get(state.place, ()))}

@@ -1,7 +1,7 @@
 """One play of a household: commands in, text out, equal to textworld's ``PddlEnv`` at every step.
 
-A command does something exactly when it is among :meth:`Session.admissible`; any other text is only
-looked up, never parsed, so no text can harm the engine.
+A command does something exactly when it is among :meth:`HouseholdSession.admissible`; any other
+text is only looked up, never parsed, so no text can harm the engine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.state import State
 
 
-class Session:
+class HouseholdSession:
     """One play of a household; many sessions may share a household."""
 
     def __init__(self, household: Household) -> None:

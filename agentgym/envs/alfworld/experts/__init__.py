@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
 from agentgym.envs.alfworld.experts.hesitant import HesitantExpert
@@ -26,5 +26,5 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
 
 def plan_length(household: Household, expert: str = "oracle") -> int | None:
     """Return the number of turns that an expert needs from the start; None if it cannot win."""
-    commands = EXPERTS[expert]().plan(Session(household))
+    commands = EXPERTS[expert]().plan(HouseholdSession(household))
     return None if commands is None else len(commands)

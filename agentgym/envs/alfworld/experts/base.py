@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.envs.alfworld.engine.actions import Action
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 
 
 class Expert(ABC):
@@ -17,13 +17,15 @@ class Expert(ABC):
         self._plan: tuple[str, ...] | None = None
         self._planned = False
 
-    def plan(self, session: Session) -> tuple[str, ...] | None:
+    def plan(self, session: HouseholdSession) -> tuple[str, ...] | None:
         """Return the commands from the present state to the win; None if there are none."""
         if not self._planned:
             self._plan, self._planned = self._find(session), True
         return self._plan
 
-    def observe(self, session: Session, action: Action, command: str, changed: bool) -> None:
+    def observe(
+        self, session: HouseholdSession, action: Action, command: str, changed: bool
+    ) -> None:
         """Take note of a command that was carried out, and of whether it changed the state."""
         stale = self._stale(session, action, changed)
         # Who follows a plan needs no new one, whatever the command changed.
@@ -41,9 +43,9 @@ class Expert(ABC):
         vars(self).update(state)
 
     @abstractmethod
-    def _find(self, session: Session) -> tuple[str, ...] | None:
+    def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         """Work the plan out."""
 
     @abstractmethod
-    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
         """Return whether the expert may now do something else than before an action."""

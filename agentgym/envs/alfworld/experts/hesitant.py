@@ -6,7 +6,7 @@ the habit of :mod:`agentgym.envs.hesitation`.
 
 from __future__ import annotations
 
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.searcher import SearchingExpert
 from agentgym.envs.hesitation import hesitates, with_checks
 
@@ -14,7 +14,7 @@ from agentgym.envs.hesitation import hesitates, with_checks
 class HesitantExpert(SearchingExpert):
     """Plans of the searching expert, in some tasks with a look at the inventory at every step."""
 
-    def _find(self, session: Session) -> tuple[str, ...] | None:
+    def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         plan = super()._find(session)
         if plan is None or not hesitates(session.household.game.id):
             return plan

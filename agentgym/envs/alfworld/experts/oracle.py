@@ -15,7 +15,7 @@ from itertools import product
 from agentgym.envs.alfworld.engine.actions import Action, command_of, perform
 from agentgym.envs.alfworld.engine.goals import FLUENTS, Literal, Query
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.state import NOBODY, State
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.plan_search import (
@@ -44,14 +44,14 @@ class Need:
 class OracleExpert(Expert):
     """The oracle, which knows where everything is and takes the fewest turns."""
 
-    def _find(self, session: Session) -> tuple[str, ...] | None:
+    def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         return plan(session)
 
-    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
         return changed
 
 
-def plan(session: Session) -> tuple[str, ...] | None:
+def plan(session: HouseholdSession) -> tuple[str, ...] | None:
     """Return the fewest commands that win from the present state; the session is not changed.
 
     The first command of a plan leads to a state whose plan is one shorter.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from agentgym.envs.alfworld.engine.actions import VERBS, Action, command_of, perform
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.state import NOBODY, State
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.oracle import plan_from
@@ -35,10 +35,10 @@ class ReadingExpert(Expert):
         super().__init__()
         self._memory = Memory()
 
-    def _find(self, session: Session) -> tuple[str, ...] | None:
+    def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         return self._play(session.household, session.state, self._memory)
 
-    def _stale(self, session: Session, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
         before = self._memory
         self._memory = remember(before, session.household, session.state, action)
         return changed or self._memory is not before

@@ -6,10 +6,10 @@ from functools import cache
 
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
-from agentgym.envs.alfworld.generator.layout import Layout, furnish
+from agentgym.envs.alfworld.generator.layout import RoomLayout, furnish
 from agentgym.envs.alfworld.generator.problem import problem, sentence
 from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS, kind_of, room, room_numbers
-from agentgym.envs.alfworld.generator.stream import Stream
+from agentgym.envs.alfworld.generator.stream import NamedDraws
 from agentgym.envs.alfworld.generator.tables import TASK_ROOMS
 from agentgym.errors import ConfigurationError, TaskNotFound
 
@@ -46,7 +46,7 @@ def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) ->
             f"got {split!r} and {number}"
         )
     values = config.text()
-    stream = Stream(f"agentgym alfworld {GENERATOR_VERSION} {values} {seed} {split} {number}")
+    stream = NamedDraws(f"agentgym alfworld {GENERATOR_VERSION} {values} {seed} {split} {number}")
     layout = _layout(stream, config, split, config.task_types[number % len(config.task_types)])
     return Game(
         id=f"{set_name(config, seed)}/{split}/{number}",
@@ -57,7 +57,7 @@ def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) ->
     )
 
 
-def _layout(stream: Stream, config: GeneratorConfig, split: str, task_type: str) -> Layout:
+def _layout(stream: NamedDraws, config: GeneratorConfig, split: str, task_type: str) -> RoomLayout:
     """Furnish the first room, in random order, that has such a task."""
     for number in stream.shuffled(_candidates(split, task_type, tuple(config.rooms))):
         layout = furnish(stream, room(number), task_type, config)

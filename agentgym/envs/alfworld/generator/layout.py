@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agentgym.envs.alfworld.generator.config import GeneratorConfig, Range, as_range
 from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
-from agentgym.envs.alfworld.generator.stream import Stream
+from agentgym.envs.alfworld.generator.stream import NamedDraws
 from agentgym.envs.alfworld.generator.tables import (
     LAMP_SUPPORTS,
     OPENABLE,
@@ -30,7 +30,7 @@ class PlacedObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RoomLayout:
     """A furnished room and what is to be done in it."""
 
     room: Room
@@ -49,7 +49,9 @@ class Layout:
     """Type of the lamp to look with; empty in other tasks."""
 
 
-def furnish(stream: Stream, room: Room, task_type: str, config: GeneratorConfig) -> Layout | None:
+def furnish(
+    stream: NamedDraws, room: Room, task_type: str, config: GeneratorConfig
+) -> RoomLayout | None:
     """Furnish a room so that a task can be done and is not yet done.
 
     None where there is no such layout, for example because nothing in the room closes and
@@ -63,7 +65,7 @@ def furnish(stream: Stream, room: Room, task_type: str, config: GeneratorConfig)
     return replace(layout, things=(*bare.things, *distractors))
 
 
-def _bare(stream: Stream, room: Room, task_type: str, hidden: bool | None) -> Layout | None:
+def _bare(stream: NamedDraws, room: Room, task_type: str, hidden: bool | None) -> RoomLayout | None:
     """Place what the task needs and nothing else; None if the room has no such task."""
     looks = task_type == "look_at_obj_in_light"
     lamp = _lamp(stream, room) if looks else None
@@ -79,7 +81,7 @@ def _bare(stream: Stream, room: Room, task_type: str, hidden: bool | None) -> La
         if lamp is not None and starts:
             thing = PlacedObject(target, stream.choice(starts))
             needed: tuple[Receptacle, ...] = (thing.home, lamp.home)
-            return Layout(room, needed, (thing, lamp), task_type, target, "", lamp.kind)
+            return RoomLayout(room, needed, (thing, lamp), task_type, target, "", lamp.kind)
         if lamp is None:
             count = 2 if task_type == "pick_two_obj_and_place" else 1
             placed = _placement(stream, target, homes, starts, count)
@@ -87,12 +89,12 @@ def _bare(stream: Stream, room: Room, task_type: str, hidden: bool | None) -> La
                 things, destination = placed
                 station = [stream.choice(stations)] if stations else []
                 needed = (*(thing.home for thing in things), destination, *station)
-                return Layout(room, needed, things, task_type, target, destination.kind, "")
+                return RoomLayout(room, needed, things, task_type, target, destination.kind, "")
     return None
 
 
 def _placement(
-    stream: Stream,
+    stream: NamedDraws,
     target: str,
     homes: Sequence[Receptacle],
     starts: Sequence[Receptacle],
@@ -107,7 +109,7 @@ def _placement(
     return None
 
 
-def _lamp(stream: Stream, room: Room) -> PlacedObject | None:
+def _lamp(stream: NamedDraws, room: Room) -> PlacedObject | None:
     """Place a lamp of one of the types that the room has; None if it has none."""
     for kind in stream.shuffled([kind for kind in LAMP_SUPPORTS if kind in room.objects]):
         stands = [receptacle for receptacle in room.receptacles if supports(kind, receptacle.kind)]
@@ -116,7 +118,7 @@ def _lamp(stream: Stream, room: Room) -> PlacedObject | None:
     return None
 
 
-def _kept(stream: Stream, bare: Layout, count: Range | None) -> tuple[Receptacle, ...]:
+def _kept(stream: NamedDraws, bare: RoomLayout, count: Range | None) -> tuple[Receptacle, ...]:
     """Choose the receptacles that stay, in the order of the floor plan."""
     every = bare.room.receptacles
     if count is None:
@@ -130,7 +132,7 @@ def _kept(stream: Stream, bare: Layout, count: Range | None) -> tuple[Receptacle
     return tuple(r for r in every if r.pddl_name in kept)
 
 
-def _distractors(stream: Stream, layout: Layout, count: Range | None) -> list[PlacedObject]:
+def _distractors(stream: NamedDraws, layout: RoomLayout, count: Range | None) -> list[PlacedObject]:
     """Place objects that the task does not need; none is of a type that it asks for."""
     homes: dict[str, list[Receptacle]] = {}
     for kind in layout.room.objects:

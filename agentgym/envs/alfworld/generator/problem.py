@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentgym.envs.alfworld.generator.layout import Layout, PlacedObject
+from agentgym.envs.alfworld.generator.layout import PlacedObject, RoomLayout
 from agentgym.envs.alfworld.generator.rooms import location_name, pddl_name
-from agentgym.envs.alfworld.generator.stream import Stream
+from agentgym.envs.alfworld.generator.stream import NamedDraws
 from agentgym.envs.alfworld.generator.tables import (
     CONTENTS,
     LAMP_SUPPORTS,
@@ -82,7 +82,7 @@ DOMAIN_OBJECTS = ("ButterKnife", "Knife")
 _GRID = 600
 
 
-def sentence(stream: Stream, layout: Layout) -> str:
+def sentence(stream: NamedDraws, layout: RoomLayout) -> str:
     """Return the task in words, as the game says it after ``"Your task is to: "``."""
     text = stream.choice(SENTENCES[layout.task_type]).format(
         target=layout.target.lower(), goal=layout.goal.lower(), lamp=layout.lamp.lower()
@@ -90,7 +90,7 @@ def sentence(stream: Stream, layout: Layout) -> str:
     return f"{text}."
 
 
-def problem(stream: Stream, layout: Layout) -> str:
+def problem(stream: NamedDraws, layout: RoomLayout) -> str:
     """Return the PDDL problem of a layout; objects and the agent get positions here."""
     names = _object_names(stream, layout.things)
     start = _start(stream, layout)
@@ -122,7 +122,7 @@ def problem(stream: Stream, layout: Layout) -> str:
     return "\n".join(lines)
 
 
-def _object_names(stream: Stream, things: Sequence[PlacedObject]) -> list[str]:
+def _object_names(stream: NamedDraws, things: Sequence[PlacedObject]) -> list[str]:
     """Give every object a position, which decides its number in the game, and so a name."""
     names: dict[str, None] = {}
     while len(names) < len(things):
@@ -133,7 +133,7 @@ def _object_names(stream: Stream, things: Sequence[PlacedObject]) -> list[str]:
     return list(names)
 
 
-def _start(stream: Stream, layout: Layout) -> str:
+def _start(stream: NamedDraws, layout: RoomLayout) -> str:
     """Choose a location away from every receptacle for the agent."""
     taken = {receptacle.location for receptacle in layout.receptacles}
     while True:
@@ -142,7 +142,7 @@ def _start(stream: Stream, layout: Layout) -> str:
             return name
 
 
-def _receptacle_facts(layout: Layout) -> Iterator[str]:
+def _receptacle_facts(layout: RoomLayout) -> Iterator[str]:
     for receptacle in layout.receptacles:
         name = receptacle.pddl_name
         yield f"(receptacleType {name} {receptacle.kind}Type)"

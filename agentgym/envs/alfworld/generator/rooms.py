@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from agentgym.envs.alfworld.generator.stream import Stream
+from agentgym.envs.alfworld.generator.stream import NamedDraws
 from agentgym.envs.alfworld.generator.tables import ROOM_KINDS
 
 HELD_OUT = (9, 10, 29, 215, 219, 226, 308, 315, 325, 404, 424, 425)
@@ -102,7 +102,7 @@ def room(number: int) -> Room:
         Receptacle(_kind(name), pddl_name(name), location_name(*pose)) for name, *pose in posed
     ]
     taken = {receptacle.location for receptacle in receptacles}
-    stream = Stream(f"agentgym alfworld room {number}")
+    stream = NamedDraws(f"agentgym alfworld room {number}")
     for kind in unposed:
         for _ in range(_COPIES.get(kind, 1)):
             receptacles.append(_free_standing(stream, kind, taken))
@@ -115,7 +115,7 @@ def _kind(name: str) -> str:
     return _BASINS.get(head, head)
 
 
-def _free_standing(stream: Stream, kind: str, taken: set[str]) -> Receptacle:
+def _free_standing(stream: NamedDraws, kind: str, taken: set[str]) -> Receptacle:
     """Stand a receptacle without a saved pose at a location of its own."""
     while True:
         x, z = stream.between(-12, 12), stream.between(-12, 12)

@@ -14,7 +14,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-class Stream:
+class NamedDraws:
     """A stream of draws that its name alone decides."""
 
     def __init__(self, name: str) -> None:

@@ -41,7 +41,7 @@ DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class SplitIndex:
     """The games of one split."""
 
     entries: tuple[GameEntry, ...]
@@ -50,12 +50,12 @@ class Index:
     """Reasons for which trials are not games, and how many."""
 
 
-class FolderSource:
+class GameFolder:
     """The games of a folder of trials."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._index: Index | None = None
+        self._index: SplitIndex | None = None
 
     def entries(self) -> tuple[GameEntry, ...]:
         """Return the games, sorted by the names of their folders."""
@@ -69,13 +69,13 @@ class FolderSource:
         """Return why trials are not games, and how many."""
         return self._known().skipped
 
-    def _known(self) -> Index:
+    def _known(self) -> SplitIndex:
         if self._index is None:
             self._index = folder_index(self.path)
         return self._index
 
 
-def folder_index(folder: Path) -> Index:
+def folder_index(folder: Path) -> SplitIndex:
     """Return the games below a split's folder, from the cache if it has not changed.
 
     They are those that alfworld's own ``AlfredTWEnv`` would collect, in the order of their names.
@@ -88,7 +88,7 @@ def folder_index(folder: Path) -> Index:
     path = _cache_path(folder)
     known = caching.load_json(path, key)
     if known is not None:
-        return Index(tuple(GameEntry(*row) for row in known["entries"]), known["skipped"])
+        return SplitIndex(tuple(GameEntry(*row) for row in known["entries"]), known["skipped"])
     try:
         index = _collect(folder, [relative for relative, _ in folders])
     except OSError as error:
@@ -148,7 +148,7 @@ def _key(folder: Path, folders: list[tuple[str, int]]) -> str:
     return f"{INDEX_VERSION} {folder.resolve()} {len(folders)} {digest(lines)}"
 
 
-def _collect(folder: Path, folders: list[str]) -> Index:
+def _collect(folder: Path, folders: list[str]) -> SplitIndex:
     """Read every trial."""
     entries: list[GameEntry] = []
     skipped: Counter[str] = Counter()
@@ -158,7 +158,7 @@ def _collect(folder: Path, folders: list[str]) -> Index:
             entries.append(found)
         elif found:
             skipped[found] += 1
-    return Index(tuple(entries), dict(sorted(skipped.items())))
+    return SplitIndex(tuple(entries), dict(sorted(skipped.items())))
 
 
 def _trial(folder: Path, relative: str) -> GameEntry | str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from agentgym.envs.alfworld.official.folders import FolderSource
+from agentgym.envs.alfworld.official.folders import GameFolder
 from agentgym.envs.alfworld.official.gamefile import GAME_FILE, GameEntry
 from agentgym.envs.alfworld.official.packs import SUFFIXES, PackSource, split_name
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
@@ -33,7 +33,7 @@ _LAYOUTS = (
 _log = logging.getLogger(__name__)
 
 
-Source = FolderSource | PackSource
+Source = GameFolder | PackSource
 """The games of one split."""
 
 
@@ -155,7 +155,7 @@ def _sources(path: Path) -> dict[str, Source]:
         return {split_name(path): PackSource(path)}
     for root in (path, *_versions(path)):
         folders: dict[str, Source] = {
-            name: FolderSource(root / name) for name in EXPECTED if (root / name).is_dir()
+            name: GameFolder(root / name) for name in EXPECTED if (root / name).is_dir()
         }
         if folders:
             return folders
@@ -168,7 +168,7 @@ def _sources(path: Path) -> dict[str, Source]:
     if packs:
         return packs
     if _has_game(path):
-        return {path.resolve().name: FolderSource(path)}
+        return {path.resolve().name: GameFolder(path)}
     raise DataError(
         f"expected official games at {path}, but found none; give {_LAYOUTS}, or fetch the data "
         "with alfworld-download"

@@ -27,7 +27,7 @@ REPLACEMENT = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class EngineReply:
     """What the engine says after a start or a command."""
 
     text: str
@@ -45,10 +45,10 @@ class Reply:
 class Engine(Protocol):
     """One running game of the original engine, here or in another process."""
 
-    def start(self, game: Game) -> Reply:
+    def start(self, game: Game) -> EngineReply:
         """Begin a game, from its start if it is the one being played."""
 
-    def step(self, command: str) -> Reply:
+    def step(self, command: str) -> EngineReply:
         """Carry out one line."""
 
     def facts(self) -> str:
@@ -90,7 +90,7 @@ class LocalEngine:
             )
         self._engine = engine
 
-    def start(self, game: Game) -> Reply:
+    def start(self, game: Game) -> EngineReply:
         """Begin a game, from its start if it is the one being played.
 
         Raises:
@@ -114,7 +114,7 @@ class LocalEngine:
         text = self._state.feedback.replace(UNNAMED_TASK, f"Your task is to: {game.goal}")
         return self._reply(text, bool(self._state["won"]))
 
-    def step(self, command: str) -> Reply:
+    def step(self, command: str) -> EngineReply:
         """Carry out one line.
 
         Raises:
@@ -162,10 +162,10 @@ class LocalEngine:
         if begun and self._game is None:
             raise EnvFailure("expected a running game, but none has begun or it failed; start one")
 
-    def _reply(self, text: str, done: bool) -> Reply:
+    def _reply(self, text: str, done: bool) -> EngineReply:
         """Assemble what the engine says."""
         won = bool(self._state["won"])
-        return Reply(text, float(won), done, won, tuple(self._state["admissible_commands"]))
+        return EngineReply(text, float(won), done, won, tuple(self._state["admissible_commands"]))
 
 
 def _game_data(game: Game) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from agentgym.envs.alfworld.engine.household import Game
-from agentgym.envs.alfworld.original.engine import LocalEngine, Reply
+from agentgym.envs.alfworld.original.engine import EngineReply, LocalEngine
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
 
 LIMIT_SECONDS = 120.0
@@ -57,7 +57,7 @@ class WorkerEngine:
         """Process id of the worker, or None where there is none."""
         return None if self._worker is None else self._worker.pid
 
-    def start(self, game: Game) -> Reply:
+    def start(self, game: Game) -> EngineReply:
         """Begin a game, from its start if it is the one being played.
 
         Raises:
@@ -68,16 +68,16 @@ class WorkerEngine:
             raise EnvFailure("expected an open session, but it is closed; open another one")
         if self._worker is None:
             self._worker = _Worker()
-        reply: Reply = self._call("start", game)
+        reply: EngineReply = self._call("start", game)
         return reply
 
-    def step(self, command: str) -> Reply:
+    def step(self, command: str) -> EngineReply:
         """Carry out one line.
 
         Raises:
             EnvFailure: The engine failed, the worker died or took too long, or no game has begun.
         """
-        reply: Reply = self._call("step", command)
+        reply: EngineReply = self._call("step", command)
         return reply
 
     def facts(self) -> str:

@@ -12,8 +12,8 @@ from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import (
     Engine,
     EngineBusy,
+    EngineReply,
     LocalEngine,
-    Reply,
     one_line,
 )
 from agentgym.envs.alfworld.original.process import LIMIT_SECONDS, WorkerEngine
@@ -54,7 +54,7 @@ def open_original(
 
 
 class OriginalSession:
-    """A game in the original engine, with the face of the native ``Session``.
+    """A game in the original engine, with the face of the native ``HouseholdSession``.
 
     It can be forked, at a price: a snapshot is the game and its commands, and going back to it
     plays them again (a start of 0.2 to 5 s and 13 to 120 ms a command).
@@ -69,7 +69,7 @@ class OriginalSession:
     def __init__(self, game: Game, engine: Engine | None = None) -> None:
         self._engine = LocalEngine() if engine is None else engine
         self._commands: list[str] = []
-        self._reply: Reply | None = None
+        self._reply: EngineReply | None = None
         try:
             self._intro = self.start(game)
         except BaseException:
@@ -165,13 +165,13 @@ class OriginalSession:
         """Copy and pickle as game and commands, to be played again in an engine that is free."""
         return _reopen, (self.game, tuple(self._commands))
 
-    def _ask(self, question: Callable[[], Reply]) -> Reply:
+    def _ask(self, question: Callable[[], EngineReply]) -> EngineReply:
         """Ask the engine; what it said last is no longer known if that fails."""
         self._reply = None
         self._reply = question()
         return self._reply
 
-    def _last(self) -> Reply:
+    def _last(self) -> EngineReply:
         """Return what the engine said last."""
         if self._reply is None:
             raise EnvFailure("expected a running game, but it is closed or failed; start one")

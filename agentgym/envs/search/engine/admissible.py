@@ -15,7 +15,7 @@ from itertools import islice
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.information import plain
-from agentgym.envs.search.engine.session import Session, question_query
+from agentgym.envs.search.engine.session import SearchSession, question_query
 from agentgym.retrieval import Passage
 
 MOST_NAMES = 24
@@ -34,7 +34,7 @@ _NAME = re.compile(
 )
 
 
-def admissible(session: Session, turns_left: int) -> list[Command]:
+def admissible(session: SearchSession, turns_left: int) -> list[Command]:
     """List what can be done.
 
     Args:
@@ -71,7 +71,7 @@ def names(passages: Sequence[Passage], block: str) -> list[str]:
     return list(islice((name for name in found if name in block), MOST_NAMES))
 
 
-def _titles(passages: Sequence[Passage], session: Session) -> list[str]:
+def _titles(passages: Sequence[Passage], session: SearchSession) -> list[str]:
     """Return titles that were not answered yet and do not stand in the question."""
     known = session.state.answers
     found = dict.fromkeys(map(_title, passages))

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 MEASURES = ("em", "subem", "f1", "f1_hotpot")
-"""Names of the measures, which are those of the fields of :class:`Scores`."""
+"""Names of the measures, which are those of the fields of :class:`AnswerScores`."""
 
 CLOSED = frozenset({"yes", "no", "noanswer"})
 """Answers that HotpotQA's F1 counts whole or not at all."""
@@ -26,7 +26,7 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-class Scores(NamedTuple):
+class AnswerScores(NamedTuple):
     """What an answer is worth by each measure, the best over all gold answers."""
 
     em: float
@@ -39,7 +39,7 @@ class Scores(NamedTuple):
     """The same as HotpotQA counts it."""
 
 
-NO_ANSWER = Scores(0.0, 0.0, 0.0, 0.0)
+NO_ANSWER = AnswerScores(0.0, 0.0, 0.0, 0.0)
 """What an episode without an answer is worth."""
 
 
@@ -48,7 +48,7 @@ def normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def score(answer: str, gold: Sequence[str]) -> Scores:
+def score(answer: str, gold: Sequence[str]) -> AnswerScores:
     """Compare an answer with the gold answers.
 
     Args:
@@ -69,7 +69,7 @@ def score(answer: str, gold: Sequence[str]) -> Scores:
         f1 = max(f1, overlap)
         if given and (equal or not {given, one} & CLOSED):
             f1_hotpot = max(f1_hotpot, overlap)
-    return Scores(em, subem, f1, f1_hotpot)
+    return AnswerScores(em, subem, f1, f1_hotpot)
 
 
 def mentions(text: str, gold: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from agentgym.core.outcome import bounded
 from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, Command
 from agentgym.envs.search.engine.information import evidence, information, plain
-from agentgym.envs.search.engine.scoring import NO_ANSWER, Scores, mentions, score
+from agentgym.envs.search.engine.scoring import NO_ANSWER, AnswerScores, mentions, score
 from agentgym.envs.search.question import Question
 from agentgym.errors import EnvFailure
 from agentgym.retrieval import Hit, Passage, Retriever
@@ -28,7 +28,7 @@ DETAILS = GOLD_DETAILS | {
     "self_information", "search_failed", "n_search", "n_invalid", "n_self_information",
     "answer_seen", "em", "subem", "f1", "f1_hotpot",
 }  # fmt: skip
-"""Keys of :meth:`Session.details`."""
+"""Keys of :meth:`SearchSession.details`."""
 
 Found = Sequence[Hit] | EnvFailure
 """What a retriever made of a query."""
@@ -43,7 +43,7 @@ class Rules:
     max_observation_chars: int = 2400
     """Most characters of an information block."""
     measure: str = "em"
-    """Measure by which an answer is right; a field of :class:`Scores`."""
+    """Measure by which an answer is right; a field of :class:`AnswerScores`."""
     answer_attempts: int = 1
     """Answers that may be given; a right one ends the episode at once."""
     first_search: bool = False
@@ -112,7 +112,7 @@ class Turn:
     """Whether the retriever failed."""
 
 
-class Session:
+class SearchSession:
     """A question that is being answered.
 
     Args:
@@ -230,13 +230,13 @@ class Session:
         observation = self._with_notice(reason, turns_left)
         return Turn(observation, False, False, self_information=self_information)
 
-    def scores(self) -> Scores:
+    def scores(self) -> AnswerScores:
         """Return what the last answer is worth; nothing where there is none."""
         if not self.state.answers:
             return NO_ANSWER
         return score(self.state.answers[-1], self.question.answers)
 
-    def details(self, turn: Turn, scores: Scores | None) -> Mapping[str, Any]:
+    def details(self, turn: Turn, scores: AnswerScores | None) -> Mapping[str, Any]:
         """Describe a turn for ``info["details"]``; the same keys in every turn.
 
         Args:

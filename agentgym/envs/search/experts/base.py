@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from agentgym.envs.search.engine.commands import Command
-from agentgym.envs.search.engine.session import Session
+from agentgym.envs.search.engine.session import SearchSession
 
 
 class Expert(ABC):
     """Knows what to do in every state of an episode that is not over."""
 
     @abstractmethod
-    def step(self, session: Session, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> Command:
         """Return what to do next.
 
         Args:

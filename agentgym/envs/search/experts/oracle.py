@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
-from agentgym.envs.search.engine.session import Session, question_query
+from agentgym.envs.search.engine.session import SearchSession, question_query
 from agentgym.envs.search.experts.base import Expert
 
 
@@ -14,7 +14,7 @@ class OracleExpert(Expert):
     been shown. It shows the ceiling; what it knows cannot be learned from what is shown.
     """
 
-    def step(self, session: Session, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> Command:
         """Return the next search of the plan, or the answer."""
         left = _left(session)
         if left and turns_left:
@@ -22,7 +22,7 @@ class OracleExpert(Expert):
         return Command(ANSWER, session.question.answers[0])
 
 
-def _left(session: Session) -> list[str]:
+def _left(session: SearchSession) -> list[str]:
     """Return the queries that are left."""
     question = session.question
     if question.gold and not session.missing:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
-from agentgym.envs.search.engine.session import Session
+from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.base import Expert
 from agentgym.envs.search.experts.passages import Article, Fact, read_block
 from agentgym.envs.search.experts.wordings import (
-    Comparison,
+    ComparisonPhrase,
     Count,
     Intersection,
     Meaning,
@@ -34,7 +34,7 @@ LONGEST_QUERY = 400
 _YEAR = re.compile(r"\d{1,4}")  # in corpora of others anything may stand there
 
 
-class Shown(NamedTuple):
+class KnownSearch(NamedTuple):
     """A search as the reader knows it."""
 
     query: str
@@ -46,13 +46,13 @@ class Shown(NamedTuple):
 class ReaderExpert(Expert):
     """Answer by reading: of the session it looks at nothing but what has been shown."""
 
-    def step(self, session: Session, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> Command:
         """Return the next search, or the answer."""
-        shown = [Shown(one.query, session.block(one)) for one in session.state.searches]
+        shown = [KnownSearch(one.query, session.block(one)) for one in session.state.searches]
         return read(session.question.text, shown, turns_left)
 
 
-def read(question: str, shown: Sequence[Shown], turns_left: int) -> Command:
+def read(question: str, shown: Sequence[KnownSearch], turns_left: int) -> Command:
     """Return what to do next, from texts alone.
 
     Args:
@@ -85,7 +85,7 @@ class _Reading:
         wanted: Queries for the first thing that is not known yet, best first.
     """
 
-    def __init__(self, shown: Sequence[Shown]) -> None:
+    def __init__(self, shown: Sequence[KnownSearch]) -> None:
         self._asked = {one.query.casefold() for one in shown}
         self._pages: list[list[Article]] = [read_block(one.block) for one in shown]
         self._facts: dict[tuple[str, str], Fact] = {}
@@ -100,7 +100,7 @@ class _Reading:
         """Return what a question asks for, or None, and then ``wanted`` says what is missing."""
         if isinstance(meaning, Count):
             return self._count(meaning)
-        if isinstance(meaning, Comparison):
+        if isinstance(meaning, ComparisonPhrase):
             return self._compare(meaning)
         if isinstance(meaning, Intersection):
             return self._meet(meaning)
@@ -174,7 +174,7 @@ class _Reading:
         searched = self.wanted[0].casefold() in self._asked
         return str(len(found)) if found and searched else None
 
-    def _compare(self, comparison: Comparison) -> str | None:
+    def _compare(self, comparison: ComparisonPhrase) -> str | None:
         """Read both values, then compare them."""
         relation = comparison.relation
         values: list[tuple[int, str]] = []

@@ -66,7 +66,7 @@ class Intersection:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonPhrase:
     """Which of two things has the smaller, or the greater, value by a relation."""
 
     relation: Relation
@@ -77,7 +77,7 @@ class Comparison:
 
 Phrase = Name | Value | Holder
 """What stands for one thing."""
-Meaning = Value | Holder | Count | Intersection | Comparison
+Meaning = Value | Holder | Count | Intersection | ComparisonPhrase
 """What a question asks for."""
 
 
@@ -150,7 +150,7 @@ def _questions(text: str) -> Iterator[Meaning]:
             for first, second in _parted(" or ".join(pair), " or "):
                 both = _phrases(first, relation.subject), _phrases(second, relation.subject)
                 for one, other in product(*both):
-                    yield Comparison(relation, one, other, greater=field == "later")
+                    yield ComparisonPhrase(relation, one, other, greater=field == "later")
     which = _WHICH.fullmatch(text)
     for first, second in _parted(which[1], " and ") if which else ():
         # Before the first predicate stands a noun of one word or more.

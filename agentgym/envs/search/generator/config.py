@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.core.options import choice, integer, preset
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR
-from agentgym.envs.search.generator.templates import Template
+from agentgym.envs.search.generator.templates import QuestionTemplate
 from agentgym.errors import ConfigurationError
 
 STYLES = ("plain", "full")
@@ -155,7 +155,7 @@ def _check_relations(config: GeneratorConfig) -> None:
             )
     for kind in config.kinds if not config.plain else ():
         for group in KINDS[kind].sentences:
-            stated = Template(group[0]).relations
+            stated = QuestionTemplate(group[0]).relations
             left_out = [name for name in stated if name not in config.relations]
             if left_out and len(left_out) < len(stated):
                 raise ConfigurationError(

@@ -26,7 +26,7 @@ _TRIES = 6
 
 
 @dataclass(frozen=True)
-class Step:
+class QuestionStep:
     """One search of a plan."""
 
     query: str
@@ -36,14 +36,14 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Draft:
+class QuestionDraft:
     """A question that nobody has tried to answer yet."""
 
     text: str
     """The question."""
     answers: tuple[str, ...]
     """Accepted answers; the first is the usual form."""
-    steps: tuple[Step, ...]
+    steps: tuple[QuestionStep, ...]
     """The searches that find the evidence."""
     hidden: tuple[str, ...] = ()
     """What searching for the question itself must not show."""
@@ -54,7 +54,7 @@ class _Description:
     """Words that fit one thing, and the searches that tell which."""
 
     text: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[QuestionStep, ...] = ()
 
 
 class Drafter:
@@ -97,7 +97,9 @@ class Drafter:
         alone = hops < (4 if kind == "comparison" else 2) or kind == "intersection"
         return [found if alone else self._describable(found)]
 
-    def draft(self, kind: str, hops: int, thing: int, count: int, stream: Stream) -> Draft | None:
+    def draft(
+        self, kind: str, hops: int, thing: int, count: int, stream: Stream
+    ) -> QuestionDraft | None:
         """Draft a question.
 
         Args:
@@ -120,7 +122,7 @@ class Drafter:
 
     # -- the kinds of questions ------------------------------------------------------------------
 
-    def _chain(self, hops: int, thing: int, stream: Stream) -> Draft | None:
+    def _chain(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
         """Ask for a value of the target, or for the only thing that has the target as value."""
         facts = self._facts
         inverse = self._had_by(thing, stream)
@@ -144,9 +146,11 @@ class Drafter:
         if answer in described.text:
             return None
         hidden = (answer,) if hops > 1 else ()
-        return Draft(text.format(described.text), (answer,), (*described.steps, step), hidden)
+        return QuestionDraft(
+            text.format(described.text), (answer,), (*described.steps, step), hidden
+        )
 
-    def _comparison(self, hops: int, thing: int, stream: Stream) -> Draft | None:
+    def _comparison(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
         """Ask which of two things began earlier or later."""
         facts = self._facts
         kind = facts.kind(thing)
@@ -173,9 +177,9 @@ class Drafter:
         # Neither may be shown, or the one that is not would be the answer more often.
         hidden = (facts.names[thing], facts.names[other]) if hops > 3 else ()
         text = text.format(first.text, second.text)
-        return Draft(text, (facts.names[answer],), steps, hidden)
+        return QuestionDraft(text, (facts.names[answer],), steps, hidden)
 
-    def _intersection(self, hops: int, thing: int, stream: Stream) -> Draft | None:
+    def _intersection(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
         """Ask for the target as the only thing with two values, each of which several have."""
         facts = self._facts
         kind = facts.kind(thing)
@@ -194,13 +198,13 @@ class Drafter:
         said = [relation.predicate for relation in pair]
         text = f"Which {self._noun(kind, thing)} {said[0]} and {said[1]}?"
         names = " ".join(facts.names[value] for value in values)
-        step = Step(f"{names} {pair[0].words} {pair[1].words}", (thing,))
+        step = QuestionStep(f"{names} {pair[0].words} {pair[1].words}", (thing,))
         steps = (*first.steps, *second.steps, step)
         answers = (facts.names[thing],)
         text = text.format(first.text, second.text)
-        return Draft(text, answers, steps, answers if hops > 1 else ())
+        return QuestionDraft(text, answers, steps, answers if hops > 1 else ())
 
-    def _count(self, hops: int, thing: int, count: int, stream: Stream) -> Draft | None:
+    def _count(self, hops: int, thing: int, count: int, stream: Stream) -> QuestionDraft | None:
         """Ask how many things have the target as value."""
         facts = self._facts
         relations = [
@@ -215,7 +219,7 @@ class Drafter:
             return None
         text = self._worded(relation.count, stream).format(described.text)
         step = self._finding(relation, thing, tuple(found))
-        return Draft(text, (str(count), NUMERALS[count]), (*described.steps, step))
+        return QuestionDraft(text, (str(count), NUMERALS[count]), (*described.steps, step))
 
     # -- descriptions ----------------------------------------------------------------------------
 
@@ -322,18 +326,18 @@ class Drafter:
 
     # -- words -----------------------------------------------------------------------------------
 
-    def _reading(self, relation: Relation, thing: int) -> Step:
+    def _reading(self, relation: Relation, thing: int) -> QuestionStep:
         """Return the search for the value that a thing has."""
         name = self._facts.names[thing]
         if self._config.plain:
             query = relation.phrases[0].removeprefix("the ").format(name)
         else:
             query = f"{name} {relation.words}"
-        return Step(query, (thing,))
+        return QuestionStep(query, (thing,))
 
-    def _finding(self, relation: Relation, value: int, things: tuple[int, ...]) -> Step:
+    def _finding(self, relation: Relation, value: int, things: tuple[int, ...]) -> QuestionStep:
         """Return the search for the things that have a value."""
-        return Step(f"{self._facts.names[value]} {relation.inverse_words}", things)
+        return QuestionStep(f"{self._facts.names[value]} {relation.inverse_words}", things)
 
     def _question(self, relation: Relation, stream: Stream) -> str:
         """Return a question for a value."""

@@ -13,7 +13,7 @@ from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.facts import TODAY, Facts
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS
-from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, Template, article
+from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, QuestionTemplate, article
 from agentgym.envs.search.generator.vocabulary import WORDS
 from agentgym.support.random_stream import Stream
 
@@ -74,7 +74,11 @@ class Writer:
         return " ".join([self._sentence(stream, thing, group, values) for group in groups])
 
     def _sentence(
-        self, stream: Stream, thing: int, group: tuple[Template, ...], values: dict[str, str]
+        self,
+        stream: Stream,
+        thing: int,
+        group: tuple[QuestionTemplate, ...],
+        values: dict[str, str],
     ) -> str:
         """Write one of the sentences of a group."""
         template = group[stream.below(len(group))] if len(group) > 1 else group[0]
@@ -143,7 +147,7 @@ class Writer:
         year = self._facts.years[thing]
         return year if year >= _OLD else _RECENT
 
-    def _stating(self, kind: str) -> list[tuple[Template, ...]]:
+    def _stating(self, kind: str) -> list[tuple[QuestionTemplate, ...]]:
         """Return the groups of sentences that state the facts of a kind."""
         stated = self._stated[kind]
         if self._config.plain:
@@ -166,7 +170,7 @@ class Writer:
             )
         )
 
-    def _wordings(self, groups: Iterable[tuple[str, ...]]) -> list[tuple[Template, ...]]:
+    def _wordings(self, groups: Iterable[tuple[str, ...]]) -> list[tuple[QuestionTemplate, ...]]:
         """Return groups of sentences with as many wordings as wanted."""
         most = self._config.paraphrases
         return [tuple(_template(text) for text in group[:most]) for group in groups]
@@ -212,7 +216,7 @@ def _read(kind: str, title: str, sentence: str) -> dict[str, str]:
 
 
 @cache
-def _readable(kind: str) -> tuple[Template, ...]:
+def _readable(kind: str) -> tuple[QuestionTemplate, ...]:
     """Return all sentences that state facts about a kind."""
     full = [_template(text) for group in KINDS[kind].sentences for text in group]
     plain = [
@@ -224,6 +228,6 @@ def _readable(kind: str) -> tuple[Template, ...]:
 
 
 @cache
-def _template(text: str) -> Template:
+def _template(text: str) -> QuestionTemplate:
     """Return the template of a text, the same each time."""
-    return Template(text)
+    return QuestionTemplate(text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import count, islice
 
-from agentgym.envs.search.generator.drafts import Draft, Drafter
+from agentgym.envs.search.generator.drafts import Drafter, QuestionDraft
 from agentgym.envs.search.generator.facts import GENERATOR_VERSION
 from agentgym.envs.search.generator.universe import Universe
 from agentgym.envs.search.question import Question
@@ -82,7 +82,7 @@ class QuestionGenerator:
             "index holds the passages of this universe, or make the universe larger"
         )
 
-    def _drafts(self, number: int) -> Iterator[Draft | None]:
+    def _drafts(self, number: int) -> Iterator[QuestionDraft | None]:
         """Draft questions about the targets of a number; None where the draws led nowhere."""
         kind, hops = self.shape(number)
         facts, drafter = self._universe.facts, self._drafter
@@ -110,7 +110,7 @@ class QuestionGenerator:
             for index in range(len(groups[group])):
                 yield groups[group][-1 - first - index], group
 
-    def _works(self, draft: Draft) -> bool:
+    def _works(self, draft: QuestionDraft) -> bool:
         """Return whether the plan finds its passages, and is needed.
 
         A question that its own words answer, when they are searched for, is no question of several

@@ -33,7 +33,7 @@ _NAME = "[A-Z0-9][^,.()]*?"
 _WORDS = "[^,.()]+?"
 
 
-class Template:
+class QuestionTemplate:
     """One sentence with slots.
 
     Args:

@@ -44,7 +44,7 @@ class Unusable(Exception):
     """A record cannot be used; says what was expected and what it holds."""
 
 
-class Entry(NamedTuple):
+class QuestionEntry(NamedTuple):
     """A question and where it belongs."""
 
     question: Question
@@ -53,7 +53,7 @@ class Entry(NamedTuple):
     """Its split, if the record tells."""
 
 
-def read_record(record: Any) -> Entry:
+def read_record(record: Any) -> QuestionEntry:
     """Read one record.
 
     Raises:
@@ -75,7 +75,7 @@ def read_record(record: Any) -> Entry:
         hops=_hops(record),
         gold=_texts(record.get("gold"), "gold") if record.get("gold") is not None else (),
     )
-    return Entry(question, _split(record))
+    return QuestionEntry(question, _split(record))
 
 
 def dealt_split(question: Question) -> str:

@@ -28,7 +28,7 @@ DETAILS = frozenset({
     "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
     "tampered", "suspicious", "grading",
 })  # fmt: skip
-"""Keys of :meth:`Session.details`."""
+"""Keys of :meth:`SWESession.details`."""
 NO_EDITS = Edits({}, ())
 DIED = "[the sandbox died of this command]"
 """What is shown of a command that ended the box and with it the episode."""
@@ -82,7 +82,7 @@ class Refusal(Exception):
     """Why a command was not carried out; the message is shown to the policy."""
 
 
-class Session:
+class SWESession:
     """A repository that is being repaired.
 
     The box is opened when the first command needs it, and lost when the session is closed; a
@@ -103,7 +103,7 @@ class Session:
         self._given: dict[str, bytes | None] = {}
         self._files: bytes | None = None  # of the box, as far as nothing has changed since
         self._kept: bytes | None = None  # what the next box starts with
-        self._closing: weakref.finalize[..., Session] | None = None
+        self._closing: weakref.finalize[..., SWESession] | None = None
         self._grades: dict[str, Grade] = {}
 
     def start(self, turns: int) -> str:
@@ -354,10 +354,10 @@ class Session:
 
 
 _DOERS = {
-    BASH: Session._run,
-    VIEW: Session._view,
-    EDIT: Session._edit,
-    SUBMIT: Session._submit,
+    BASH: SWESession._run,
+    VIEW: SWESession._view,
+    EDIT: SWESession._edit,
+    SUBMIT: SWESession._submit,
 }
 
 

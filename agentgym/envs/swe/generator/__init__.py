@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from agentgym.envs.swe.generator.bundled import bundled_instances
 from agentgym.envs.swe.generator.stored import StoredInstances
-from agentgym.envs.swe.generator.task_builder import GENERATOR_VERSION, Progress, build_mutations
+from agentgym.envs.swe.generator.task_builder import (
+    GENERATOR_VERSION,
+    BuildProgress,
+    build_mutations,
+)
 from agentgym.envs.swe.generator.versions import build_versions
 
 __all__ = [
     "GENERATOR_VERSION",
-    "Progress",
+    "BuildProgress",
     "StoredInstances",
     "build_mutations",
     "build_versions",

@@ -16,12 +16,12 @@ from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.generator import stored
 from agentgym.envs.swe.generator.stored import (
     INSTANCES,
-    Record,
+    InstanceRecord,
     StoredInstances,
     digest,
     read_lines,
 )
-from agentgym.envs.swe.generator.task_builder import Progress, Watch, build_mutations
+from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch, build_mutations
 
 BUNDLED = Path(__file__).parents[1] / "bundled.d"
 """The folder of the tasks."""
@@ -66,7 +66,7 @@ def build_bundled(
     limit: int = TASKS_PER_REPOSITORY,
     boxes: Boxes | None = None,
     watch: Watch | None = None,
-) -> list[Progress]:
+) -> list[BuildProgress]:
     """Make the bundled tasks, each library in a folder of its own.
 
     Args:
@@ -101,7 +101,7 @@ def frozen_text(output: Path) -> str:
     for name in repositories():
         file = output / name / INSTANCES
         for entry in read_lines(file) if file.exists() else ():
-            if isinstance(entry, Record):
+            if isinstance(entry, InstanceRecord):
                 entry = replace(entry, split=split_of(entry.repo))
             lines.append(entry.line())
     return "".join(lines)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from agentgym.envs.swe.generator.syntax import FUNCTIONS, Source
+from agentgym.envs.swe.generator.syntax import FUNCTIONS, ParsedSource
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=", ">"),
@@ -104,16 +104,16 @@ class Change(NamedTuple):
 
 Ancestors = Sequence[ast.AST]
 """The nodes around a node, from the function down."""
-Fault = Callable[[Source, ast.AST, Ancestors], Iterator[Change]]
+Fault = Callable[[ParsedSource, ast.AST, Ancestors], Iterator[Change]]
 
 
-def changes(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def changes(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """Yield every fault that a node can be given."""
     for fault in FAULTS:
         yield from fault(source, node, above)
 
 
-def _comparison(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _comparison(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``<`` for ``<=``, ``!=`` for ``==``, and their like."""
     if not isinstance(node, ast.Compare):
         return
@@ -127,7 +127,7 @@ def _comparison(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Cha
                 yield Change(kind, start, start + len(text), new)
 
 
-def _truthiness(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _truthiness(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``x`` for ``x is not None``, which takes 0 and empty things for missing."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         return
@@ -141,7 +141,7 @@ def _truthiness(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Cha
             yield Change("truthiness", source.start(node), source.end(node), f"not {text}")
 
 
-def _boolean(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _boolean(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``or`` for ``and``, ``and`` for ``or``, or the last operand left out."""
     if not isinstance(node, ast.BoolOp):
         return
@@ -157,7 +157,7 @@ def _boolean(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change
         yield Change("dropped condition", source.end(before), source.end(last), "")
 
 
-def _arithmetic(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _arithmetic(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``-`` for ``+`` and its like, and operands the other way round."""
     if not isinstance(node, ast.BinOp) or _is_text(node.left) or _is_text(node.right):
         return
@@ -174,7 +174,7 @@ def _arithmetic(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Cha
         yield _swapped("swapped operands", source, node.left, node.right)
 
 
-def _augmented(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _augmented(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``-=`` for ``+=``, ``=`` for ``+=``, or the statement left out."""
     if not isinstance(node, ast.AugAssign):
         return
@@ -188,7 +188,7 @@ def _augmented(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chan
     yield from _left_out("dropped update", source, node, above)
 
 
-def _number(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _number(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A whole number that is off by one."""
     if not isinstance(node, ast.Constant) or type(node.value) is not int:
         return
@@ -200,7 +200,7 @@ def _number(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]
             yield Change(kind, source.start(node), source.end(node), str(value))
 
 
-def _range(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _range(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A range that ends one too early or too late."""
     if not (isinstance(node, ast.Call) and _called(node) == "range" and node.args):
         return
@@ -210,7 +210,7 @@ def _range(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
             yield Change("off by one", source.end(last), source.end(last), new)
 
 
-def _flag(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _flag(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``False`` for ``True`` and the reverse; not as the condition of a loop."""
     if isinstance(node, ast.Constant) and type(node.value) is bool:
         if isinstance(above[-1], ast.While) and above[-1].test is node:
@@ -219,7 +219,7 @@ def _flag(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
         yield Change(kind, source.start(node), source.end(node), str(not node.value))
 
 
-def _negation(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _negation(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """``not``, or a minus sign, left out."""
     if not isinstance(node, ast.UnaryOp):
         return
@@ -233,7 +233,7 @@ def _negation(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chang
         yield Change("dropped sign", start, start + 1, "")
 
 
-def _branches(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _branches(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """The two ways of a condition, swapped."""
     if isinstance(node, ast.IfExp):
         yield _swapped("swapped branches", source, node.body, node.orelse)
@@ -247,7 +247,7 @@ def _branches(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chang
             yield Change("swapped branches", source.start(node.test), source.end(node.test), new)
 
 
-def _guard(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _guard(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A case that is forgotten: an ``if`` that leaves the block, or an ``elif`` at the end."""
     if not isinstance(node, ast.If) or node.orelse:
         return
@@ -263,7 +263,7 @@ def _guard(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
         yield from _left_out("missing guard", source, node, above)
 
 
-def _statement(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _statement(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A call for its effect, or an assignment to a part of an object, left out."""
     acts = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
     stores = isinstance(node, ast.Assign) and isinstance(
@@ -273,7 +273,7 @@ def _statement(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chan
         yield from _left_out("dropped statement", source, node, above)
 
 
-def _call(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _call(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A function taken for its twin, or left out; arguments in the wrong order."""
     if not isinstance(node, ast.Call):
         return
@@ -292,7 +292,7 @@ def _call(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
 
 
 def _dropped_function(
-    source: Source, node: ast.Call, name: str, above: Ancestors
+    source: ParsedSource, node: ast.Call, name: str, above: Ancestors
 ) -> Iterator[Change]:
     """``x`` for ``abs(x)``, ``list(x)`` for ``sorted(x)``."""
     [argument] = node.args
@@ -305,7 +305,7 @@ def _dropped_function(
         yield Change("dropped call", source.start(node), source.end(node), source.text(argument))
 
 
-def _arguments(source: Source, node: ast.Call, name: str) -> Iterator[Change]:
+def _arguments(source: ParsedSource, node: ast.Call, name: str) -> Iterator[Change]:
     """Two neighbouring arguments, swapped."""
     if name in SYMMETRIC or name in TWINS:
         return
@@ -315,7 +315,7 @@ def _arguments(source: Source, node: ast.Call, name: str) -> Iterator[Change]:
             yield _swapped("swapped arguments", source, left, right)
 
 
-def _fallback(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _fallback(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A slice with one end left out, or with a step."""
     if isinstance(node, ast.Slice):
         if node.lower is not None and node.upper is not None:
@@ -327,7 +327,7 @@ def _fallback(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chang
             yield Change("wrong slice", source.end(node.lower), source.end(node.lower), " + 1")
 
 
-def _exception(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _exception(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """Another exception raised, or one not caught."""
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
         name = node.exc.func
@@ -340,13 +340,13 @@ def _exception(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Chan
             yield Change("narrow except", source.start(node.type), source.end(node.type), text)
 
 
-def _loop(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _loop(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A loop that ends at the first element to be skipped."""
     if isinstance(node, ast.Continue):
         yield Change("ended loop", source.start(node), source.end(node), "break")
 
 
-def _returned(source: Source, node: ast.AST, above: Ancestors) -> Iterator[Change]:
+def _returned(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[Change]:
     """A pair returned, or yielded, the wrong way round."""
     value = node.value if isinstance(node, (ast.Return, ast.Yield)) else None
     if isinstance(value, ast.Tuple) and len(value.elts) == 2:
@@ -374,14 +374,16 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-def _swapped(kind: str, source: Source, left: ast.expr, right: ast.expr) -> Change:
+def _swapped(kind: str, source: ParsedSource, left: ast.expr, right: ast.expr) -> Change:
     """Swap two pieces; what stands between them stays."""
     gap = source.content[source.end(left) : source.start(right)].decode()
     new = source.text(right) + gap + source.text(left)
     return Change(kind, source.start(left), source.end(right), new)
 
 
-def _left_out(kind: str, source: Source, node: ast.stmt, above: Ancestors) -> Iterator[Change]:
+def _left_out(
+    kind: str, source: ParsedSource, node: ast.stmt, above: Ancestors
+) -> Iterator[Change]:
     """Leave out a statement with its lines, where its block holds others."""
     blocks = (getattr(above[-1], name, None) for name in ("body", "orelse", "finalbody"))
     block = next((entry for entry in blocks if isinstance(entry, list) and node in entry), [])

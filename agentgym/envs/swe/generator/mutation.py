@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agentgym.envs.swe.edits import apply_edits
 from agentgym.envs.swe.generator.faults import changes
-from agentgym.envs.swe.generator.syntax import Source, changeable
+from agentgym.envs.swe.generator.syntax import ParsedSource, changeable
 from agentgym.envs.swe.instance import Edit
 from agentgym.support.random_stream import Stream
 
@@ -53,14 +53,14 @@ def mutations_of(content: bytes, path: str) -> list[Mutation]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in the texts of other people
-            source = Source(content)
+            source = ParsedSource(content)
         found = {entry.key: entry for entry in _mutations(source, path)}
     except (SyntaxError, UnicodeDecodeError, RecursionError):
         return []
     return [found[key] for key in sorted(found)]
 
 
-def _mutations(source: Source, path: str) -> Iterator[Mutation]:
+def _mutations(source: ParsedSource, path: str) -> Iterator[Mutation]:
     """Yield the faults that a file can be given; some may come twice."""
     for place, node, above in changeable(source.tree):
         for change in changes(source, node, above):

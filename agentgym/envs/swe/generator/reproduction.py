@@ -101,7 +101,7 @@ _BUILTIN = frozenset(
 """Functions that nobody files an issue about."""
 
 
-class Suite:
+class ParsedTests:
     """A file of tests, read so that its tests can be turned into scripts.
 
     Args:

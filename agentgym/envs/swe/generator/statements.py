@@ -20,7 +20,7 @@ _WHERE = re.compile(r"/testbed|\btest_\w+|\bTest[A-Z]\w*|\bmutant|\bself\b")
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScriptOutcome:
     """What a script did."""
 
     printed: str = ""
@@ -44,9 +44,9 @@ class Symptom:
     """Lines that show the fault."""
     subject: str = ""
     """The function that they look at."""
-    came: Seen = field(default_factory=Seen)
+    came: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they do."""
-    expected: Seen = field(default_factory=Seen)
+    expected: ScriptOutcome = field(default_factory=ScriptOutcome)
     """What they should do."""
     message: str = ""
     """What the failure said, where there is no script."""
@@ -151,7 +151,7 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     return Symptom(behaviour, symptom.script, subject, came, expected, message)
 
 
-def _only_kind(seen: Seen) -> Seen:
+def _only_kind(seen: ScriptOutcome) -> ScriptOutcome:
     """Leave out what an exception says, if a user would not write it."""
     return replace(seen, error=seen.error.partition(":")[0]) if hidden_words(seen.error) else seen
 

@@ -62,7 +62,7 @@ class Repository:
 
 
 @dataclass(frozen=True)
-class Record:
+class InstanceRecord:
     """What the file says of a task."""
 
     id: str
@@ -124,7 +124,7 @@ class StoredInstances:
         self.folder = Path(folder).absolute()
         self._file = self.folder / INSTANCES
         self._repositories: dict[str, Repository] = {}
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, InstanceRecord] = {}
         for entry in read_lines(self._file):
             if isinstance(entry, Repository):
                 self._repositories[entry.name] = entry
@@ -184,7 +184,7 @@ class StoredInstances:
         """Return the repositories by name."""
         return self._repositories
 
-    def records(self) -> Mapping[str, Record]:
+    def records(self) -> Mapping[str, InstanceRecord]:
         """Return what the file says of each task, by id, in its order."""
         return self._records
 
@@ -208,7 +208,7 @@ class StoredInstances:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _add(self, record: Record) -> None:
+    def _add(self, record: InstanceRecord) -> None:
         """Take over a task."""
         name = record.folder or record.repo
         repository = self._repositories.get(name)
@@ -232,7 +232,7 @@ class StoredInstances:
             )
         return self._ids[split]
 
-    def _instance(self, record: Record) -> Instance:
+    def _instance(self, record: InstanceRecord) -> Instance:
         """Make the task of a record."""
         name = record.folder or record.repo
         folder, tests = self.folder_of(name), self._repositories[name].tests
@@ -289,7 +289,7 @@ def digest(folder: Path) -> str:
     return state.hexdigest()[:32]
 
 
-def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | Record]:
+def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | InstanceRecord]:
     """Read a file of tasks.
 
     Args:
@@ -320,7 +320,7 @@ def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | Record
             ) from error
 
 
-def _entry(fields: Any) -> Repository | Record:
+def _entry(fields: Any) -> Repository | InstanceRecord:
     """Read a line."""
     if "repository" in fields:
         return Repository(
@@ -331,7 +331,7 @@ def _entry(fields: Any) -> Repository | Record:
         for path, start, old, new in fields["edits"]
     )
     passing = fields.get("pass_to_pass")
-    return Record(
+    return InstanceRecord(
         _text(fields["id"]),
         _text(fields["repo"]),
         _text(fields["statement"]),

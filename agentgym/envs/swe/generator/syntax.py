@@ -16,7 +16,7 @@ _CLOSING = re.compile(rb"[ \t)]*")
 _OPENING = re.compile(rb"[ \t(]*")
 
 
-class Source:
+class ParsedSource:
     """A parsed file and the bytes that it was parsed from.
 
     Args:

@@ -29,7 +29,7 @@ from agentgym.envs.swe.generator.statements import statement
 from agentgym.envs.swe.generator.stored import (
     INSTANCES,
     REPOSITORIES,
-    Record,
+    InstanceRecord,
     Repository,
     digest,
     read_lines,
@@ -52,7 +52,7 @@ _LEFT_OUT = shutil.ignore_patterns(
 
 
 @dataclass
-class Progress:
+class BuildProgress:
     """How far the work on a library is."""
 
     library: str
@@ -81,10 +81,10 @@ class Progress:
         return self.outcomes["usable"]
 
 
-Watch = Callable[[Progress], None]
+Watch = Callable[[BuildProgress], None]
 
 
-class Output:
+class TaskFolder:
     """A folder of tasks that grows.
 
     Args:
@@ -97,7 +97,7 @@ class Output:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.repositories: dict[str, Repository] = {}
-        self.records: dict[str, Record] = {}
+        self.records: dict[str, InstanceRecord] = {}
         self.trials: list[dict[str, object]] = []
         folder.mkdir(parents=True, exist_ok=True)
         for name in (INSTANCES, TRIALS):
@@ -132,7 +132,7 @@ class Output:
             )
         return target
 
-    def add(self, entry: Repository | Record) -> None:
+    def add(self, entry: Repository | InstanceRecord) -> None:
         """Append a repository or a task."""
         self._append(INSTANCES, entry.line())
         if isinstance(entry, Repository):
@@ -173,7 +173,7 @@ def build_mutations(
     timeout: float = 120.0,
     split: str = "train",
     watch: Watch | None = None,
-) -> Progress:
+) -> BuildProgress:
     """Make tasks by putting faults into a library.
 
     Args:
@@ -194,12 +194,12 @@ def build_mutations(
         DataError: There is no Python in the repository, or there are no tests that pass.
     """
     name = name or source.name
-    held = Output(output)
+    held = TaskFolder(output)
     folder = held.hold(source, name)
     candidates = mutations(folder, source_files(folder))
     if not candidates:
         raise DataError(f"expected Python files with functions in {source}, got none")
-    progress = Progress(name, limit, len(candidates))
+    progress = BuildProgress(name, limit, len(candidates))
     with Workbench(folder, boxes, timeout) as bench:
         baseline = _baseline(bench, held, name)
         progress.tests, progress.flaky = len(baseline.tests), len(baseline.flaky)
@@ -226,7 +226,7 @@ def build_mutations(
     return progress
 
 
-def _baseline(bench: Workbench, held: Output, name: str) -> Baseline:
+def _baseline(bench: Workbench, held: TaskFolder, name: str) -> Baseline:
     """Run the sound tests; where tasks exist already, their numbers of tests stay valid."""
     baseline = bench.baseline()
     known = held.repositories.get(name)
@@ -242,7 +242,7 @@ def _baseline(bench: Workbench, held: Output, name: str) -> Baseline:
     return replace(baseline, tests=known.tests)
 
 
-def _resume(held: Output, name: str, progress: Progress) -> set[tuple[str, int, str, str]]:
+def _resume(held: TaskFolder, name: str, progress: BuildProgress) -> set[tuple[str, int, str, str]]:
     """Take over what earlier runs have done; return the faults that were tried."""
     tried: set[tuple[str, int, str, str]] = set()
     for entry in held.trials:
@@ -274,19 +274,19 @@ def _try(bench: Workbench, baseline: Baseline, mutation: Mutation) -> Trial:
 
 
 def _record(
-    held: Output,
+    held: TaskFolder,
     name: str,
     split: str,
     mutation: Mutation,
     trial: Trial,
     baseline: Baseline,
     seed: int,
-) -> Record:
+) -> InstanceRecord:
     """Write the task of a usable fault."""
     numbers = {test: number for number, test in enumerate(baseline.tests)}
     count = sum(record.repo == name for record in held.records.values())
     wording = Stream("swe statement", GENERATOR_VERSION, seed, name, *mutation.key)
-    return Record(
+    return InstanceRecord(
         id=f"{name}-{count + 1:03d}",
         repo=name,
         statement=statement(library_name(name), trial.symptoms, wording),
@@ -303,7 +303,7 @@ def library_name(repository: str) -> str:
     return head if dash and tail[:1].isdigit() else repository
 
 
-def _log(held: Output, name: str, mutation: Mutation, trial: Trial, seconds: float) -> None:
+def _log(held: TaskFolder, name: str, mutation: Mutation, trial: Trial, seconds: float) -> None:
     edit: Edit = mutation.edit
     held.log(
         repo=name,
@@ -316,7 +316,7 @@ def _log(held: Output, name: str, mutation: Mutation, trial: Trial, seconds: flo
     )
 
 
-def summary(rows: Iterable[Progress]) -> list[tuple[str, ...]]:
+def summary(rows: Iterable[BuildProgress]) -> list[tuple[str, ...]]:
     """Return what came of libraries as the cells of a table.
 
     Args:

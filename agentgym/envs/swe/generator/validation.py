@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from agentgym.envs.swe.boxes import Boxes, write_files
-from agentgym.envs.swe.generator.reproduction import Reproduction, Suite
-from agentgym.envs.swe.generator.statements import Seen, Symptom
+from agentgym.envs.swe.generator.reproduction import ParsedTests, Reproduction
+from agentgym.envs.swe.generator.statements import ScriptOutcome, Symptom
 from agentgym.envs.swe.grading.test_run import TestRun, run_tests
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.errors import DataError
@@ -114,8 +114,8 @@ class Workbench:
         self.timeout = timeout
         self._boxes = boxes or Boxes()
         self._box: Sandbox | None = None
-        self._suites: dict[str, Suite | None] = {}
-        self._seen: dict[str, Seen] = {}
+        self._suites: dict[str, ParsedTests | None] = {}
+        self._seen: dict[str, ScriptOutcome] = {}
 
     def __enter__(self) -> Self:
         """Open the box."""
@@ -263,19 +263,19 @@ class Workbench:
                 behaviour,
                 script.script if script else "",
                 script.subject if script else "",
-                came.get(script.runnable, Seen()) if script else Seen(),
-                expected.get(script.runnable, Seen()) if script else Seen(),
+                came.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
+                expected.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
                 message,
             )
             for _, behaviour, script, message in found
         )
 
-    def _suite(self, file: str) -> Suite | None:
+    def _suite(self, file: str) -> ParsedTests | None:
         """Read a file of tests; None if it cannot be read."""
         if file not in self._suites:
             shared = str(PurePosixPath(file).parent / "conftest.py")
             try:
-                self._suites[file] = Suite(self._text(file) or "", self._text(shared) or "")
+                self._suites[file] = ParsedTests(self._text(file) or "", self._text(shared) or "")
             except (OSError, ValueError, SyntaxError):
                 self._suites[file] = None
         return self._suites[file]
@@ -287,7 +287,7 @@ class Workbench:
             content = (self.folder / path).read_bytes()
         return None if content is None else content.decode("utf-8")
 
-    def _sound(self, scripts: Sequence[str]) -> dict[str, Seen]:
+    def _sound(self, scripts: Sequence[str]) -> dict[str, ScriptOutcome]:
         """Run scripts on the sound repository, each once."""
         new = [script for script in scripts if script not in self._seen]
         if new:
@@ -296,7 +296,7 @@ class Workbench:
             self._seen.update(self._try(new))
         return self._seen
 
-    def _try(self, scripts: Sequence[str]) -> dict[str, Seen]:
+    def _try(self, scripts: Sequence[str]) -> dict[str, ScriptOutcome]:
         """Run scripts on what the box holds."""
         if not scripts:
             return {}
@@ -319,13 +319,13 @@ class Workbench:
         }
 
 
-def _seen(line: str) -> Seen | None:
+def _seen(line: str) -> ScriptOutcome | None:
     """Read what the driver says of a script."""
     try:
         printed, error = json.loads(line.partition("\0")[2])
     except ValueError:
         return None
-    return Seen(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
+    return ScriptOutcome(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
 
 
 def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:

@@ -18,11 +18,11 @@ from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.generator.changelog import entries
 from agentgym.envs.swe.generator.mutation import source_files
 from agentgym.envs.swe.generator.statements import release_statement
-from agentgym.envs.swe.generator.stored import Record, Repository, digest
+from agentgym.envs.swe.generator.stored import InstanceRecord, Repository, digest
 from agentgym.envs.swe.generator.task_builder import (
     GENERATOR_VERSION,
-    Output,
-    Progress,
+    BuildProgress,
+    TaskFolder,
     Watch,
     library_name,
 )
@@ -90,7 +90,7 @@ def build_versions(
     timeout: float = 120.0,
     split: str = "test",
     watch: Watch | None = None,
-) -> Progress:
+) -> BuildProgress:
     """Make tasks from releases of a library, one at most from each two that follow each other.
 
     Args:
@@ -113,9 +113,9 @@ def build_versions(
             f"expected two or more releases from old to new, got {len(releases)}; name them one "
             "after the other, such as parse==1.19.0 parse==1.19.1"
         )
-    held = Output(output)
+    held = TaskFolder(output)
     library = library_name(releases[0].name)
-    progress = Progress(library, len(releases) - 1, len(releases) - 1)
+    progress = BuildProgress(library, len(releases) - 1, len(releases) - 1)
     for old, new in pairwise(releases):
         name = f"{old.name}..{new.name}"
         known = [entry for entry in held.trials if entry["repo"] == name]
@@ -136,7 +136,7 @@ def build_versions(
 
 
 def _pair(
-    held: Output,
+    held: TaskFolder,
     library: str,
     old: Path,
     new: Path,
@@ -144,7 +144,7 @@ def _pair(
     boxes: Boxes | None,
     timeout: float,
     split: str,
-    progress: Progress,
+    progress: BuildProgress,
 ) -> str:
     """Make the task of a pair, if it has one; return what became of it."""
     pair = compare(old, new)
@@ -168,7 +168,7 @@ def _pair(
 
 
 def _write(
-    held: Output,
+    held: TaskFolder,
     library: str,
     pair: Pair,
     baseline: Baseline,
@@ -188,7 +188,7 @@ def _write(
     held.add(Repository(pair.old.name, digest(folder), baseline.tests))
     numbers = {test: number for number, test in enumerate(baseline.tests)}
     held.add(
-        Record(
+        InstanceRecord(
             id=f"{pair.old.name}..{version}",
             repo=library,
             statement=text,

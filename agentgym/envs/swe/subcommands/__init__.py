@@ -15,7 +15,7 @@ SUBCOMMANDS = (
         "Make and hold SWE tasks: agentgym swe build --help.",
     ),
     Subcommand("swe list", tasks.List, tasks.list_tasks),
-    Subcommand("swe image", images.Image, images.image),
+    Subcommand("swe image", images.ShowImage, images.image),
     Subcommand("swe prefetch", images.Prefetch, images.prefetch),
     Subcommand("swe cache", images.Cache, images.cache),
 )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Image:
+class ShowImage:
     """Print the container image of an instance of a published set."""
 
     id: Positional[str]
@@ -70,7 +70,7 @@ class Cache:
     images are never touched."""
 
 
-def image(command: Image, console: Console) -> int:
+def image(command: ShowImage, console: Console) -> int:
     """Print the image of an instance, and nothing else, to standard output."""
     if command.data is None:
         say(console, _by_rule(command))
@@ -139,7 +139,7 @@ def cache(command: Cache, console: Console) -> int:
     return 0
 
 
-def _by_rule(command: Image) -> str:
+def _by_rule(command: ShowImage) -> str:
     """Return the image of an id by the rule of a set, where there are no rows."""
     from agentgym.envs.swe.official.images import image_name
     from agentgym.envs.swe.official.sets import data_set
@@ -154,7 +154,7 @@ def _by_rule(command: Image) -> str:
     return image_name(found, row, command.id, command.image_mirror)
 
 
-def _open(command: Image | Prefetch) -> OfficialInstances:
+def _open(command: ShowImage | Prefetch) -> OfficialInstances:
     """Read the rows, and say which set's they are where nobody has told."""
     from agentgym.envs.swe.official import OfficialInstances
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentgym.envs.swe.generator.task_builder import Progress, Watch
+    from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class List:
 
 def build(command: Build, console: Console) -> int:
     """Make tasks from libraries, and say what came of it."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
         TextColumn("{task.description}"),
@@ -68,10 +67,12 @@ def build(command: Build, console: Console) -> int:
         TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
     )
-    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         shown = bar.add_task("tests of the sound library", total=None, told="")
 
-        def watch(state: Progress) -> None:
+        def watch(state: BuildProgress) -> None:
             told = f"tasks, {state.tried} tried"
             bar.update(
                 shown,
@@ -97,7 +98,7 @@ def build(command: Build, console: Console) -> int:
     return 0
 
 
-def _build(command: Build, watch: Watch) -> list[Progress]:
+def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     """Make the tasks of a command."""
     from agentgym.envs.swe.boxes import Boxes
     from agentgym.envs.swe.generator.bundled import (
@@ -127,7 +128,7 @@ def _build(command: Build, watch: Watch) -> list[Progress]:
     ]
 
 
-def _yield(rows: Sequence[Progress]) -> Table:
+def _yield(rows: Sequence[BuildProgress]) -> Table:
     """Return what came of libraries as a table."""
     from rich.table import Table
 

@@ -15,13 +15,13 @@ from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import (
     FIELD,
     Atom,
+    CommandTemplate,
     Logic,
     Pairs,
     RuleForm,
-    Template,
     ranks,
 )  # fmt: skip
-from agentgym.envs.textworld.engine.steps import Step, Steps
+from agentgym.envs.textworld.engine.steps import Step, StepTable
 from agentgym.envs.textworld.session import Fact
 from agentgym.support.caching import BoundedCache
 
@@ -70,7 +70,7 @@ class Admitted:
 
     __slots__ = ("_found", "_rules", "commands")
 
-    def __init__(self, rules: Rules, found: dict[str, dict[str, Bound]]) -> None:
+    def __init__(self, rules: BoundRules, found: dict[str, dict[str, Bound]]) -> None:
         self._rules = rules
         self._found = found
         self.commands = tuple(sorted(set().union(*found.values())))
@@ -84,7 +84,7 @@ class Admitted:
         return None
 
 
-class Rules:
+class BoundRules:
     """The rules of a logic over the entities of one world.
 
     Args:
@@ -99,7 +99,7 @@ class Rules:
         self,
         logic: Logic,
         table: FactTable,
-        steps: Steps,
+        steps: StepTable,
         names: Mapping[str, str],
         kinds: Mapping[str, str],
     ) -> None:
@@ -208,7 +208,7 @@ class Rules:
             found = self._actions.setdefault((name, binding), action)
         return found
 
-    def _command(self, template: Template, binding: Bound) -> str:
+    def _command(self, template: CommandTemplate, binding: Bound) -> str:
         """Write the command of a bound rule."""
         names = self._names
         return template.text % tuple([names[binding[slot]] for slot in template.slots])

@@ -6,7 +6,7 @@ the leaf away, and an action that spoils what some node needs puts its own rever
 The port follows TextWorld 1.7 (``ActionDependencyTree``) step by step, ties included, so that
 plans agree word for word.
 
-A tree that is under change is a ``Draft``; one that does not change any more is a ``Tree``, and
+A tree that is under change is a ``TreeDraft``; one that does not change any more is a ``Tree``, and
 ``TreeCache`` makes each of these once: whoever returns from a detour has the tree from before.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
-from agentgym.envs.textworld.engine.steps import Step, Steps
+from agentgym.envs.textworld.engine.steps import Step, StepTable
 from agentgym.support.caching import BoundedCache
 
 Plan = tuple[Step, ...]
@@ -129,7 +129,7 @@ def _counts(keys: list[int]) -> dict[int, int]:
 class LeafOrder:
     """Which of several leaves comes first; equal questions are answered from memory."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: StepTable) -> None:
         self.steps = steps
         self._tokens: dict[tuple[int, int], int] = {}
         self._next = count()
@@ -157,7 +157,7 @@ class LeafOrder:
         return leaf.token
 
 
-class Draft:
+class TreeDraft:
     """A dependency tree under change."""
 
     def __init__(self, order: LeafOrder, roots: Iterable[Node] = ()) -> None:
@@ -262,7 +262,7 @@ class Tree:
 
     __slots__ = ("edits", "keys", "plan", "roots", "source", "tails", "wants")
 
-    def __init__(self, order: LeafOrder, draft: Draft, source: Plan, edits: Plan) -> None:
+    def __init__(self, order: LeafOrder, draft: TreeDraft, source: Plan, edits: Plan) -> None:
         self.roots = draft.roots
         self.source = source
         self.edits = edits
@@ -272,13 +272,13 @@ class Tree:
         """At least the facts that its actions need."""
         for root in self.roots:
             self.wants |= root.wants
-        self.plan = in_order(Draft(order, self.roots))
+        self.plan = in_order(TreeDraft(order, self.roots))
         """Its actions in order."""
         self.tails = tails(self.plan)
         """See ``tails``."""
 
 
-def in_order(draft: Draft) -> Plan:
+def in_order(draft: TreeDraft) -> Plan:
     """Use a tree up; return its actions in order.
 
     There are none where they go round in circles, which they never do in a game that TextWorld
@@ -311,7 +311,7 @@ def tails(plan: Plan) -> tuple[int | None, ...]:
 class TreeCache:
     """The trees of one world, each made once."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: StepTable) -> None:
         self.steps = steps
         self._order = LeafOrder(steps)
         self._built: BoundedCache[Plan, Tree] = BoundedCache(_TREES)
@@ -322,7 +322,7 @@ class TreeCache:
         """Build the tree of a plan, pushing its last step first."""
         tree = self._built.get(plan)
         if tree is None:
-            draft = Draft(self._order)
+            draft = TreeDraft(self._order)
             for step in reversed(plan):
                 draft.push(step)
             tree = self._built.put(plan, Tree(self._order, draft, plan, ()))
@@ -334,7 +334,7 @@ class TreeCache:
             return tree, False
         found = self._edited.get((tree, step))
         if found is None:
-            draft = Draft(self._order, tree.roots)
+            draft = TreeDraft(self._order, tree.roots)
             changed = draft.remove(step)
             edited = Tree(self._order, draft, tree.source, (*tree.edits, step))
             found = self._edited.put((tree, step), (edited, changed))
@@ -347,5 +347,5 @@ class TreeCache:
         plan = self._merged.get(trees)
         if plan is None:
             roots = [root for tree in trees for root in tree.roots]
-            plan = self._merged.put(trees, in_order(Draft(self._order, roots)))
+            plan = self._merged.put(trees, in_order(TreeDraft(self._order, roots)))
         return plan

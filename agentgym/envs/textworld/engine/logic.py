@@ -109,7 +109,7 @@ class Join(NamedTuple):
     """Pairs of arguments that are equal because one new placeholder stands at both."""
 
 
-class Template(NamedTuple):
+class CommandTemplate(NamedTuple):
     """The command of a rule, to be filled with the names of what the rule is bound to."""
 
     text: str
@@ -123,9 +123,9 @@ class RuleForm(NamedTuple):
 
     rule: Rule
     """The rule."""
-    command: Template
+    command: CommandTemplate
     """Its command."""
-    undo: Template | None
+    undo: CommandTemplate | None
     """The command of the rule that undoes it."""
     start: tuple[str | None, ...]
     """A binding in which only the constants are bound."""
@@ -236,11 +236,11 @@ class Logic:
         )
 
 
-def _template(command: str, rule: Rule) -> Template:
+def _template(command: str, rule: Rule) -> CommandTemplate:
     """Read a command such as ``take {o} from {c}``."""
     slots = {name: slot for slot, name in enumerate(rule.types)}
     pieces = FIELD.split(command.replace("%", "%%"))
-    return Template("%s".join(pieces[::2]), tuple([slots[name] for name in pieces[1::2]]))
+    return CommandTemplate("%s".join(pieces[::2]), tuple([slots[name] for name in pieces[1::2]]))
 
 
 def _without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...]:

@@ -27,7 +27,7 @@ from agentgym.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class MachineSnapshot:
     """A moment of a playthrough as plain data that any process can pick up."""
 
     added: tuple[Fact, ...]
@@ -147,10 +147,10 @@ class Machine:
 
     # Forking
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> MachineSnapshot:
         """Keep this moment. Equal histories of equal games give equal snapshots."""
         table, initial = self.world.table, self.world.initial
-        return Snapshot(
+        return MachineSnapshot(
             added=tuple(sorted(table.facts(self._mask & ~initial))),
             removed=tuple(sorted(table.facts(initial & ~self._mask))),
             quests=tuple([pack(progress, self.world.trees) for progress in self._quests]),
@@ -158,7 +158,7 @@ class Machine:
             result=self.result,
         )
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: MachineSnapshot) -> None:
         """Go to a moment kept by this or another machine of the same game."""
         world = self.world
         table = world.table
@@ -173,7 +173,7 @@ class Machine:
         self.moves = snapshot.moves
 
 
-def _machine(world: World, snapshot: Snapshot) -> Machine:
+def _machine(world: World, snapshot: MachineSnapshot) -> Machine:
     """Make a machine in a given moment."""
     machine = Machine(world)
     machine.restore(snapshot)

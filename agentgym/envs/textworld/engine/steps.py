@@ -11,7 +11,7 @@ from agentgym.envs.textworld.session import Fact
 Commands = tuple[str | None, str | None]
 """Command of an action, and of the one that undoes it; None where there is none."""
 PackedStep = tuple[str, tuple[Fact, ...], tuple[Fact, ...], Commands, str | None, tuple[bool, bool]]
-"""A step as plain data: the arguments of ``Steps.make`` with sorted facts."""
+"""A step as plain data: the arguments of ``StepTable.make`` with sorted facts."""
 
 
 class Step:
@@ -67,7 +67,7 @@ class Step:
         """The step as plain data, once it was asked for."""
 
 
-class Steps:
+class StepTable:
     """Make the steps of one world."""
 
     def __init__(self, table: FactTable, reverses: Mapping[str, str]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agentgym.envs.textworld.engine.commands import Admitted, Rules, fill
+from agentgym.envs.textworld.engine.commands import Admitted, BoundRules, fill
 from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.quests import TRIGGER, Event, Quest, begin
 from agentgym.envs.textworld.engine.rule_parser import parse
-from agentgym.envs.textworld.engine.steps import Commands, Step, Steps
+from agentgym.envs.textworld.engine.steps import Commands, Step, StepTable
 from agentgym.envs.textworld.record import (
     ActionRecord,
     EventRecord,
@@ -40,9 +40,9 @@ class World:
         meets."""
         self.table = FactTable(self.logic, record.kinds, record.facts)
         """The facts that this world has met, as bits: first those of the record."""
-        self.steps = Steps(self.table, self.logic.reverses)
+        self.steps = StepTable(self.table, self.logic.reverses)
         """The steps of plans."""
-        self.rules = Rules(self.logic, self.table, self.steps, self.names, record.kinds)
+        self.rules = BoundRules(self.logic, self.table, self.steps, self.names, record.kinds)
         """What can be done."""
         self.initial = (1 << record.start) - 1
         """Bits of the facts at the start."""

@@ -117,7 +117,7 @@ REFUSED = frozenset(map(key, (
 
 
 @dataclass(frozen=True)
-class Line:
+class GrammarLine:
     """A way to use a verb.
 
     Attributes:
@@ -133,7 +133,7 @@ class Line:
     nouns: int
 
 
-def _line(text: str) -> Line:
+def _line(text: str) -> GrammarLine:
     """Read one line of the table."""
     tokens, _, rest = text.partition("=>")
     action, _, swap = rest.strip().partition(" ")
@@ -141,11 +141,11 @@ def _line(text: str) -> Line:
                   else tuple(key(word) for word in token.split("/"))
                   for token in tokens.split())  # fmt: skip
     nouns = sum(isinstance(kind, str) and kind != "topic" for kind in kinds)
-    return Line(kinds, action, bool(swap), nouns)
+    return GrammarLine(kinds, action, bool(swap), nouns)
 
 
 @lru_cache(maxsize=2)
-def verbs(cooking: bool) -> dict[str, tuple[Line, ...]]:
+def verbs(cooking: bool) -> dict[str, tuple[GrammarLine, ...]]:
     """Return the lines of every verb, as ``words.key`` shortens it; cooking has its own."""
     table = {**_COMMON, **(_COOKING if cooking else _PLAIN)}
     found = {}

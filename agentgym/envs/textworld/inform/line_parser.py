@@ -16,11 +16,11 @@ from agentgym.envs.textworld.inform.dictionary import (
     THEN,
     Words,
 )  # fmt: skip
-from agentgym.envs.textworld.inform.grammar import MULTIPLE, Line, ParserError, prepositions
+from agentgym.envs.textworld.inform.grammar import MULTIPLE, GrammarLine, ParserError, prepositions
 from agentgym.envs.textworld.inform.nouns import (
     Descriptors,
     Disambiguator,
-    Match,
+    NounMatch,
     NounPosition,
     find,
     in_scope,
@@ -33,7 +33,7 @@ SEVERAL = "*"
 
 _SHOWN = {"i": "take inventory", "inv": "take inventory", "inventory": "take inventory",
           "l": "look", "x": "examine", "z": "wait"}  # fmt: skip
-_NO_LINE = Line((), "", False, 0)
+_NO_LINE = GrammarLine((), "", False, 0)
 _SPOKEN = frozenset(("Ask", "Answer", "Tell"))
 
 
@@ -41,7 +41,7 @@ class LineMismatch(Exception):
     """The line of grammar does not fit."""
 
 
-class Question(Exception):
+class MoreNeeded(Exception):
     """The player must say more.
 
     Attributes:
@@ -96,7 +96,7 @@ class LineParser:
     _made: list[str] = field(default_factory=list)
     _scopes: dict[bool, list[str]] = field(default_factory=dict)
     # What stands for one line.
-    _line: Line = _NO_LINE
+    _line: GrammarLine = _NO_LINE
     _index: int = 0
     _at: int = 1
     _inferred: int = 0  # one more than the index of the first token that was assumed
@@ -109,7 +109,7 @@ class LineParser:
         """Make what chooses among things, whose memory lasts for the whole command."""
         self._disambiguator = Disambiguator(self.view, self.words, self.it)
 
-    def line(self, line: Line) -> list[str]:
+    def line(self, line: GrammarLine) -> list[str]:
         """Fit the command into a line.
 
         Returns:
@@ -377,7 +377,7 @@ class LineParser:
         self.pronoun = pronoun
         return max(ParserError.ITGONE, self.error)
 
-    def _match(self, token: str, wanted: Descriptors) -> Match:
+    def _match(self, token: str, wanted: Descriptors) -> NounMatch:
         """Match the words at the present place against everything that may be meant."""
         view = self.view
         if token == "direction":
@@ -402,7 +402,7 @@ class LineParser:
             self._scopes[held_first] = list(in_scope(self.view, held_first=held_first))
         return self._scopes[held_first]
 
-    def _domain(self, token: str, wanted: Descriptors) -> tuple[str, Match]:
+    def _domain(self, token: str, wanted: Descriptors) -> tuple[str, NounMatch]:
         """Decide on a thing; nothing if none fits, ``SEVERAL`` if several are wanted."""
         match = self._match(token, wanted)
         self._at = match.start + match.length
@@ -428,12 +428,12 @@ class LineParser:
         self._inferred = self._inferred or self._index + 1
         return chosen, match
 
-    def _ask(self, token: str, match: Match) -> Question:
+    def _ask(self, token: str, match: NounMatch) -> MoreNeeded:
         """Make the question for a noun that is missing or not clear."""
         if match.start < len(self.words):
             names = [self._name(thing) for thing in match.things]
             listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-            return Question(f"Which do you mean, {listed}?", match.start,
+            return MoreNeeded(f"Which do you mean, {listed}?", match.start,
                             only_one=token not in MULTIPLE)  # fmt: skip
         who = "Whom" if token == "creature" else "What"
         text = f"{who} do you want to {self._command(-1)}?"
@@ -444,7 +444,7 @@ class LineParser:
         known = self.view.story.entities
         notice = next((entry for entry in reversed(assumed) if entry in known), "")
         glue = tuple("it" if entry in known else entry for entry in assumed)
-        return Question(text, len(self.words), glue, notice)
+        return MoreNeeded(text, len(self.words), glue, notice)
 
     def _descriptors(self, numbers: bool) -> Descriptors:
         """Read articles, possessives, numbers and ``all`` in front of a name."""

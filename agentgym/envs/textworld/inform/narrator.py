@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from agentgym.envs.textworld.inform import descriptions
 from agentgym.envs.textworld.inform.action_rules import AcceptedAction, resolve_action
-from agentgym.envs.textworld.inform.parser import Parser, Pending, Request
+from agentgym.envs.textworld.inform.parser import ParsedRequest, Parser, Pending
 from agentgym.envs.textworld.inform.story import PLAYER, Story
 from agentgym.envs.textworld.inform.world_view import WorldView, number_words
 from agentgym.envs.textworld.session import ONE_THING, Fact
@@ -83,7 +83,9 @@ class Narrator:
             said += self._consequences(after)
         return tidy("\n\n".join(said))
 
-    def _carry_out(self, request: Request, execute: Execute) -> tuple[list[str], StateAfter | None]:
+    def _carry_out(
+        self, request: ParsedRequest, execute: Execute
+    ) -> tuple[list[str], StateAfter | None]:
         """Do what was asked for, thing after thing."""
         said, last = [request.note] if request.note else [], None
         for noun in request.nouns or ("",):
@@ -132,7 +134,7 @@ class Narrator:
             said.append(ending(after.won, after.score, self.story.max_score, turns))
         return said
 
-    def _aside(self, request: Request) -> str:
+    def _aside(self, request: ParsedRequest) -> str:
         """Answer a question about the game."""
         if request.action == "Score":
             scored = ending(True, self.score, self.story.max_score, self.turns).split("\n\n")[1]

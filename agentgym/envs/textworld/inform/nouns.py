@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 
 from agentgym.envs.textworld.inform import dictionary
 from agentgym.envs.textworld.inform.dictionary import ALL_COUNT, ME, Words, key
-from agentgym.envs.textworld.inform.grammar import MULTIPLE, NOUNS, Line, ParserError, prepositions
+from agentgym.envs.textworld.inform.grammar import (
+    MULTIPLE,
+    NOUNS,
+    GrammarLine,
+    ParserError,
+    prepositions,
+)
 from agentgym.envs.textworld.inform.story import (
     COMPASS,
     FIXED,
@@ -28,7 +34,7 @@ _ARTICLES = dictionary.DEFINITE | dictionary.INDEFINITE | dictionary.MINE | dict
 
 
 @dataclass
-class Match:
+class NounMatch:
     """The candidates for some words.
 
     Attributes:
@@ -69,7 +75,7 @@ def visible_in(view: WorldView, holder: str) -> Iterator[str]:
 def find(
     view: WorldView, words: list[str], at: int, things: Iterable[str], it: str, *,
     loose: bool = False,
-) -> Match:  # fmt: skip
+) -> NounMatch:  # fmt: skip
     """Match words against things and return the best candidates.
 
     Args:
@@ -80,7 +86,7 @@ def find(
         it: What the word ``it`` stands for.
         loose: Whether a thing that no word names is a candidate too, the worst.
     """
-    match = Match(at)
+    match = NounMatch(at)
     if at >= len(words):
         match.things = list(dict.fromkeys(things))
         return match
@@ -161,14 +167,14 @@ class NounPosition:
         second: The second noun, if it is known already.
     """
 
-    line: Line
+    line: GrammarLine
     index: int
     token: str
     before: list[str]
     second: str
 
 
-def likelihood(view: WorldView, line: Line, first: str, second: str, command: str) -> int:
+def likelihood(view: WorldView, line: GrammarLine, first: str, second: str, command: str) -> int:
     """Score a pair of nouns, in the order in which they are typed, by how likely they are meant.
 
     As TextWorld's "Does the player mean" rules do: 4 very likely, 3 likely, 2 possible, 0 very
@@ -207,7 +213,7 @@ class Disambiguator:
         """How many things there were where more were wanted."""
 
     def choose(
-        self, place: NounPosition, wanted: Descriptors, match: Match
+        self, place: NounPosition, wanted: Descriptors, match: NounMatch
     ) -> str | list[str] | ParserError:
         """Choose among candidates.
 
@@ -250,7 +256,7 @@ class Disambiguator:
         return token == "creature" and thing == PLAYER
 
     def _score(
-        self, place: NounPosition, thing: str, wanted: Descriptors, match: Match
+        self, place: NounPosition, thing: str, wanted: Descriptors, match: NounMatch
     ) -> int | None:
         """Give a candidate its points; ``None`` if it lacks what the words ask for."""
         view = self._view
@@ -270,7 +276,7 @@ class Disambiguator:
         points += 0 if thing == PLAYER else 105
         return points + 1000 * self._likely(place, thing, match)
 
-    def _likely(self, place: NounPosition, thing: str, match: Match) -> int:
+    def _likely(self, place: NounPosition, thing: str, match: NounMatch) -> int:
         """Score a candidate together with what the other noun may be."""
         if not self._searched:
             self._searched = True
@@ -283,7 +289,7 @@ class Disambiguator:
         return max((likelihood(self._view, place.line, thing, other, command)
                     for other in self._others), default=0)  # fmt: skip
 
-    def _nouns_after(self, place: NounPosition, match: Match) -> list[str] | None:
+    def _nouns_after(self, place: NounPosition, match: NounMatch) -> list[str] | None:
         """Find what the noun after this one may mean; ``None`` if there is none."""
         after = [token for token in place.line.tokens[place.index + 1 :] if isinstance(token, str)]
         if not after or after[0] not in NOUNS - {"direction", "switched"}:
@@ -300,7 +306,7 @@ class Disambiguator:
         things = in_scope(self._view, held_first=True)
         return find(self._view, self._words, at, things, self._it).things
 
-    def _included(self, line: Line, thing: str) -> bool:
+    def _included(self, line: GrammarLine, thing: str) -> bool:
         """Tell whether ``all`` may include a thing, as far as rules of the game forbid."""
         if line.action in _TAKING:
             entity = self._view.story.entities.get(thing)

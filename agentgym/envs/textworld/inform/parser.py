@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agentgym.envs.textworld.inform.dictionary import ALL, Words, split
-from agentgym.envs.textworld.inform.grammar import REFUSED, Line, ParserError, verbs
-from agentgym.envs.textworld.inform.line_parser import SEVERAL, LineMismatch, LineParser, Question
+from agentgym.envs.textworld.inform.grammar import REFUSED, GrammarLine, ParserError, verbs
+from agentgym.envs.textworld.inform.line_parser import SEVERAL, LineMismatch, LineParser, MoreNeeded
 from agentgym.envs.textworld.inform.story import COMPASS, DIRECTION_WORDS, PLAYER
 from agentgym.envs.textworld.inform.world_view import WorldView
 
 
 @dataclass(frozen=True)
-class Request:
+class ParsedRequest:
     """An action that was asked for.
 
     Attributes:
@@ -70,7 +70,7 @@ class Parser:
     pending: Pending | None = None
     tail: str = ""
 
-    def read(self, line: str, view: WorldView) -> Request | str:
+    def read(self, line: str, view: WorldView) -> ParsedRequest | str:
         """Return the action that a line asks for, or the parser's answer, which takes no turn."""
         words = split(line)
         if not words:
@@ -89,7 +89,7 @@ class Parser:
             return self._direction(words)
         return self._lines(words, table[words[0]], view)
 
-    def _direction(self, words: Words) -> Request | str:
+    def _direction(self, words: Words) -> ParsedRequest | str:
         """Read a command that does not begin with a verb."""
         direction = DIRECTION_WORDS.get(words[0])
         if words[0] == "it" and self.it in COMPASS:
@@ -100,9 +100,11 @@ class Parser:
             # The tail is that of an earlier command (sic): Inform does not forget it.
             understood = f"{words[0]} {self.tail}".rstrip()
             return f"I only understood you as far as wanting to (go) {understood}."
-        return Request("Go", (direction,), words=tuple(words.typed))
+        return ParsedRequest("Go", (direction,), words=tuple(words.typed))
 
-    def _lines(self, words: Words, lines: tuple[Line, ...], view: WorldView) -> Request | str:
+    def _lines(
+        self, words: Words, lines: tuple[GrammarLine, ...], view: WorldView
+    ) -> ParsedRequest | str:
         """Try the lines of a verb in order."""
         parser = LineParser(view, words, self.it)
         for line in lines:
@@ -111,7 +113,7 @@ class Parser:
             except LineMismatch:
                 self.tail = self.tail if parser.tail is None else parser.tail
                 continue
-            except Question as question:
+            except MoreNeeded as question:
                 if question.notice:
                     self.it = question.notice
                 self.pending = Pending(tuple(words.typed), question.at, question.glue,
@@ -125,5 +127,7 @@ class Parser:
             if first and not several and first != PLAYER:
                 self.it = first
             things = tuple(parser.several) if several else (first,) if first else ()
-            return Request(line.action, things, second, several, parser.note(), tuple(words.typed))
+            return ParsedRequest(
+                line.action, things, second, several, parser.note(), tuple(words.typed)
+            )
         return parser.complaint()

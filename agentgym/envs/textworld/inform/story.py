@@ -178,9 +178,9 @@ class Story:
         return tuple(found)
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> StoryVocabulary:
         """How a command may call the things."""
-        return Vocabulary(self.entities, cooking=bool(self.kitchen))
+        return StoryVocabulary(self.entities, cooking=bool(self.kitchen))
 
     def check(self) -> None:
         """Read everything, so that what is wrong with it is said at once.
@@ -294,7 +294,7 @@ def _max_score(quests: Iterable[QuestRecord]) -> float:
     return total
 
 
-class Vocabulary:
+class StoryVocabulary:
     """How the things of a game may be called.
 
     A thing answers to its whole names and to each word of its printed name, in any order; food also

@@ -32,7 +32,7 @@ STARTING = 120.0
 """Time that a child has to import what it needs; on a busy machine seconds."""
 
 _TURNS = frozenset(("start", "act", "restore"))
-"""Methods after which the state is another one, so that a :class:`View` comes with the answer."""
+"""Methods after which the state is another one: a :class:`GameView` comes with the answer."""
 _ERRORS = {kind.__name__: kind for kind in (DataError, DependencyNotInstalled, EnvFailure)}
 _BLOCK = 1 << 16
 _CHILD = (
@@ -41,7 +41,7 @@ _CHILD = (
 )
 
 
-class View(NamedTuple):
+class GameView(NamedTuple):
     """What is read of a session after a turn."""
 
     max_score: float
@@ -67,7 +67,7 @@ class StoryProcess:
         self._end: weakref.finalize[Any, Any] | None = None
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Call ``open`` or a method of the session in the child; a turn comes with a :class:`View`.
+        """Call ``open`` or a method of the session in the child; a turn comes with a `GameView`.
 
         Raises:
             NoAnswer: The child ended or did not answer in time; the next call starts another.
@@ -130,7 +130,7 @@ class IsolatedSession:
     def __init__(self, story: str | Path, process: StoryProcess) -> None:
         self._story = Path(story).absolute()
         self._process: StoryProcess | None = process
-        self._view = View(0.0, [], [], None, "", [])
+        self._view = GameView(0.0, [], [], None, "", [])
         self._ask_first("open", str(self._story))
 
     @property
@@ -187,7 +187,7 @@ class IsolatedSession:
     def _turn(self, answer: Any) -> Any:
         """Keep what comes with the answer to a turn."""
         result, view = answer
-        self._view = View(*view)
+        self._view = GameView(*view)
         return result
 
     def _ask(self, method: str, *arguments: Any) -> Any:
@@ -262,9 +262,9 @@ class _StoryServer:
             self._story, self._session = story, session
 
     @staticmethod
-    def _view(session: InformSession) -> View:
+    def _view(session: InformSession) -> GameView:
         policy = session.policy()
-        return View(
+        return GameView(
             session.max_score, list(session.admissible()), list(session.offered()),
             None if policy is None else list(policy), session.state_text(),
             list(session.snapshot()),

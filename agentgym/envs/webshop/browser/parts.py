@@ -14,7 +14,15 @@ from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.outcome import bounded, well_formed
 from agentgym.envs.webshop.engine import compact, pages
 from agentgym.envs.webshop.engine.commands import one_line
-from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, RESULTS, SEARCH, SUB, Session
+from agentgym.envs.webshop.engine.session import (
+    DONE,
+    INDEX,
+    ITEM,
+    RESULTS,
+    SEARCH,
+    SUB,
+    ShopSession,
+)
 from agentgym.envs.webshop.env import WebShopEnv
 
 SEPARATOR = " [SEP] "
@@ -91,7 +99,7 @@ def _text(parts: Iterable[Part]) -> Iterator[Part]:
         before = SEPARATOR
 
 
-def _rich(parts: Iterable[Part], session: Session) -> Iterator[Part]:
+def _rich(parts: Iterable[Part], session: ShopSession) -> Iterator[Part]:
     """Mark parts as the mode ``text_rich`` does; the engine says which of them count as clicked."""
     notes, lines = [], []
     for part in parts:
@@ -112,7 +120,7 @@ def _rich(parts: Iterable[Part], session: Session) -> Iterator[Part]:
     yield from lines
 
 
-def _arranged(shown: Iterable[pages.Part], session: Session) -> Iterator[Part]:
+def _arranged(shown: Iterable[pages.Part], session: ShopSession) -> Iterator[Part]:
     """Say of the parts of an original page where they stand and what a click on them names."""
     hits, groups, group = -1, -1, ""
     for kind, content in shown:
@@ -136,13 +144,13 @@ def _arranged(shown: Iterable[pages.Part], session: Session) -> Iterator[Part]:
             yield part
 
 
-def _option(part: Part, session: Session, group: str) -> Part:
+def _option(part: Part, session: ShopSession, group: str) -> Part:
     """Say whether a value can be chosen, and whether it is."""
     name = part.text if part.text in session.product.choosable else None
     return part._replace(name=name, chosen=session.options.get(group) == part.text)
 
 
-def _compact(session: Session, highlights: bool) -> Iterator[Part]:
+def _compact(session: ShopSession, highlights: bool) -> Iterator[Part]:
     """Yield the parts of a short page, line by line."""
     page = session.state.page
     if page == RESULTS and session.hits():
@@ -156,7 +164,7 @@ def _compact(session: Session, highlights: bool) -> Iterator[Part]:
         yield Part(pages.INSTRUCTION, session.goal.instruction_text)
 
 
-def _compact_results(session: Session, highlights: bool) -> Iterator[Part]:
+def _compact_results(session: ShopSession, highlights: bool) -> Iterator[Part]:
     before = ""
     for place, asin in enumerate(session.hits(), 1):
         item, box = session.shop.products[asin], f"hit {place}"
@@ -171,7 +179,7 @@ def _compact_results(session: Session, highlights: bool) -> Iterator[Part]:
         yield Part(pages.BUTTON, "next", "\n", name="next")
 
 
-def _compact_item(session: Session) -> Iterator[Part]:
+def _compact_item(session: ShopSession) -> Iterator[Part]:
     item, lead = session.product, ""
     features = ", ".join(filter(None, (one_line(bullet).lower() for bullet in item.bullets)))
     if features:

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from agentgym.actions import ActionSpec, parse
-from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, Session
+from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, ShopSession
 
 UNREADABLE = "invalid: write search[words] or click[name]"
 """Answer to a text that holds no command."""
@@ -74,7 +74,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def clickable_like(session: Session, name: str) -> str:
+def clickable_like(session: ShopSession, name: str) -> str:
     """Find the clickable name that a shopper means by a lower-case name.
 
     It is the name itself if it can be clicked, else the first that differs only in white space,
@@ -87,7 +87,7 @@ def clickable_like(session: Session, name: str) -> str:
     return next((known for known in names if one_line(known) == wanted), wanted)
 
 
-def refusal(session: Session, name: str) -> str:
+def refusal(session: ShopSession, name: str) -> str:
     """Say why a click on ``name`` did nothing."""
     kind = session.state.page
     if kind == INDEX:

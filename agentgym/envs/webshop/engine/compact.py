@@ -21,7 +21,7 @@ from agentgym.envs.webshop.engine.session import (
     RESULTS,
     SUB,
     PageKind,
-    Session,
+    ShopSession,
 )
 
 _LABEL = re.compile(r"#?([0-9]{1,3})")
@@ -32,10 +32,10 @@ MOST_HIGHLIGHTS = 2
 _SHORT = {PREVIOUS: "back", NEXT: "next"}
 
 
-def resolve(session: Session, name: str) -> str | None:
+def resolve(session: ShopSession, name: str) -> str | None:
     """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
 
-    :meth:`Session.click` may not know it; None for what this page does not show.
+    :meth:`ShopSession.click` may not know it; None for what this page does not show.
     """
     word = one_line(name)
     if session.state.page == RESULTS:
@@ -50,7 +50,7 @@ def resolve(session: Session, name: str) -> str | None:
     return clickable_like(session, name)
 
 
-def short(session: Session, name: str) -> str:
+def short(session: ShopSession, name: str) -> str:
     """Return the short form of a clickable name: the inverse of :func:`resolve`."""
     if session.state.page == RESULTS:
         if name == PREVIOUS:
@@ -63,7 +63,7 @@ def short(session: Session, name: str) -> str:
     return name if taken else brief
 
 
-def clickables(session: Session) -> list[str]:
+def clickables(session: ShopSession) -> list[str]:
     """List the short names that do something on the open page."""
     page = session.state.page
     if page == RESULTS:
@@ -76,7 +76,7 @@ def clickables(session: Session) -> list[str]:
     return ["back", BACK] if page == SUB else []
 
 
-def more(session: Session) -> bool:
+def more(session: ShopSession) -> bool:
     """Tell whether there is another page of results."""
     return session.state.number * session.page_size < session.total()
 
@@ -89,7 +89,7 @@ def highlights(item: Product) -> list[str]:
     return [b for b in short_ones if not title.issuperset(b.split())][:MOST_HIGHLIGHTS]
 
 
-def page(session: Session, show_highlights: bool = False) -> str:
+def page(session: ShopSession, show_highlights: bool = False) -> str:
     """Render the open page; results lines with or without the products' highlights."""
     kind = session.state.page
     if kind == RESULTS:
@@ -101,7 +101,7 @@ def page(session: Session, show_highlights: bool = False) -> str:
     return "bought" if kind == DONE else session.goal.instruction_text
 
 
-def answer(session: Session, before: PageKind, name: str, show_highlights: bool = False) -> str:
+def answer(session: ShopSession, before: PageKind, name: str, show_highlights: bool = False) -> str:
     """Render what a click led to: the page, or one word where the policy has seen it already."""
     after = session.state.page
     if before == ITEM and after == RESULTS:
@@ -113,7 +113,7 @@ def answer(session: Session, before: PageKind, name: str, show_highlights: bool 
     return page(session, show_highlights)
 
 
-def _results(session: Session, show_highlights: bool) -> str:
+def _results(session: ShopSession, show_highlights: bool) -> str:
     products = session.shop.products
     lines = []
     for place, asin in enumerate(session.hits(), 1):
@@ -125,7 +125,7 @@ def _results(session: Session, show_highlights: bool) -> str:
     return "\n".join(lines) if lines else "no results"
 
 
-def _item(session: Session) -> str:
+def _item(session: ShopSession) -> str:
     item = session.product
     features = ", ".join(filter(None, (one_line(bullet).lower() for bullet in item.bullets)))
     lines = [features] if features else []
@@ -133,7 +133,7 @@ def _item(session: Session) -> str:
     return "\n".join([*lines, session.goal.instruction_text])
 
 
-def _sub_page(session: Session) -> str:
+def _sub_page(session: ShopSession) -> str:
     item, sub = session.product, session.state.sub
     shown = {"description": item.description, "features": ", ".join(item.bullets)}
     return one_line(shown.get(sub or "", "")).lower() or f"no {sub}"

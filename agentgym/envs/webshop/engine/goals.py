@@ -19,7 +19,7 @@ from typing import Any
 
 from agentgym.core.outcome import total
 from agentgym.envs.webshop.engine.products import Instruction, Product, unit_interval
-from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins, listed
+from agentgym.envs.webshop.official.schema import NAMES, CatalogEntry, Origins, listed
 
 PRICE_STEPS = range(10, 1000, 10)
 CANDIDATE_BOUNDS = 4
@@ -143,7 +143,7 @@ def human_goals(
     for item in products:
         place = f"{item.asin!r} in {origin}"
         for number, value in enumerate(listed(human.get(item.asin, ()), place)):
-            entry = Entry(value, f"entry {number} of {place}")
+            entry = CatalogEntry(value, f"entry {number} of {place}")
             wanted = entry.texts("instruction_attributes")
             if wanted:
                 bound = price_bound(item.price, item.asin, number)

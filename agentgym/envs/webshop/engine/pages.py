@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, RESULTS, Session
+from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, RESULTS, ShopSession
 
 Part = tuple[str, str]
 """A kind and the text as it stands in the page, white space included."""
@@ -21,7 +21,7 @@ HIDDEN_SCORE = "hidden"
 _ESCAPES = {"'": "\\u0027", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
-def parts(session: Session, *, show_score: bool = False) -> list[Part]:
+def parts(session: ShopSession, *, show_score: bool = False) -> list[Part]:
     """List what the open page shows, in document order, at the end with the reward if asked for."""
     page = session.state.page
     instruction = (INSTRUCTION, session.goal.instruction_text)
@@ -41,7 +41,7 @@ def text(shown: list[Part]) -> str:
     return " [SEP] ".join([content.strip() for _, content in visible(shown)])
 
 
-def rich_text(shown: list[Part], session: Session) -> str:
+def rich_text(shown: list[Part], session: ShopSession) -> str:
     """Render parts as the original's mode ``text_rich``: one per line, buttons marked.
 
     The shopper's visited products and chosen options are marked too, and each chosen option has a
@@ -81,7 +81,7 @@ def visible(shown: list[Part]) -> list[Part]:
     ]
 
 
-def _results(session: Session) -> list[Part]:
+def _results(session: ShopSession) -> list[Part]:
     number = session.state.number
     shown = [(COUNT, f"Page {number} (Total results: {session.total()})")]
     if number > 1:
@@ -94,7 +94,7 @@ def _results(session: Session) -> list[Part]:
     return shown
 
 
-def _item(session: Session) -> list[Part]:
+def _item(session: ShopSession) -> list[Part]:
     item = session.product
     shown: list[Part] = []
     for group, values in item.options.items():
@@ -105,7 +105,7 @@ def _item(session: Session) -> list[Part]:
     return shown
 
 
-def _sub_page(session: Session) -> list[Part]:
+def _sub_page(session: ShopSession) -> list[Part]:
     if session.state.sub == "description":
         return [(DETAIL, session.product.description)]
     if session.state.sub == "features":
@@ -113,7 +113,7 @@ def _sub_page(session: Session) -> list[Part]:
     return []
 
 
-def _done(session: Session, show_score: bool) -> list[Part]:
+def _done(session: ShopSession, show_score: bool) -> list[Part]:
     """List the fixed page after a purchase; the original fills none of its target fields."""
     options = json.dumps(session.options, sort_keys=True)
     for character, escape in _ESCAPES.items():

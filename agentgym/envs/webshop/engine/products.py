@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from agentgym.core.outcome import well_formed
-from agentgym.envs.webshop.official.schema import NAMES, Entry, listed
+from agentgym.envs.webshop.official.schema import NAMES, CatalogEntry, listed
 
 LONGEST_ASIN = 10
 DEFAULT_PRICE = 100.0
@@ -142,7 +142,7 @@ class Instruction:
         Raises:
             DataError: A field is of the wrong type.
         """
-        entry = Entry({} if value is None else value, where)
+        entry = CatalogEntry({} if value is None else value, where)
         if "attributes" not in entry:
             return cls()
         named = "instruction_attributes"
@@ -182,7 +182,7 @@ def usable(
     """
     seen: set[str] = set()
     for number, item in enumerate(items):
-        entry = Entry(item, f"item {number} of {origin}")
+        entry = CatalogEntry(item, f"item {number} of {origin}")
         asin = entry.text("asin")
         if asin == "nan" or len(asin) > LONGEST_ASIN or asin in seen:
             continue
@@ -222,7 +222,7 @@ def parse_product(
     Raises:
         DataError: A field is missing or of the wrong type.
     """
-    entry = Entry(item, where)
+    entry = CatalogEntry(item, where)
     asin = entry.text("asin")
     prices = _prices(entry)
     if price is None:
@@ -236,7 +236,7 @@ def parse_product(
     )  # fmt: skip
 
 
-def _prices(entry: Entry) -> tuple[float, ...]:
+def _prices(entry: CatalogEntry) -> tuple[float, ...]:
     pricing = None if entry.get("pricing") is None else entry.text("pricing")
     try:
         return parse_prices(pricing)
@@ -244,14 +244,14 @@ def _prices(entry: Entry) -> tuple[float, ...]:
         entry.wrong("pricing", "a price such as $12.9 or $12.9$20, or empty")
 
 
-def _bullets(entry: Entry) -> tuple[str, ...]:
+def _bullets(entry: CatalogEntry) -> tuple[str, ...]:
     """Read the feature lines: a list, or one line, which may be null."""
     if isinstance(entry.get("small_description"), list):
         return entry.texts("small_description")
     return (entry.text_or_null("small_description"),)
 
 
-def _options(entry: Entry, where: str) -> dict[str, tuple[str, ...]]:
+def _options(entry: CatalogEntry, where: str) -> dict[str, tuple[str, ...]]:
     """Read the option groups: names and values in lower case, ``/`` spaced out."""
     groups = entry.get("customization_options")
     if "customization_options" in entry and not groups:
@@ -262,13 +262,13 @@ def _options(entry: Entry, where: str) -> dict[str, tuple[str, ...]]:
     for group, values in groups.items():
         if values is not None:
             place = f"customization_options[{group!r:.40}] of {where}"
-            texts = [Entry(value, place).text("value") for value in listed(values, place)]
+            texts = [CatalogEntry(value, place).text("value") for value in listed(values, place)]
             name = well_formed(group).lower()
             found[name] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
     return found
 
 
-def _image(entry: Entry) -> str:
+def _image(entry: CatalogEntry) -> str:
     """Read the address of the first image; nothing but pictures depends on it."""
     images = entry.get("images")
     first = images[0] if isinstance(images, list) and images else ""

@@ -43,7 +43,7 @@ _LATIN_1 = dict.fromkeys(range(128, 256))
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class GoalMatch:
     """The parts of a reward that do not depend on the chosen options."""
 
     r_type: float
@@ -64,7 +64,7 @@ class RewardDetails:
 
     reward: float
     """The reward, in [0, 1]."""
-    match: Match
+    match: GoalMatch
     """How the product compares with the goal, options aside."""
     options: tuple[bool, ...]
     """For each asked option, whether it was met."""
@@ -96,7 +96,7 @@ class RewardDetails:
         }
 
 
-def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
+def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> GoalMatch:
     """Compare a product with a goal, options aside, by the nouns of the title of the goal's own."""
     title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
     query = item.query == goal.query
@@ -105,11 +105,11 @@ def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> Match:
     if title < 0.1:
         kind = 0.1 if title else 0.0
     met = tuple(_has_attribute(item, wanted) for wanted in goal.attributes)
-    return Match(kind, title, query, category, met)
+    return GoalMatch(kind, title, query, category, met)
 
 
 def score(
-    parts: Match, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
+    parts: GoalMatch, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
 ) -> RewardDetails:
     """Compute the reward of buying ``item`` with the chosen value of each option group.
 

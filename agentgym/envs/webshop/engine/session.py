@@ -39,7 +39,7 @@ class State(NamedTuple):
     """Name of the open sub-page."""
 
 
-class Session:
+class ShopSession:
     """One shopper in a shop that all sessions share.
 
     Args:

@@ -13,14 +13,14 @@ import numpy.typing as npt
 from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
 from agentgym.envs.webshop.engine.nouns import NounsOf
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
-from agentgym.envs.webshop.engine.reward import Match, RewardDetails, match, score
+from agentgym.envs.webshop.engine.reward import GoalMatch, RewardDetails, match, score
 from agentgym.envs.webshop.engine.storage import (
     PackedRecords,
     ProductTable,
     StoredGoals,
     typed_array,
 )
-from agentgym.envs.webshop.official.schema import NAMES, Entry, Origins
+from agentgym.envs.webshop.official.schema import NAMES, CatalogEntry, Origins
 from agentgym.retrieval import BM25Index
 from agentgym.support.caching import BoundedCache
 
@@ -57,7 +57,7 @@ class Shop:
         self.goals = goals
         self._plans = plans
         self._searches: BoundedCache[str, tuple[str, ...]] = BoundedCache(CACHED_SEARCHES)
-        self._matches: BoundedCache[tuple[str, str, tuple[str, ...]], Match] = BoundedCache(
+        self._matches: BoundedCache[tuple[str, str, tuple[str, ...]], GoalMatch] = BoundedCache(
             CACHED_MATCHES
         )
         self._known_plans: BoundedCache[str, tuple[str, int] | None] = BoundedCache(CACHED_SEARCHES)
@@ -93,7 +93,7 @@ class Shop:
 
         def records() -> Iterable[list[Any]]:
             for where, item in usable(items, origins.items):
-                asin, name = item["asin"], Entry(item, where).text("name")
+                asin, name = item["asin"], CatalogEntry(item, where).text("name")
                 entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
                 words = tuple(nouns({**item, "name": name}))
                 product = parse_product(item, entry, words, given.get(asin), where)
@@ -119,7 +119,7 @@ class Shop:
             found = self._searches.put(query, self._found(query))
         return found
 
-    def match(self, item: Product, goal: Goal) -> Match:
+    def match(self, item: Product, goal: Goal) -> GoalMatch:
         """Compare a product with a goal, options aside."""
         # The goals of one product differ in options and bounds, of which a match knows nothing.
         key = (item.asin, goal.asin, goal.attributes)

@@ -16,13 +16,13 @@ from agentgym.envs.webshop.engine.session import (
     PREVIOUS,
     RESULTS,
     SUB,
-    Session,
+    ShopSession,
     State,
 )
 from agentgym.envs.webshop.engine.shop import Shop
 
 
-class Step(NamedTuple):
+class ExpertStep(NamedTuple):
     """The expert's next action, and how many are left with it."""
 
     turns: int
@@ -39,7 +39,7 @@ class Expert(ABC):
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
 
-    def step(self, session: Session) -> Step | None:
+    def step(self, session: ShopSession) -> ExpertStep | None:
         """Return the next step of the shortest way to the purchase.
 
         It is None after the purchase, or if no search leads to a product that will do. In a tie the
@@ -52,7 +52,7 @@ class Expert(ABC):
         if state.page in (ITEM, SUB):
             on = self._from_page(goal, state, size)
             if on is not None and state.page == SUB:
-                on = Step(1 + on.turns, "click", PREVIOUS)
+                on = ExpertStep(1 + on.turns, "click", PREVIOUS)
         elif state.page == RESULTS:
             on = self._from_results(goal, state, size)
         anew = self._search(goal, size)
@@ -65,20 +65,20 @@ class Expert(ABC):
         step = self._search(goal, page_size)
         return None if step is None else step.turns
 
-    def thought(self, session: Session) -> str:
+    def thought(self, session: ShopSession) -> str:
         """Say what is compared on the open page; empty where the expert says nothing."""
         return ""
 
     @abstractmethod
-    def _search(self, goal: Goal, size: int) -> Step | None:
+    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
         """Begin with a search."""
 
     @abstractmethod
-    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         """Continue on a results page: open a product, or turn pages towards it."""
 
     @abstractmethod
-    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         """Continue on an item page: choose and buy, or go back to the results."""
 
 
@@ -87,11 +87,11 @@ def towards(away: int, asin: str) -> str:
     return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
 
 
-def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> Step:
+def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> ExpertStep:
     """Choose the options that are still missing on the open page, then buy."""
     chosen = dict(state.options)
     missing = [value for group, value in wanted if chosen.get(group) != value]
-    return Step(1 + len(missing), "click", missing[0] if missing else BUY)
+    return ExpertStep(1 + len(missing), "click", missing[0] if missing else BUY)
 
 
 def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:

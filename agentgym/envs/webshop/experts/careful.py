@@ -17,11 +17,11 @@ from agentgym.envs.webshop.engine.session import (
     ITEM,
     PREVIOUS,
     RESULTS,
-    Session,
+    ShopSession,
     State,
 )
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
-from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
+from agentgym.envs.webshop.experts.base import Expert, ExpertStep, buy, choose, towards
 from agentgym.retrieval import tokenize
 from agentgym.support.caching import BoundedCache
 
@@ -64,7 +64,7 @@ class CarefulExpert(Expert):
             CACHED_LISTS
         )
 
-    def thought(self, session: Session) -> str:
+    def thought(self, session: ShopSession) -> str:
         """Say what is compared on a freshly opened item page: ``durable organic no``.
 
         These are the features of the page that neither search nor listing showed, those that the
@@ -97,14 +97,14 @@ class CarefulExpert(Expert):
         plan = self._shop.plan(goal.asin)
         return query if plan is None else plan[0]
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         assert state.asin is not None
         if self._suits(state.asin, goal):
             return buy(state, choose(self._shop.products[state.asin], goal))
         on = self._from_results(goal, state, size)
-        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
+        return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         """Continue on a results page: open the candidates that were not opened yet, in order."""
         found = self._candidates(goal, state.query or "")
         fresh = [c for c in found if c.asin not in state.visited] or [c for c in found if c.suits]
@@ -117,14 +117,14 @@ class CarefulExpert(Expert):
             page = target
             if candidate.suits:
                 turns += 1 + len(choose(self._shop.products[candidate.asin], goal))
-                return Step(turns, "click", towards(*first))
+                return ExpertStep(turns, "click", towards(*first))
             turns += 1
         return None
 
-    def _search(self, goal: Goal, size: int) -> Step | None:
+    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
         query = self.query(goal)
         on = self._from_results(goal, State(RESULTS, query), size)
-        return None if on is None else Step(1 + on.turns, "search", query)
+        return None if on is None else ExpertStep(1 + on.turns, "search", query)
 
     def _candidates(self, goal: Goal, query: str) -> tuple[Candidate, ...]:
         """List the hits that look right on the results page: words of the target, and price."""

@@ -9,26 +9,26 @@ from __future__ import annotations
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.session import PREVIOUS, State
-from agentgym.envs.webshop.experts.base import Step, buy, choose, towards
+from agentgym.envs.webshop.experts.base import ExpertStep, buy, choose, towards
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 
 
 class HastyExpert(CarefulExpert):
     """Plans that end in a purchase, but not always of the right product."""
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         assert state.asin is not None
         if any(asin == state.asin for _, asin in self._plausible(goal, state)):
             return buy(state, choose(self._shop.products[state.asin], goal))
         on = self._from_results(goal, state, size)
-        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
+        return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         """Continue on a results page: open the first plausible hit, opened before or not."""
         for rank, asin in self._plausible(goal, state):
             away = rank // size + 1 - state.number
             turns = abs(away) + 2 + len(choose(self._shop.products[asin], goal))
-            return Step(turns, "click", towards(away, asin))
+            return ExpertStep(turns, "click", towards(away, asin))
         return None
 
     def _plausible(self, goal: Goal, state: State) -> list[tuple[int, str]]:

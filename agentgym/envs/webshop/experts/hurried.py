@@ -8,9 +8,9 @@ learns both ways, and which of them is worth more only the reward tells.
 from __future__ import annotations
 
 from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.session import Session, State
+from agentgym.envs.webshop.engine.session import ShopSession, State
 from agentgym.envs.webshop.engine.shop import Shop
-from agentgym.envs.webshop.experts.base import Expert, Step
+from agentgym.envs.webshop.experts.base import Expert, ExpertStep
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.hasty import HastyExpert
 from agentgym.support.random_stream import Stream
@@ -40,17 +40,17 @@ class HurriedExpert(Expert):
         self._careful = CarefulExpert(shop, highlights, reward, thinks)
         self._hasty = HastyExpert(shop, highlights, reward)
 
-    def thought(self, session: Session) -> str:
+    def thought(self, session: ShopSession) -> str:
         """Say what is compared on the open page; empty where the expert says nothing."""
         return self._of(session.goal).thought(session)
 
-    def _search(self, goal: Goal, size: int) -> Step | None:
+    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
         return self._of(goal)._search(goal, size)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         return self._of(goal)._from_results(goal, state, size)
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         return self._of(goal)._from_page(goal, state, size)
 
     def _of(self, goal: Goal) -> Expert:

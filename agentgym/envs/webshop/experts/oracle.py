@@ -2,7 +2,7 @@
 
 The plan searches for the target's title, turns pages up to it, opens it, chooses the asked options
 and buys. From a deviation it continues whichever way is shorter: on from where it is, or by a new
-search. Every name it clicks is one that :meth:`Session.click` takes.
+search. Every name it clicks is one that :meth:`ShopSession.click` takes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.engine.session import PREVIOUS, State
 from agentgym.envs.webshop.engine.shop import Shop
-from agentgym.envs.webshop.experts.base import Expert, Step, buy, choose, towards
+from agentgym.envs.webshop.experts.base import Expert, ExpertStep, buy, choose, towards
 from agentgym.support.caching import BoundedCache
 
 CACHED_CHOICES = 8192
@@ -34,22 +34,24 @@ class OracleExpert(Expert):
             found = self._choices.put(key, choose(product, goal))
         return found
 
-    def _search(self, goal: Goal, size: int) -> Step | None:
+    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
         plan = self._shop.plan(goal.asin)
         if plan is None:
             return None
         query, rank = plan
-        return Step(3 + rank // size + len(self.choices(goal)), "search", query)
+        return ExpertStep(3 + rank // size + len(self.choices(goal)), "search", query)
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         if state.asin == goal.asin:
             return buy(state, self.choices(goal))
         on = self._from_results(goal, state, size)
-        return None if on is None else Step(1 + on.turns, "click", PREVIOUS)
+        return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> Step | None:
+    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         hits = self._shop.search(state.query or "")
         if goal.asin not in hits:
             return None
         away = hits.index(goal.asin) // size + 1 - state.number
-        return Step(abs(away) + 2 + len(self.choices(goal)), "click", towards(away, goal.asin))
+        return ExpertStep(
+            abs(away) + 2 + len(self.choices(goal)), "click", towards(away, goal.asin)
+        )

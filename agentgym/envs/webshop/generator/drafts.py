@@ -24,7 +24,7 @@ Options = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class Draft:
+class ProductDraft:
     """A product as facts."""
 
     index: int
@@ -52,7 +52,7 @@ class Draft:
         return self.visible + self.hidden
 
 
-def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draft, ...]:
+def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[ProductDraft, ...]:
     """Make a cluster of a shop, its products in the order of their indices.
 
     Its first product is a lead. Each further one is a price decoy or an option decoy of the last
@@ -66,8 +66,8 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draf
     shared = picked[: config.shared_hidden]
     own = _hidden_sets(stream, config, picked[config.shared_hidden :])
     base = _base_price(stream, config, product_type)
-    drafts: list[Draft] = []
-    lead: Draft | None = None
+    drafts: list[ProductDraft] = []
+    lead: ProductDraft | None = None
     for place in range(config.cluster_size):
         roll = stream.below(100)
         leads = False
@@ -84,7 +84,7 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Draf
             else:
                 options = _options(stream, config, product_type.groups)
             cents = _near(stream, config, base)
-        draft = Draft(
+        draft = ProductDraft(
             number * config.cluster_size + place, number, department, product_type,
             tuple(stream.shuffled(visible)), hidden, options, cents, stream.percent(config.buried),
         )  # fmt: skip

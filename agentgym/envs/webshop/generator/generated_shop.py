@@ -10,7 +10,7 @@ from agentgym.core.options import integer
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.asins import AsinCodec
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft, draft_cluster
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, ProductDraft, draft_cluster
 from agentgym.envs.webshop.generator.instructions import make_goal, summary
 from agentgym.envs.webshop.generator.listings import listing
 
@@ -74,7 +74,7 @@ class GeneratedShop:
         """Number of clusters of near-duplicates; the last one may be cut short."""
         return -(-self.size // self.config.cluster_size)
 
-    def draft(self, index: int) -> Draft:
+    def draft(self, index: int) -> ProductDraft:
         """Return the facts of product ``index``."""
         number, place = divmod(index, self.config.cluster_size)
         return self._cluster(number)[place]
@@ -111,7 +111,7 @@ class GeneratedShop:
         """Return goal ``k`` of product ``index``; any ``k`` from 0 gives one."""
         return make_goal(self.draft(index), self.items[index], k, self.config, self.seed)
 
-    def _draft_cluster(self, number: int) -> tuple[Draft, ...]:
+    def _draft_cluster(self, number: int) -> tuple[ProductDraft, ...]:
         return draft_cluster(self.config, self.seed, number)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, ProductDraft
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
 from agentgym.support.random_stream import Stream
 
@@ -37,7 +37,7 @@ _PRICE = (
 
 
 def make_goal(
-    draft: Draft, item: dict[str, Any], k: int, config: GeneratorConfig, seed: int
+    draft: ProductDraft, item: dict[str, Any], k: int, config: GeneratorConfig, seed: int
 ) -> Goal:
     """Make goal ``k`` of a product; exactly its own product is sure to satisfy it.
 
@@ -72,7 +72,7 @@ def make_goal(
     )
 
 
-def summary(draft: Draft) -> str:
+def summary(draft: ProductDraft) -> str:
     """Return an instruction without options and price, for the official ``ins`` file."""
     return f"Find me {', '.join(a.name for a in draft.attributes)} {draft.type.name}"
 
@@ -108,7 +108,7 @@ def _plain_text(
 
 
 def _full_text(
-    draft: Draft,
+    draft: ProductDraft,
     wanted: list[Attribute],
     options: tuple[tuple[str, str], ...],
     price: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentgym.envs.webshop.generator.config import GeneratorConfig
-from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, Draft
+from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, ProductDraft
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 from agentgym.support.random_stream import Stream
 
@@ -35,7 +35,7 @@ _SENTENCES = ("They offer {feature}.", "Known for {feature}.", "Expect {feature}
 _CLOSINGS = ("Made {use}.", "A good choice {use}.", "Ask us anything.", "Ships within two days.")
 
 
-def listing(draft: Draft, asin: str, config: GeneratorConfig, seed: int) -> dict[str, Any]:
+def listing(draft: ProductDraft, asin: str, config: GeneratorConfig, seed: int) -> dict[str, Any]:
     """Write one product, with exactly the fields of the official ``items_shuffle`` files."""
     if VOCABULARIES[config.vocabulary].brands:
         stream = Stream(GENERATOR_VERSION, config.name, seed, "text", draft.index)
@@ -68,7 +68,7 @@ def price_text(cents: int) -> str:
     return f"${dollars}.{rest:02d}".rstrip("0").rstrip(".")
 
 
-def _plain_texts(draft: Draft) -> tuple[str, list[str], str]:
+def _plain_texts(draft: ProductDraft) -> tuple[str, list[str], str]:
     """Write the bare texts of the tiny vocabulary: no word that does not matter."""
     name = draft.type.name
     title = " ".join([*(a.name for a in draft.visible), name])
@@ -78,7 +78,7 @@ def _plain_texts(draft: Draft) -> tuple[str, list[str], str]:
 
 
 def _full_texts(
-    draft: Draft, config: GeneratorConfig, stream: Stream
+    draft: ProductDraft, config: GeneratorConfig, stream: Stream
 ) -> tuple[str, list[str], str]:
     """Write title, bullets and description with noise words around the facts."""
     vocabulary = VOCABULARIES[config.vocabulary]
@@ -102,7 +102,7 @@ def _full_texts(
     return title, bullets, " ".join(description)
 
 
-def _title(draft: Draft, config: GeneratorConfig, stream: Stream, brand: str) -> str:
+def _title(draft: ProductDraft, config: GeneratorConfig, stream: Stream, brand: str) -> str:
     """Write a title: brand, type and visible attributes among noise words."""
     vocabulary = VOCABULARIES[config.vocabulary]
     noise = stream.sample(vocabulary.noise, stream.between(*config.noise))

@@ -29,7 +29,7 @@ NAMES = Origins()
 """The official names of the files."""
 
 
-class Entry:
+class CatalogEntry:
     """One object of an official file.
 
     Lone surrogates, which no observation may hold, are read as question marks.

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from agentgym.envs.alfworld.engine.household import Game, Household, player_names
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.errors import DataError
 from tests.envs.alfworld.houses import house, problem
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PROBLEM, TINY
@@ -76,11 +76,11 @@ def test_a_household_is_shared_by_copies_and_pickled_as_its_game() -> None:
     assert copy.deepcopy(household) is household
     data = pickle.dumps(household)
     assert len(data) < 2 * len(PROBLEM)
-    assert Session(pickle.loads(data)).intro() == Session(household).intro()
+    assert HouseholdSession(pickle.loads(data)).intro() == HouseholdSession(household).intro()
 
 
 def test_an_impossible_game_is_a_game() -> None:
-    assert not Session(Household.of(IMPOSSIBLE)).won
+    assert not HouseholdSession(Household.of(IMPOSSIBLE)).won
 
 
 @pytest.mark.parametrize(

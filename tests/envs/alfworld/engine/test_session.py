@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.engine.text import NOTHING_HAPPENS
 from tests.envs.alfworld.houses import house, problem, random_house
 from tests.envs.alfworld.tiny import INTRO, PLAN, TINY
@@ -49,16 +49,16 @@ GO = ("go to countertop 1", "go to countertop 2", "go to fridge 1", "go to micro
 
 
 @pytest.fixture
-def session() -> Session:
-    return Session(house(GALLEY))
+def session() -> HouseholdSession:
+    return HouseholdSession(house(GALLEY))
 
 
-def play(session: Session, *commands: str) -> list[str]:
+def play(session: HouseholdSession, *commands: str) -> list[str]:
     return [session.step(command)[0] for command in commands]
 
 
 def test_a_game_from_start_to_end() -> None:
-    session = Session(Household.of(TINY))
+    session = HouseholdSession(Household.of(TINY))
     assert session.intro() == INTRO + "put a mug in drawer."
     assert session.admissible() == ("go to desk 1", "go to drawer 1", "help", "inventory", "look")
     assert [session.step(command) for command in PLAN] == [
@@ -74,7 +74,9 @@ def test_a_game_from_start_to_end() -> None:
     assert not session.done
 
 
-def test_admissible_commands_are_sorted_and_depend_on_place_and_hand(session: Session) -> None:
+def test_admissible_commands_are_sorted_and_depend_on_place_and_hand(
+    session: HouseholdSession,
+) -> None:
     assert session.admissible() == (*GO, "help", "inventory", "look")
     session.step("go to sinkbasinbasin 1")
     assert session.admissible() == (
@@ -91,7 +93,7 @@ def test_admissible_commands_are_sorted_and_depend_on_place_and_hand(session: Se
     )  # fmt: skip
 
 
-def test_an_object_in_two_receptacles_is_taken_from_one(session: Session) -> None:
+def test_an_object_in_two_receptacles_is_taken_from_one(session: HouseholdSession) -> None:
     play(session, "go to countertop 2", "take knife 1 from countertop 2")
     answers = play(session, "go to countertop 1", "move knife 1 to countertop 1", "look")
     assert answers == [
@@ -101,7 +103,7 @@ def test_an_object_in_two_receptacles_is_taken_from_one(session: Session) -> Non
     ]
 
 
-def test_look_tells_what_was_moved_at_one_place(session: Session) -> None:
+def test_look_tells_what_was_moved_at_one_place(session: HouseholdSession) -> None:
     assert play(session, "look") == [
         "You are in the middle of a room. Looking quickly around you, you see nothing."
     ]
@@ -112,7 +114,7 @@ def test_look_tells_what_was_moved_at_one_place(session: Session) -> None:
     ]
 
 
-def test_what_was_done_to_an_object_can_be_seen(session: Session) -> None:
+def test_what_was_done_to_an_object_can_be_seen(session: HouseholdSession) -> None:
     play(session, "go to countertop 2", "take apple 2 from countertop 2")
     answers = play(session, "examine apple 2", "go to fridge 1", "cool apple 2 with fridge 1",
                    "examine apple 2", "go to microwave 1", "heat apple 2 with microwave 1",
@@ -134,7 +136,7 @@ def test_what_was_done_to_an_object_can_be_seen(session: Session) -> None:
     ]
 
 
-def test_slicing_reaches_into_closed_receptacles(session: Session) -> None:
+def test_slicing_reaches_into_closed_receptacles(session: HouseholdSession) -> None:
     play(session, "go to countertop 2", "take knife 1 from countertop 2", "go to microwave 1")
     assert "slice apple 1 with knife 1" in session.admissible()
     assert play(session, "slice apple 1 with knife 1") == [
@@ -142,12 +144,12 @@ def test_slicing_reaches_into_closed_receptacles(session: Session) -> None:
     ]
 
 
-def test_switching_needs_neither_door_nor_hand(session: Session) -> None:
+def test_switching_needs_neither_door_nor_hand(session: HouseholdSession) -> None:
     play(session, "go to countertop 2", "take knife 1 from countertop 2", "go to microwave 1")
     assert play(session, "use desklamp 1", "use desklamp 1") == ["You turn on the desklamp 1."] * 2
 
 
-def test_containers_tell_their_contents_for_ever(session: Session) -> None:
+def test_containers_tell_their_contents_for_ever(session: HouseholdSession) -> None:
     play(session, "go to countertop 2", "take plate 1 from sinkbasinbasin 1")
     assert play(session, "examine plate 1") == [
         "This is a normal plate 1. In it, you see a apple 1."
@@ -155,7 +157,7 @@ def test_containers_tell_their_contents_for_ever(session: Session) -> None:
     assert not [command for command in session.admissible() if command.startswith("move")]
 
 
-def test_help(session: Session) -> None:
+def test_help(session: HouseholdSession) -> None:
     (text,) = play(session, "help")
     lines = text.split("\n")
     assert lines[0] == "Available commands:" and lines[-1] == ""
@@ -164,7 +166,7 @@ def test_help(session: Session) -> None:
     assert len(lines) == 15
 
 
-def test_only_white_space_around_a_command_is_forgiven(session: Session) -> None:
+def test_only_white_space_around_a_command_is_forgiven(session: HouseholdSession) -> None:
     before = session.state
     for command in ("Look", "go  to fridge 1", "", "go to fridge", "look\nlook", "go to fridge 1\0",
                     "x" * 10**7, "go to agent1"):  # fmt: skip
@@ -176,34 +178,36 @@ def test_only_white_space_around_a_command_is_forgiven(session: Session) -> None
 
 def test_names_without_numbers_end_in_a_blank() -> None:
     text = GALLEY.replace("Fridge_bar_1", "Fridge")
-    session = Session(house(text))
+    session = HouseholdSession(house(text))
     assert "go to fridge " in session.admissible()
     assert session.step("go to fridge ")[0] == NOTHING_HAPPENS  # as in the original
 
 
 def test_a_hand_can_be_full_from_the_start() -> None:
     text = GALLEY.replace("(atLocation", "(holds agent1 Apple_bar_1) (holdsAny agent1) (atLocation")
-    session = Session(house(text))
+    session = HouseholdSession(house(text))
     assert play(session, "inventory") == ["You are carrying: a apple 2."]
 
 
 def test_the_first_text_next_to_a_receptacle() -> None:
-    session = Session(house(GALLEY.replace("agent1 loc_bar_0", "agent1 loc_bar_1")))
+    session = HouseholdSession(house(GALLEY.replace("agent1 loc_bar_0", "agent1 loc_bar_1")))
     assert "You are facing the countertop 2, and sinkbasinbasin 1. Next" in session.intro()
 
 
 @given(st.text(max_size=50))
 def test_any_text_is_a_command(text: str) -> None:
-    session = Session(house(GALLEY))
+    session = HouseholdSession(house(GALLEY))
     answer, score, done = session.step(text)
-    assert (answer == NOTHING_HAPPENS) == (text.strip() not in Session(house(GALLEY)).admissible())
+    assert (answer == NOTHING_HAPPENS) == (
+        text.strip() not in HouseholdSession(house(GALLEY)).admissible()
+    )
     assert (score, done) == (0.0, False)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_snapshots_and_equal_states(seed: int) -> None:
     rng = random.Random(seed)
-    session = Session(random_house(rng))
+    session = HouseholdSession(random_house(rng))
     texts = {}
     for _ in range(60):
         state, text = session.snapshot(), session.state_text()

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.oracle import plan
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate
 from tests.envs.alfworld.data import shared_pack
@@ -17,7 +17,7 @@ from tests.envs.alfworld.houses import random_house, shortest, wander
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY
 
 
-def follow(session: Session) -> int:
+def follow(session: HouseholdSession) -> int:
     """Carry out the plan, checking that each command shortens it by one; return its length."""
     commands = plan(session)
     assert commands is not None
@@ -30,7 +30,7 @@ def follow(session: Session) -> int:
     return len(commands)
 
 
-def stray(session: Session, rng: random.Random, steps: int) -> None:
+def stray(session: HouseholdSession, rng: random.Random, steps: int) -> None:
     """Play at random, mostly with things."""
     for _ in range(steps):
         commands = session.admissible()
@@ -40,14 +40,14 @@ def stray(session: Session, rng: random.Random, steps: int) -> None:
 
 
 def test_a_plan() -> None:
-    session = Session(Household.of(TINY))
+    session = HouseholdSession(Household.of(TINY))
     assert plan(session) == PLAN
     assert follow(session) == len(PLAN)
     assert plan(session) == ()
 
 
 def test_no_plan_for_an_impossible_game() -> None:
-    assert plan(Session(Household.of(IMPOSSIBLE))) is None
+    assert plan(HouseholdSession(Household.of(IMPOSSIBLE))) is None
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -55,7 +55,7 @@ def test_no_plan_is_shorter(seed: int) -> None:
     """Compare with breadth-first search from reachable states of odd little households."""
     rng = random.Random(seed)
     household = random_house(rng, goals="unsliced")
-    session = Session(household)
+    session = HouseholdSession(household)
     session.restore(wander(rng, household, rng.randint(0, 20)))
     commands = plan(session)
     if commands is None:
@@ -70,7 +70,7 @@ def test_generated_games_are_won_from_anywhere(task_type: str) -> None:
     config = GeneratorConfig(task_types=(task_type,))
     for number in range(6):
         rng = random.Random(number)
-        session = Session(Household.of(generate(config, "train", number)))
+        session = HouseholdSession(Household.of(generate(config, "train", number)))
         follow(session)
         session.intro()
         stray(session, rng, 30)
@@ -85,7 +85,7 @@ def test_every_official_game_is_won(name: str) -> None:
     stuck = 0
     for entry in json.loads(gzip.decompress(path.read_bytes())):
         game = Game(entry["id"], entry["task_type"], "", entry["desc"], entry["pddl_problem"])
-        session = Session(Household.of(game))
+        session = HouseholdSession(Household.of(game))
         lengths.append(follow(session))
         session.intro()
         stray(session, rng, 30)

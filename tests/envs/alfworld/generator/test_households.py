@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.oracle import plan
 from agentgym.envs.alfworld.generator import DIFFICULTIES, GeneratorConfig, generate
 from agentgym.envs.alfworld.generator.households import set_name
@@ -67,7 +67,7 @@ def facts(game: Game) -> list[tuple[str, ...]]:
 
 def play(game: Game) -> tuple[int, bool]:
     """Return the length of the expert's plan and whether it wins."""
-    session = Session(Household.of(game))
+    session = HouseholdSession(Household.of(game))
     assert not session.won
     commands = plan(session)
     assert commands

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Household
-from agentgym.envs.alfworld.engine.session import Session
+from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.oracle import plan
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder, write_game
 from agentgym.envs.alfworld.generator.write import task_parameters
@@ -33,7 +33,7 @@ def with_marks(function: Any) -> Any:
 def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
     folders = {}
     for game in GAMES:
-        commands = plan(Session(Household.of(game)))
+        commands = plan(HouseholdSession(Household.of(game)))
         path = write_game(game, tmp_path / "json_2.1.1" / "train" / trial_folder(game), commands)
         folders[str(path)] = game
     assert {game.task_type for game in GAMES} == set(TASK_TYPES)
@@ -43,7 +43,7 @@ def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
         with undisturbed():
             engine.load(path)
             state = engine.reset()
-        assert state.feedback == Session(Household.of(game)).intro()
+        assert state.feedback == HouseholdSession(Household.of(game)).intro()
         walkthrough = json.loads(Path(path).read_text())["walkthrough"]
         for command in walkthrough:
             assert not state["won"]

@@ -8,7 +8,7 @@ import gymnasium
 import pytest
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
-from agentgym.envs.search.engine.session import Rules, Session
+from agentgym.envs.search.engine.session import Rules, SearchSession
 from agentgym.envs.search.experts import EXPERTS
 from agentgym.policies import play as playing
 from tests.envs.search.library import QUESTIONS, CountingRetriever
@@ -31,7 +31,7 @@ def test_it_answers_every_question_of_every_split(difficulty, split):
 def commands(question, turns=LONG, **rules):
     """Play a question to its end; return what the oracle did, and the session."""
     expert = EXPERTS["oracle"]()
-    session = Session(question, CountingRetriever(), Rules(**rules))
+    session = SearchSession(question, CountingRetriever(), Rules(**rules))
     session.start(turns)
     done = []
     while not session.state.over:

@@ -9,9 +9,9 @@ import gymnasium
 import pytest
 
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
-from agentgym.envs.search.engine.session import Rules, Session
+from agentgym.envs.search.engine.session import Rules, SearchSession
 from agentgym.envs.search.experts import EXPERTS
-from agentgym.envs.search.experts.reader import UNKNOWN, Shown, read
+from agentgym.envs.search.experts.reader import UNKNOWN, KnownSearch, read
 from agentgym.envs.search.question import Question
 from agentgym.policies import play as playing
 from agentgym.retrieval import Hit, Passage
@@ -52,7 +52,7 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
             command = read(question, shown, left)
             assert command.write() == env.oracle_action()
             observation, _, terminated, truncated, _ = env.step(command.write())
-            shown.append(Shown(command.argument, observation))
+            shown.append(KnownSearch(command.argument, observation))
             over = terminated or truncated
 
 
@@ -60,7 +60,7 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
 def test_a_year_that_is_none_is_passed_over(said):
     title = 'Doc 1 (Title: "Belden") Belden is a town in Orland, founded in'
     question = "Which town is older, Belden or Harrow?"
-    command = read(question, [Shown("Belden", f"{title} {said}.")], 3)
+    command = read(question, [KnownSearch("Belden", f"{title} {said}.")], 3)
     assert command == Command(ANSWER, "Belden"), "a guess"
 
 
@@ -74,7 +74,7 @@ def test_answers_evidence_and_plan_could_be_anything(difficulty):
         known, retriever = env.session.question, env.session.retriever
         played = []
         for question in (known, replace(known, **nonsense)):
-            session, left = Session(question, retriever, env.rules), 8
+            session, left = SearchSession(question, retriever, env.rules), 8
             played.append([])
             while left and not session.state.over:
                 left -= 1
@@ -96,15 +96,15 @@ LEFT = 5
 def test_a_fact_leads_to_the_next_search():
     first = read(QUESTION, [], LEFT)
     assert first == Command(SEARCH, "Bo Lane born")
-    shown = [Shown(first.argument, block(BO))]
+    shown = [KnownSearch(first.argument, block(BO))]
     second = read(QUESTION, shown, LEFT)
     assert second == Command(SEARCH, "Tor mayor council")
-    shown.append(Shown(second.argument, block(TOR)))
+    shown.append(KnownSearch(second.argument, block(TOR)))
     assert read(QUESTION, shown, LEFT) == Command(ANSWER, "Cy Dale")
 
 
 def test_facts_count_wherever_they_were_shown():
-    assert read(QUESTION, [Shown("Tor", block(TOR, BO))], LEFT) == Command(ANSWER, "Cy Dale")
+    assert read(QUESTION, [KnownSearch("Tor", block(TOR, BO))], LEFT) == Command(ANSWER, "Cy Dale")
 
 
 def test_a_search_that_shows_nothing_is_worded_in_other_ways():
@@ -114,15 +114,15 @@ def test_a_search_that_shows_nothing_is_worded_in_other_ways():
         assert command.name == SEARCH and command.argument not in seen
         assert "Bo Lane" in command.argument
         seen.add(command.argument)
-        shown.append(Shown(command.argument, "<information>No results.</information>"))
-    shown.append(Shown("Bo Lane, at last", block(BO)))
+        shown.append(KnownSearch(command.argument, "<information>No results.</information>"))
+    shown.append(KnownSearch("Bo Lane, at last", block(BO)))
     assert read(QUESTION, shown, LEFT) == Command(SEARCH, "Tor mayor council")
 
 
 def test_in_the_last_turn_it_gives_its_best_guess():
     assert read(QUESTION, [], 0) == Command(ANSWER, UNKNOWN)
     other = ("Mor", "The mayor is Di Hill.")
-    assert read(QUESTION, [Shown("Mor", block(other))], 0) == Command(ANSWER, "Di Hill")
+    assert read(QUESTION, [KnownSearch("Mor", block(other))], 0) == Command(ANSWER, "Di Hill")
 
 
 def test_it_gives_up_when_it_has_no_other_words():
@@ -131,7 +131,7 @@ def test_it_gives_up_when_it_has_no_other_words():
         command = read(QUESTION, shown, LEFT)
         if command.name == ANSWER:
             break
-        shown.append(Shown(command.argument, "<information>No results.</information>"))
+        shown.append(KnownSearch(command.argument, "<information>No results.</information>"))
     assert command == Command(ANSWER, UNKNOWN)
 
 
@@ -139,9 +139,9 @@ def test_what_is_shown_twice_counts_once():
     question = "How many books did Bo Lane write?"
     books = [("Salt", "Salt is a novel by Bo Lane, first published in 1930."),
              ("Iron", "Iron is a novel by Bo Lane, first published in 1931.")]  # fmt: skip
-    assert read(question, [Shown("Salt", block(*books))], LEFT).name == SEARCH
+    assert read(question, [KnownSearch("Salt", block(*books))], LEFT).name == SEARCH
     command = read(question, [], LEFT)
-    shown = [Shown("Salt", block(*books)), Shown(command.argument, block(*books))]
+    shown = [KnownSearch("Salt", block(*books)), KnownSearch(command.argument, block(*books))]
     assert read(question, shown, LEFT) == Command(ANSWER, "2")
 
 
@@ -149,7 +149,7 @@ def test_another_ones_question_is_searched_for_as_it_is():
     question = "Why is the sky blue?"
     first = read(question, [], LEFT)
     assert first == Command(SEARCH, question)
-    shown = [Shown(question, block(("Sky", "It is blue by day.")))]
+    shown = [KnownSearch(question, block(("Sky", "It is blue by day.")))]
     assert read(question, shown, LEFT) == Command(ANSWER, "Sky")
 
 
@@ -165,7 +165,7 @@ class Hostile:
 
 
 def test_no_text_makes_it_fail():
-    session, left = Session(Question(QUESTION, ("x",)), Hostile(), Rules()), 8
+    session, left = SearchSession(Question(QUESTION, ("x",)), Hostile(), Rules()), 8
     while not session.state.over:
         left -= 1
         session.act(EXPERTS["reader"]().step(session, left), left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.envs.search.experts.wordings import (
-    Comparison,
+    ComparisonPhrase,
     Count,
     Holder,
     Intersection,
@@ -40,7 +40,7 @@ def test_every_wording_means_its_relation(name):
     for greater, texts in ((False, relation.earlier), (True, relation.later)):
         for text in texts:
             found = read_question(text.format("Ada Marley", "the Tor Quartet"))
-            assert found == Comparison(relation, known, Name("Tor Quartet"), greater), text
+            assert found == ComparisonPhrase(relation, known, Name("Tor Quartet"), greater), text
 
 
 @pytest.mark.parametrize("name", RELATION_NAMES)

@@ -8,7 +8,7 @@ import pytest
 
 from agentgym.envs.search.generator.kinds import KINDS, Kind
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR, Relation
-from agentgym.envs.search.generator.templates import Template
+from agentgym.envs.search.generator.templates import QuestionTemplate
 from agentgym.envs.search.generator.vocabulary import WORDS
 
 WORDINGS = ("phrases", "questions", "inverse", "inverse_questions", "count")
@@ -27,7 +27,7 @@ def test_there_are_enough_of_them():
 def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: Kind):
     stated: list[str] = []
     for group in kind.sentences:
-        relations = {frozenset(Template(text).relations) for text in group}
+        relations = {frozenset(QuestionTemplate(text).relations) for text in group}
         assert len(relations) == 1, group
         stated += relations.pop()
         assert 3 <= len(group) <= 4
@@ -39,9 +39,9 @@ def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: Kind):
 @KIND
 def test_mentions_and_former_facts_state_nothing(kind: Kind):
     for text in (*kind.former, *(text for group in kind.mentions for text in group)):
-        assert Template(text).relations == ()
+        assert QuestionTemplate(text).relations == ()
     for text in kind.former:
-        former = [slot for slot in Template(text).slots if slot.startswith("former ")]
+        former = [slot for slot in QuestionTemplate(text).slots if slot.startswith("former ")]
         assert former and "{some year}" in text
         assert all(RELATIONS[slot.removeprefix("former ")].subject == kind.name for slot in former)
 

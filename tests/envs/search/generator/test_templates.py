@@ -8,15 +8,19 @@ from hypothesis import strategies as st
 
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS, YEAR
-from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, Template, article
+from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, QuestionTemplate, article
 
-STATING = [Template(text) for kind in KINDS.values() for group in kind.sentences for text in group]
+STATING = [
+    QuestionTemplate(text) for kind in KINDS.values() for group in kind.sentences for text in group
+]
 WORDS = st.from_regex(r"[A-Z][a-z]{2,9}", fullmatch=True)
 NAMES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
 
 
 @given(st.sampled_from(STATING), st.data())
-def test_a_sentence_gives_back_the_values_it_was_made_of(template: Template, data: st.DataObject):
+def test_a_sentence_gives_back_the_values_it_was_made_of(
+    template: QuestionTemplate, data: st.DataObject
+):
     values: dict[str, str] = {}
     filled = []
     for slot in template.slots:
@@ -33,12 +37,12 @@ def test_a_sentence_gives_back_the_values_it_was_made_of(template: Template, dat
 
 
 @given(st.sampled_from(STATING), st.text(max_size=80))
-def test_other_sentences_say_nothing(template: Template, text: str):
+def test_other_sentences_say_nothing(template: QuestionTemplate, text: str):
     assert template.read(text) is None
 
 
 def test_a_sentence_that_is_cut_off_says_nothing():
-    template = Template("{subject} is {a genre} by {author}.")
+    template = QuestionTemplate("{subject} is {a genre} by {author}.")
     assert template.read("The Tide is a novel by Ora Bell.") == {
         SUBJECT: "The Tide", "genre": "novel", "author": "Ora Bell"
     }  # fmt: skip
@@ -47,7 +51,9 @@ def test_a_sentence_that_is_cut_off_says_nothing():
 
 
 def test_only_slots_for_values_state_something():
-    template = Template("{They} met {a some person}, {former mayor} and {mayor} in {some year}.")
+    template = QuestionTemplate(
+        "{They} met {a some person}, {former mayor} and {mayor} in {some year}."
+    )
     assert template.relations == ("mayor",)
     assert template.slots == ("They", "a some person", "former mayor", "mayor", "some year")
 

@@ -19,7 +19,7 @@ from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.names import SPACES, acceptable
 from agentgym.envs.search.generator.prose import read_facts, sentences
 from agentgym.envs.search.generator.relations import MOST, RELATIONS, YEAR
-from agentgym.envs.search.generator.templates import Template
+from agentgym.envs.search.generator.templates import QuestionTemplate
 from agentgym.errors import ConfigurationError
 from tests.envs.search.generator.indexed import indexed
 
@@ -184,7 +184,7 @@ def test_lengths(difficulty: str, least: int, most: int):
 def test_prose_is_varied():
     def wordings(difficulty: str) -> int:
         _, index = indexed(difficulty, SIZE, 1)
-        leads = [Template(text) for text in KINDS["book"].sentences[0]]
+        leads = [QuestionTemplate(text) for text in KINDS["book"].sentences[0]]
         first = [sentences(passage.text)[0] for passage in index.passages]
         return sum(any(lead.read(one) for one in first) for lead in leads)
 

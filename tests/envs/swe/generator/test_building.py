@@ -9,7 +9,7 @@ import pytest
 from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.generator import task_builder as building
 from agentgym.envs.swe.generator.stored import INSTANCES, StoredInstances
-from agentgym.envs.swe.generator.task_builder import TRIALS, Output, build_mutations, summary
+from agentgym.envs.swe.generator.task_builder import TRIALS, TaskFolder, build_mutations, summary
 from agentgym.envs.swe.grading import FULL, NO, Grader
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
@@ -85,7 +85,7 @@ def test_another_seed_gives_other_tasks(built, tmp_path):
 def test_a_library_that_changed_in_between_is_refused(built, tmp_path):
     root, _, _ = built
     library = make_library(tmp_path / "prices")
-    output = Output(tmp_path / "out")
+    output = TaskFolder(tmp_path / "out")
     held = output.hold(library, "prices")
     for line in (root / "out" / INSTANCES).read_text().splitlines(keepends=True)[:1]:
         (tmp_path / "out" / INSTANCES).write_text(line)

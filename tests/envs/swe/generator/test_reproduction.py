@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from agentgym.envs.swe.generator.reproduction import Suite
+from agentgym.envs.swe.generator.reproduction import ParsedTests
 
 HEAD = "import pytest\nfrom lib import f, g\nimport os\n\nBASE = 3\n\n"
 
@@ -15,7 +15,7 @@ def reproduce(test: str, line: str, name: str = "test_x", index: int = 0, confte
     """Return the script of a test that fails at the line that holds some words."""
     source = HEAD + textwrap.dedent(test)
     number = next(n for n, text in enumerate(source.split("\n"), 1) if line in text)
-    return Suite(source, conftest).reproduce(name, number, index)
+    return ParsedTests(source, conftest).reproduce(name, number, index)
 
 
 @pytest.mark.parametrize(
@@ -127,19 +127,19 @@ def test_what_has_no_script(test):
 
 
 def test_unknown_tests_have_nothing():
-    suite = Suite(HEAD)
+    suite = ParsedTests(HEAD)
     assert suite.reproduce("test_y", 1) is None
     assert suite.docstring("test_y") == ""
     assert suite.failing_line("test_y", "a.py", "a.py:1: in") is None
 
 
 def test_the_first_paragraph_of_a_docstring_is_the_behaviour():
-    suite = Suite('def test_x():\n    """One\n    two.\n\n    Three.\n    """\n')
+    suite = ParsedTests('def test_x():\n    """One\n    two.\n\n    Three.\n    """\n')
     assert suite.docstring("test_x[a-b]") == "One two."
 
 
 def test_the_failing_line_is_that_of_the_test_itself():
-    suite = Suite("def helper():\n    assert 0\n\ndef test_x():\n    helper()\n")
+    suite = ParsedTests("def helper():\n    assert 0\n\ndef test_x():\n    helper()\n")
     text = (
         "tests/a.py:2: in other\nlib.py:5: in g\ntests/a.py:5: in test_x\ntests/a.py:2: in helper"
     )

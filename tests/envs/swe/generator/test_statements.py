@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.swe.generator.statements import (
-    Seen,
+    ScriptOutcome,
     Symptom,
     hidden_words,
     release_statement,
@@ -19,8 +19,8 @@ CLEAR = Symptom(
     "The lowest price wins.",
     "from prices import cheapest\n\ncheapest({})",
     "cheapest",
-    Seen("'tea'"),
-    Seen("'milk'"),
+    ScriptOutcome("'tea'"),
+    ScriptOutcome("'milk'"),
 )
 
 
@@ -48,14 +48,18 @@ def test_the_seed_chooses_the_words():
 @pytest.mark.parametrize(
     ("came", "expected", "words"),
     [
-        (Seen("", "KeyError: 'a'"), Seen("3"), ["KeyError: 'a'", "`3`"]),
-        (Seen("3"), Seen("", "KeyError: 'a'"), ["`3`", "`KeyError: 'a'`"]),
-        (Seen("None"), Seen("", "KeyError: 'a'"), ["KeyError: 'a'"]),
-        (Seen("", "TypeError: b"), Seen("", "KeyError: 'a'"), ["TypeError: b", "KeyError: 'a'"]),
-        (Seen("", "KeyError: 'a'"), Seen(""), ["KeyError: 'a'"]),
-        (Seen("", "KeyError: 'a'"), Seen("None"), ["KeyError: 'a'"]),
-        (Seen("1\n2\n3"), Seen("1\n3"), ["```\n1\n2\n3\n```", "```\n1\n3\n```"]),
-        (Seen(""), Seen("1"), ["nothing", "`1`"]),
+        (ScriptOutcome("", "KeyError: 'a'"), ScriptOutcome("3"), ["KeyError: 'a'", "`3`"]),
+        (ScriptOutcome("3"), ScriptOutcome("", "KeyError: 'a'"), ["`3`", "`KeyError: 'a'`"]),
+        (ScriptOutcome("None"), ScriptOutcome("", "KeyError: 'a'"), ["KeyError: 'a'"]),
+        (
+            ScriptOutcome("", "TypeError: b"),
+            ScriptOutcome("", "KeyError: 'a'"),
+            ["TypeError: b", "KeyError: 'a'"],
+        ),
+        (ScriptOutcome("", "KeyError: 'a'"), ScriptOutcome(""), ["KeyError: 'a'"]),
+        (ScriptOutcome("", "KeyError: 'a'"), ScriptOutcome("None"), ["KeyError: 'a'"]),
+        (ScriptOutcome("1\n2\n3"), ScriptOutcome("1\n3"), ["```\n1\n2\n3\n```", "```\n1\n3\n```"]),
+        (ScriptOutcome(""), ScriptOutcome("1"), ["nothing", "`1`"]),
     ],
 )
 def test_results(came, expected, words):
@@ -67,7 +71,9 @@ def test_results(came, expected, words):
 
 
 def test_what_is_raised_is_no_result():
-    both = Symptom("", "f()", "f", Seen("", "TypeError: b"), Seen("", "KeyError: 'a'"))
+    both = Symptom(
+        "", "f()", "f", ScriptOutcome("", "TypeError: b"), ScriptOutcome("", "KeyError: 'a'")
+    )
     texts = [written(both, seed=seed) for seed in range(30)]
     assert not any("result" in text.partition("\n\n")[2].lower() for text in texts)
     assert any("Actual error: `TypeError: b`" in text for text in texts)
@@ -80,7 +86,9 @@ def test_further_rules_are_not_taken_for_what_happens():
 
 
 def test_long_results_are_cut():
-    text = written(Symptom("", "f()", "f", Seen("\n".join("x" * 30)), Seen("y" * 9999)))
+    text = written(
+        Symptom("", "f()", "f", ScriptOutcome("\n".join("x" * 30)), ScriptOutcome("y" * 9999))
+    )
     assert "\n..." in text and len(text) < 1500
 
 
@@ -96,7 +104,7 @@ def test_without_a_script_the_sentence_and_the_message_are_told():
 
 
 def test_a_script_that_shows_nothing_is_not_shown():
-    same = Symptom("It holds.", "f()", "f", Seen("1"), Seen("1"))
+    same = Symptom("It holds.", "f()", "f", ScriptOutcome("1"), ScriptOutcome("1"))
     assert "f()" not in written(same) and "It holds" in written(same)
 
 
@@ -110,19 +118,26 @@ def test_what_cannot_be_told_makes_no_issue():
 )
 def test_secrets_are_left_out(secret):
     everywhere = Symptom(
-        f"It holds {secret}.", "f()", secret, Seen("", f"KeyError: {secret}"), Seen("1"), secret
+        f"It holds {secret}.",
+        "f()",
+        secret,
+        ScriptOutcome("", f"KeyError: {secret}"),
+        ScriptOutcome("1"),
+        secret,
     )
     for seed in range(10):
         text = written(everywhere, CLEAR, seed=seed)
         assert secret not in text and text
     text = written(everywhere)
     assert secret not in text and "KeyError" in text
-    assert secret not in written(Symptom("It holds.", f"f({secret})", "f", Seen("1"), Seen("2")))
+    assert secret not in written(
+        Symptom("It holds.", f"f({secret})", "f", ScriptOutcome("1"), ScriptOutcome("2"))
+    )
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60), st.integers(0, 99))
 def test_any_words_give_a_text_or_none(one, two, three, seed):
-    symptom = Symptom(one, two, "", Seen(three), Seen(one), two)
+    symptom = Symptom(one, two, "", ScriptOutcome(three), ScriptOutcome(one), two)
     text = written(symptom, seed=seed)
     assert text == "" or text.endswith("\n")
 

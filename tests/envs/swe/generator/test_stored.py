@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentgym.envs.swe.generator.stored import (
     INSTANCES,
     REPOSITORIES,
-    Record,
+    InstanceRecord,
     Repository,
     StoredInstances,
     digest,
@@ -29,8 +29,10 @@ EDIT = Edit("prices/__init__.py", SOURCE.index("+="), "+=", "-=")
 def folder(tmp_path):
     library = make_library(tmp_path / REPOSITORIES / "prices")
     repository = Repository("prices", digest(library), TESTS)
-    record = Record("prices-001", "prices", "Wrong.\n", (EDIT,), (1,), details=(("kind", "x"),))
-    other = Record("prices-002", "prices", "Too.\n", (EDIT,), (0, 1), "test", patch="p")
+    record = InstanceRecord(
+        "prices-001", "prices", "Wrong.\n", (EDIT,), (1,), details=(("kind", "x"),)
+    )
+    other = InstanceRecord("prices-002", "prices", "Too.\n", (EDIT,), (0, 1), "test", patch="p")
     text = repository.line() + record.line() + other.line()
     (tmp_path / INSTANCES).write_text(text)
     return tmp_path
@@ -108,7 +110,7 @@ WORDS = st.text(max_size=10)
 
 @given(
     st.builds(
-        Record,
+        InstanceRecord,
         id=WORDS,
         repo=WORDS,
         statement=WORDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.envs.swe.generator.statements import Seen
+from agentgym.envs.swe.generator.statements import ScriptOutcome
 from agentgym.envs.swe.generator.validation import Workbench
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
@@ -49,7 +49,7 @@ def test_a_fault_that_tests_find_is_usable_and_says_what_it_does(bench, baseline
     [symptom] = trial.symptoms
     assert symptom.behaviour == "The lowest price wins."
     assert symptom.script.endswith('cheapest({"tea": 3, "milk": 2})')
-    assert (symptom.came, symptom.expected) == (Seen("'tea'"), Seen("'milk'"))
+    assert (symptom.came, symptom.expected) == (ScriptOutcome("'tea'"), ScriptOutcome("'milk'"))
 
 
 @pytest.mark.parametrize(

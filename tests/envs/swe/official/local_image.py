@@ -18,7 +18,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from py_compile import PycInvalidationMode, compile
 
-from agentgym.sandbox.docker.engine import Engine
+from agentgym.sandbox.docker.engine import DockerEngine
 from tests.sandbox.images import import_image
 
 TOOLS = ("cp", "find", "git", "grep", "mv", "patch", "tail", "tar", "true")
@@ -78,7 +78,7 @@ def repository(folder: Path, base: Mapping[str, str] = BASE) -> tuple[str, str]:
     return patch, test_patch
 
 
-def build_base(engine: Engine) -> str:
+def build_base(engine: DockerEngine) -> str:
     """Make the image that the others are made from, with the programs; return its name."""
     files: dict[str, bytes] = {}
     for package in PACKAGES:
@@ -103,7 +103,7 @@ def build_base(engine: Engine) -> str:
     )
 
 
-def build(engine: Engine, name: str, testbed: Path, further: Mapping[str, str]) -> None:
+def build(engine: DockerEngine, name: str, testbed: Path, further: Mapping[str, str]) -> None:
     """Make an image on an engine.
 
     Args:

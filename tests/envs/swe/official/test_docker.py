@@ -16,7 +16,7 @@ from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official import open_official
 from agentgym.errors import EnvFailure
-from agentgym.sandbox.docker.engine import Engine, find_engine
+from agentgym.sandbox.docker.engine import DockerEngine, find_engine
 from tests.envs.swe.official import local_image
 from tests.envs.swe.official.sample_rows import swe_gym, swe_smith
 from tests.sandbox.conftest import usable
@@ -37,7 +37,7 @@ GRADER = Grader(BOXES)
 class World(NamedTuple):
     """What the tests share."""
 
-    engine: Engine
+    engine: DockerEngine
     patch: str
     test_patch: str
 

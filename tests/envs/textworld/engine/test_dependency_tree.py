@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 from agentgym.envs.textworld.engine.dependency_tree import Plan, TreeCache, tails
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import Logic
-from agentgym.envs.textworld.engine.steps import Step, Steps
+from agentgym.envs.textworld.engine.steps import Step, StepTable
 
 LOGIC = Logic({}, (), {}, {})
 MASKS = st.integers(0, 63)
 
 
 def _steps(pairs: list[tuple[int, int]]) -> Plan:
-    steps = Steps(FactTable(LOGIC, {}), {})
+    steps = StepTable(FactTable(LOGIC, {}), {})
     return tuple(
         steps.make(f"s{place}", before, after) for place, (before, after) in enumerate(pairs)
     )
@@ -37,7 +37,7 @@ def test_tails_say_from_where_a_plan_can_be_carried_out(
 
 
 def test_repeated_conditions_make_a_sequence_impossible() -> None:
-    step = Steps(FactTable(LOGIC, {}), {}).make("s", 1, 2, proper=(False, True))
+    step = StepTable(FactTable(LOGIC, {}), {}).make("s", 1, 2, proper=(False, True))
     assert tails((step,)) == (None,)
 
 
@@ -45,8 +45,8 @@ def test_repeated_conditions_make_a_sequence_impossible() -> None:
 GO, BACK, TAKE, FILL, END = (1, 2), (2, 1), (1, 1 | 4), (2 | 4, 2 | 4 | 8), (8 | 1, 8 | 1 | 16)
 
 
-def _walk() -> tuple[Steps, dict[str, Step]]:
-    steps = Steps(
+def _walk() -> tuple[StepTable, dict[str, Step]]:
+    steps = StepTable(
         FactTable(LOGIC, {}), {"go": "back", "back": "go", "take": "drop", "drop": "take"}
     )
     pairs = {"go": GO, "back": BACK, "take": TAKE, "fill": FILL, "trigger": END}
@@ -106,18 +106,18 @@ def test_trees_side_by_side_are_one_plan() -> None:
 
 
 def test_a_step_is_packed_with_its_facts() -> None:
-    steps = Steps(table := FactTable(LOGIC, {"x": "a"}), {})
+    steps = StepTable(table := FactTable(LOGIC, {"x": "a"}), {})
     step = steps.make("s", table.bit(("p", "x")), table.bit(("q", "x")), ("do", None), "u")
     packed = steps.pack(step)
     assert packed == ("s", (("p", "x"),), (("q", "x"),), ("do", None), "u", (True, True))
     assert steps.unpack(packed) is step
-    other = Steps(table := FactTable(LOGIC, {"x": "a"}), {})
+    other = StepTable(table := FactTable(LOGIC, {"x": "a"}), {})
     table.bit(("r", "x"))
     assert other.pack(other.unpack(packed)) == packed
 
 
 def test_a_plan_in_circles_is_no_plan() -> None:
-    steps = Steps(FactTable(LOGIC, {}), {"s0": "s1", "s1": "s0", "s2": "s3", "s3": "s2"})
+    steps = StepTable(FactTable(LOGIC, {}), {"s0": "s1", "s1": "s0", "s2": "s3", "s3": "s2"})
     pairs = {"s0": (19, 28), "s1": (26, 25), "s2": (3, 9)}
     plan = tuple(steps.make(name, before, after) for name, (before, after) in pairs.items())
     assert TreeCache(steps).of(plan).plan == ()

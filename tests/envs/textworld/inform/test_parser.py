@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.inform.grammar import prepositions, verbs
-from agentgym.envs.textworld.inform.parser import Parser, Request
+from agentgym.envs.textworld.inform.parser import ParsedRequest, Parser
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.inform.world_view import WorldView
 from tests.envs.textworld.inform.house import BY_NAME, House, game
@@ -19,7 +19,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-def read(line: str) -> Request | str:
+def read(line: str) -> ParsedRequest | str:
     """Read one line at the start of the game."""
     return Parser().read(line, WorldView(STORY))
 
@@ -47,7 +47,7 @@ def read(line: str) -> Request | str:
 def test_actions(line: str, action: str, nouns: tuple[str, ...], second: str) -> None:
     """Abbreviations, articles, other verbs and word orders mean the same as for Inform."""
     request = read(line)
-    assert isinstance(request, Request)
+    assert isinstance(request, ParsedRequest)
     assert (request.action, request.nouns, request.second) == (action, nouns, second)
 
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine import compact, pages
-from agentgym.envs.webshop.engine.session import Session
+from agentgym.envs.webshop.engine.session import ShopSession
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 
-def session(shop: Shop, number: int = 0, page_size: int = 10) -> Session:
-    return Session(shop, shop.goals[number], page_size)
+def session(shop: Shop, number: int = 0, page_size: int = 10) -> ShopSession:
+    return ShopSession(shop, shop.goals[number], page_size)
 
 
 def test_the_way_through_the_shop(shop: Shop) -> None:
