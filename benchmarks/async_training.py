@@ -43,9 +43,9 @@ from agentgym.support.statistics import paired_difference
 from agentgym.vector import TextVectorEnv
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig, VllmConfig
-from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.models.torch_setup import one_thread
 from trainers.rollouts.budget import TokenBudget
@@ -53,7 +53,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines import engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.engines.vllm_command import ServerNeeds
-from trainers.rollouts.runner import RolloutStats
+from trainers.rollouts.rollout_runner import RolloutStats
 
 STALENESS = (0, 1)
 GROUPS, GROUP_SIZE, HORIZON = 8, 8, 6

@@ -49,7 +49,7 @@ from agentgym.policies.blind import (
 )
 from agentgym.registration import FAMILIES, family
 from agentgym.support.statistics import wilson_ci95
-from trainers.config.families import defaults_for
+from trainers.config.family_defaults import defaults_for
 
 SPLIT = "train"
 """Training tasks, unless others are asked for: what a policy could exploit while it learns."""

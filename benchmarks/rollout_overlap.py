@@ -39,7 +39,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
 )
 from trainers.rollouts.engines.policy_weights import policy_weights
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 
 SLOTS = 32
 EPISODES = 64

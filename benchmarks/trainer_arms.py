@@ -114,8 +114,8 @@ def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
     """Train with ``MultiTurnTrainer``."""
     from agentgym.vector import TextVectorEnv
     from trainers.algorithms.presets import get_preset
-    from trainers.grpo.arguments import grpo_arguments
     from trainers.grpo.trainer import MultiTurnTrainer
+    from trainers.grpo.trl_arguments import grpo_arguments
     from trainers.rollouts.budget import TokenBudget
     from trainers.rollouts.chat import TurnTokenizer
     from trainers.rollouts.engines import engine_maker

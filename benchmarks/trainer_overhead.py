@@ -20,7 +20,7 @@ from trainers.models.tiny import build_tokenizer
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, Request, Sampling
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 
 EPISODES = 128
 HORIZON = 9

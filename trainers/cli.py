@@ -90,7 +90,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
             from trainers.config.describe import describe
             from trainers.models.memory_plan import check_memory, memory_table, plan_memory
-            from trainers.phases.checks import checked_run
+            from trainers.phases.start_checks import checked_run
 
             run, console = checked_run(config), Console()
             plan = plan_memory(run)
@@ -167,8 +167,8 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     """
     from agentgym.errors import ConfigurationError
     from agentgym.making import merge_repeated
+    from trainers.config.config_file import CONFIG_FILE
     from trainers.config.resolve import default_out
-    from trainers.config.stored import CONFIG_FILE
 
     given = list(_switches(merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)))
     early = _early(given)
@@ -206,8 +206,8 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
 
     from agentgym.errors import ConfigurationError
     from agentgym.support.helptext import explain_fields
+    from trainers.config.config_file import read_config
     from trainers.config.schema import TrainConfig
-    from trainers.config.stored import read_config
 
     @dataclass(frozen=True)
     class Arguments(TrainConfig):

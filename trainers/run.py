@@ -51,10 +51,10 @@ from trainers.output.summary import (
     step_seconds,
     versions,
 )
-from trainers.phases.checks import checked_run
-from trainers.phases.comparison import PolicyComparison
 from trainers.phases.learning_clock import check_extension, note_end
+from trainers.phases.policy_comparison import PolicyComparison
 from trainers.phases.publication import publish
+from trainers.phases.start_checks import checked_run
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:

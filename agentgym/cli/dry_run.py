@@ -44,7 +44,7 @@ def dry_run(evaluation: NamedEvaluation, out: Path | None) -> Table:
 
 def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]]:
     from agentgym.evaluation.plan import plan
-    from agentgym.evaluation.reports.tables import facts_in_words
+    from agentgym.evaluation.reports.report_tables import facts_in_words
 
     its = evaluation.settings
     terms = evaluation.terms(env)

@@ -17,8 +17,8 @@ GIGABYTE = 1 << 30
 
 def serve(command: ServeSandbox, console: Console) -> int:
     """Own sandboxes for clients until interrupted."""
-    from agentgym.sandbox.remote.boxes import Bounds
     from agentgym.sandbox.remote.client import URL
+    from agentgym.sandbox.remote.leased_boxes import Bounds
     from agentgym.sandbox.remote.messages import TOKEN
     from agentgym.sandbox.remote.server import serve
     from agentgym.support.http_server import is_loopback

@@ -7,7 +7,7 @@ episode again exactly, and to score it anew without a model.
 from __future__ import annotations
 
 from agentgym.episodes.chats import ChatOptions, ChatWriter
-from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.exporter import ExportReport, export
 from agentgym.episodes.file_replay import (
     EpisodeChange,
@@ -28,7 +28,7 @@ from agentgym.episodes.records import (
 )
 from agentgym.episodes.replay import ReplayReport, make_env, replay, rescore
 from agentgym.episodes.rescorer import Rescorer, RewardMeans, rescore_episode
-from agentgym.episodes.rows import to_row
+from agentgym.episodes.table_rows import to_row
 
 __all__ = [
     "FORMAT",

@@ -27,7 +27,7 @@ from agentgym.conversation import Conversation, Prompt, SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
-from agentgym.episodes.environments import EnvCache, made_alike
+from agentgym.episodes.environment_cache import EnvCache, made_alike
 from agentgym.episodes.records import Episode, Turn, clean
 from agentgym.episodes.replay import make_env, set_generator
 from agentgym.errors import ConfigurationError, DataError

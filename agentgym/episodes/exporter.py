@@ -18,7 +18,7 @@ from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.records import Episode, read_episodes
-from agentgym.episodes.rows import schema, to_row
+from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.caching import SCRATCH, publish
 
@@ -44,7 +44,7 @@ configs:
 {files}
 ---
 Episodes of text environments, one a row. Written by `agentgym export`; the columns are described in
-`agentgym.episodes.rows`.
+`agentgym.episodes.table_rows`.
 """
 
 

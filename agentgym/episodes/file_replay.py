@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.core.hooks import TurnReward
 from agentgym.core.options import integer
-from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.exporter import new_path
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.replay import replay

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.core.hooks import HookRunner, TurnReward
 from agentgym.core.outcome import StopReason, total
-from agentgym.episodes.environments import EnvCache
+from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.recorder import Recorder
 from agentgym.episodes.records import Episode, RecordedState, Turn
 from agentgym.episodes.replay import not_stored, rescore, set_generator

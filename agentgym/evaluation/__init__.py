@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.demonstrations import DEMONSTRATIONS, demonstrate
 from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.evaluation_folder import read_report
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols import Protocol, ProtocolUse, load_protocol
 from agentgym.evaluation.reports.comparison import Comparison, compare
@@ -15,7 +16,6 @@ from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
-from agentgym.evaluation.storage import read_report
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import SuiteResult, evaluate_all
 from agentgym.evaluation.validation import Validation, validate

@@ -11,10 +11,10 @@ from pathlib import Path
 from agentgym.episodes import append_episode
 from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.evaluation_folder import EvaluationFolder, Key
 from agentgym.evaluation.plan import Job, Plan
 from agentgym.evaluation.players import Played, Player, play_all
 from agentgym.evaluation.prices import Limits, Prices, Spending
-from agentgym.evaluation.storage import EvaluationFolder, Key
 
 PATIENCE = 20
 """Fruitless episodes one after the other with which an evaluation stops; or twice as many as are

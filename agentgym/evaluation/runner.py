@@ -17,8 +17,9 @@ from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
 from agentgym.evaluation.agent_session import GRAMMAR
-from agentgym.evaluation.checks import check_kinds
+from agentgym.evaluation.argument_checks import check_kinds
 from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.evaluation_folder import DETAILS, EvaluationFolder
 from agentgym.evaluation.evaluation_session import EvaluationSession
 from agentgym.evaluation.placement import Env, Where
 from agentgym.evaluation.plan import Plan, plan
@@ -32,7 +33,6 @@ from agentgym.evaluation.protocols.setup import chosen_prompt, env_arguments, fi
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
-from agentgym.evaluation.storage import DETAILS, EvaluationFolder
 from agentgym.making import make, resolve
 from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import Policy
@@ -91,9 +91,9 @@ def evaluate(
             that the protocol plays.
         seed: Seed of the panel, of the episodes and of the random policy.
         protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or
-            a file of your own (`agentgym.evaluation.protocols.reader`). It says what is played and
-            how prompts are laid out; other arguments that are given count more, and the report
-            names them under `Report.departures`.
+            a file of your own (`agentgym.evaluation.protocols.protocol_file`). It says what is
+            played and how prompts are laid out; other arguments that are given count more, and the
+            report names them under `Report.departures`.
         prompt: What a model reads: ``"default"``, the prompt of a protocol such as
             ``"verl-agent"``, or of a file of your own. An environment given by name is made with
             its grammar. Default: the protocol's, or else the policy's own, which for the folder of
@@ -106,9 +106,9 @@ def evaluate(
             ``tool_call`` for an agent, and the folder of a run as the policy brings its own
             arguments; those that are given here win.
         out: Folder in which every episode is written as it ends, and the report at the end, see
-            `agentgym.evaluation.storage`. What is there already is not played again: an evaluation
-            that was cut off goes on, one that is finished is read, and one with a smaller n or
-            fewer samples is extended.
+            `agentgym.evaluation.evaluation_folder`. What is there already is not played again: an
+            evaluation that was cut off goes on, one that is finished is read, and one with a
+            smaller n or fewer samples is extended.
         retry_failed: Play failed episodes of a finished evaluation again; one that was cut off
             always does.
         record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.

@@ -18,7 +18,7 @@ from agentgym.evaluation.demonstrations import demonstrate
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import load_policy
-from agentgym.evaluation.reports.tables import html
+from agentgym.evaluation.reports.report_tables import html
 from agentgym.evaluation.runner import evaluate
 from agentgym.making import make_env, resolve
 from agentgym.policies.base import Policy

@@ -21,7 +21,7 @@ from agentgym.errors import (
     PolicyFailure,
     PolicyStopped,
 )
-from agentgym.policies.chat.faults import EndpointFault, status_fault
+from agentgym.policies.chat.endpoint_faults import EndpointFault, status_fault
 
 SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
 """Mistakes in how a policy was set up: they would end every episode, and so end an evaluation."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.swe.generator import bundled
-from agentgym.envs.swe.generator.stored import StoredInstances
+from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library

@@ -79,7 +79,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Registry]:
     usable("docker")
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     # The image of this machine's own programs is ours, too; other tests may be using it.
-    monkeypatch.setattr("agentgym.sandbox.docker.records.LABEL", "agentgym.nothing")
+    monkeypatch.setattr("agentgym.sandbox.docker.container_records.LABEL", "agentgym.nothing")
     api = find_engine().api
     with registry() as server:
         yield server

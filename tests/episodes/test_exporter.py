@@ -25,7 +25,7 @@ from agentgym.episodes import (
     to_row,
 )
 from agentgym.episodes.exporter import new_path
-from agentgym.episodes.rows import EPISODE, JSON_COLUMNS, STATE, TURN, schema
+from agentgym.episodes.table_rows import EPISODE, JSON_COLUMNS, STATE, TURN, schema
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.registration import FAMILIES
 from tests.cli.test_commands import run, wide

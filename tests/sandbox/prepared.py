@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from agentgym.sandbox.registry import AUTOMATIC, open_sandbox, probe
-from agentgym.sandbox.remote.boxes import LeasedBoxes
+from agentgym.sandbox.remote.leased_boxes import LeasedBoxes
 from agentgym.sandbox.remote.server import make_app
 from agentgym.support.http_server import listen
 

@@ -11,10 +11,10 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxUnavailable
+from agentgym.sandbox.docker.container_records import ImageRecords, parse_size
 from agentgym.sandbox.docker.engine import DockerEngine, find_engine
 from agentgym.sandbox.docker.host import LABEL, host_image
 from agentgym.sandbox.docker.images import Images, mirrored
-from agentgym.sandbox.docker.records import ImageRecords, parse_size
 from tests.sandbox.conftest import usable
 from tests.sandbox.registry import Registry, registry
 
@@ -145,7 +145,7 @@ def test_a_budget_removes_the_longest_unused_of_our_images_only(
     others = f"{hub.address}/{fresh(hub)}"
     engine.api.pull(*others.rsplit(":", 1))
     clock = SimpleNamespace(time=map(float, range(1_000, 100_000, 100)).__next__)
-    monkeypatch.setattr("agentgym.sandbox.docker.records.time", clock)
+    monkeypatch.setattr("agentgym.sandbox.docker.container_records.time", clock)
     images = Images(engine)
     names = [f"{hub.address}/{fresh(hub)}" for _ in range(3)]
     for name in names:

@@ -30,8 +30,8 @@ from agentgym.sandbox.base import (
 )
 from agentgym.sandbox.registry import open_sandbox, probe
 from agentgym.sandbox.remote import client
-from agentgym.sandbox.remote.boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.client import RemoteSandbox
+from agentgym.sandbox.remote.leased_boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
 from agentgym.sandbox.remote.messages import decode, encode, read_config, write_config

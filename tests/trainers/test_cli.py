@@ -373,7 +373,8 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "trainers.phases.comparison.PolicyComparison.add_baselines", broken_after(patch, ToyEnv)
+            "trainers.phases.policy_comparison.PolicyComparison.add_baselines",
+            broken_after(patch, ToyEnv),
         )
         assert main(toy_runs.arguments(out, **QUICK)) == 2
     assert "failed; first: RuntimeError: cut" in sentence(capsys)
@@ -381,7 +382,7 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
 
 
 def broken_after(patch: pytest.MonkeyPatch, env: type):
-    from trainers.phases.comparison import PolicyComparison
+    from trainers.phases.policy_comparison import PolicyComparison
 
     original = PolicyComparison.add_baselines
 

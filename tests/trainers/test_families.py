@@ -11,8 +11,8 @@ from tests.envs.swe.boxed import needs_box
 from tests.trainers import toy_runs
 from trainers.algorithms.sampling import UniformSampler
 from trainers.cli import main, parse_config
-from trainers.config.environments import TRAIN
 from trainers.config.resolve import resolve
+from trainers.config.resolved_environments import TRAIN
 
 SMALL = {
     **toy_runs.SETTINGS,

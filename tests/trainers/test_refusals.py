@@ -14,14 +14,14 @@ from tests.toy import TOY_ID
 from tests.trainers import tiny_policy, toy_runs
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main, parse_config
-from trainers.config.environments import VALID
-from trainers.models.policy import build_tiny, load_policy
+from trainers.config.resolved_environments import VALID
+from trainers.models.loaded_policy import build_tiny, load_policy
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
-from trainers.phases.checks import checked_run
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.reinforcement import Reinforcement
 from trainers.phases.rollout_setup import panel_tasks
+from trainers.phases.start_checks import checked_run
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "preset": tuple(PRESETS),

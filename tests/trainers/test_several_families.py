@@ -149,7 +149,7 @@ def test_an_environment_without_expert_is_trained_beside_one_with(tmp_path: Path
 def test_a_pretrained_model_is_told_of_each_environment(small_model: Path) -> None:
     from trainers.config.resolve import resolve
     from trainers.config.schema import from_mapping
-    from trainers.models.policy import load_policy
+    from trainers.models.loaded_policy import load_policy
 
     run = resolve(
         from_mapping({"env": f"{TOY_ID},search", "model": str(small_model), "out": "unused"})

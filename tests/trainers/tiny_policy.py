@@ -17,7 +17,7 @@ from tests.toy import ToyEnv
 from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.demonstrations import encode, play
+from trainers.rollouts.expert_demonstrations import encode, play
 
 torch.set_num_threads(1)
 

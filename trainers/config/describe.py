@@ -12,8 +12,8 @@ from rich.table import Table
 from agentgym.support.redaction import for_others
 from agentgym.support.terminal import cell
 from trainers.algorithms.presets import NEEDS, PRESETS, SERVES
-from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig
 
 NOT_SHOWN = ("resume", "out", "envs")

@@ -23,7 +23,9 @@ from agentgym import making
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from trainers.algorithms.presets import SERVES, Preset
-from trainers.config.environments import (
+from trainers.config.config_file import check_no_secret_is_missing
+from trainers.config.own_parts import find_preset, sources
+from trainers.config.resolved_environments import (
     GROUPS,
     INVALID_PENALTY,
     ResolvedEnv,
@@ -31,11 +33,9 @@ from trainers.config.environments import (
     prompt_name,
     resolve_envs,
 )
-from trainers.config.parts import find_preset, sources
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
-from trainers.config.stored import check_no_secret_is_missing
-from trainers.grpo.arguments import largest_divisor
 from trainers.grpo.precision import check_memory_options, chosen_precision
+from trainers.grpo.trl_arguments import largest_divisor
 from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)

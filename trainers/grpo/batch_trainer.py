@@ -32,12 +32,12 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
 from agentgym.errors import NotSupported
-from trainers.grpo.arguments import check_arguments
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.minibatches import divided
 from trainers.grpo.restore import fill_partitions, fill_shards
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
+from trainers.grpo.trl_arguments import check_arguments
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 

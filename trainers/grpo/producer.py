@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.checkpoint import Stateful
-from trainers.grpo.plan import StepPlan
-from trainers.rollouts.runner import RolloutRunner
+from trainers.grpo.step_plan import StepPlan
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -52,14 +52,14 @@ from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
 from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import TokenForward, turn_off_dropout
+from trainers.grpo.gap_probe import PROBE_TOKENS, probe_gap
 from trainers.grpo.micro_batches import MicroBatch, accumulating, micro_batches
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.objective import averaged, token_figures, token_losses
-from trainers.grpo.plan import plan_step
 from trainers.grpo.precision import adapters_in_fp32
-from trainers.grpo.probe import PROBE_TOKENS, probe_gap
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
+from trainers.grpo.step_plan import plan_step
 from trainers.grpo.tensors import (
     gather_tokens,
     row_tensors,
@@ -72,8 +72,8 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
-from trainers.rollouts.runner import Envs, RolloutRunner
-from trainers.rollouts.tasks import LearningTaskSource, TaskSource
+from trainers.rollouts.rollout_runner import Envs, RolloutRunner
+from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
@@ -130,7 +130,7 @@ class MultiTurnTrainer(BatchTrainer):
         Args:
             model: The policy: a causal LM or a path. Its dropout is turned off for good: what is
                 trained must be the policy that acted.
-            args: From ``trainers.grpo.arguments.grpo_arguments``.
+            args: From ``trainers.grpo.trl_arguments.grpo_arguments``.
             envs: A ``TextVectorEnv``; as many slots as episodes per step is fastest.
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step; with ``state_dict`` and ``load_state_dict`` its

@@ -168,7 +168,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     Raises:
         ConfigurationError: The model cannot be found.
     """
-    from trainers.models.policy import read_model_config, token_budget
+    from trainers.models.loaded_policy import read_model_config, token_budget
 
     settings, device = run.config, device or Device.here()
     if settings.model == TINY:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.conversation import BARE, Layout
 from agentgym.support.caching import write_atomically
+from trainers.config.config_file import FREE, RESOLVED, read_settings
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.config.stored import FREE, RESOLVED, read_settings
+from trainers.output.page_templates import render
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import Summary, WarmStart
-from trainers.output.templates import render
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -154,8 +154,8 @@ def _settings(folder: RunFolder) -> str:
     """Return what was asked for when the run began, as YAML for ``--config``."""
     import yaml
 
+    from trainers.config.config_file import CONFIG_FILE, kept
     from trainers.config.schema import from_mapping
-    from trainers.config.stored import CONFIG_FILE, kept
 
     stored = read_settings(folder.path / CONFIG_FILE)
     defaults = kept(from_mapping({"env": stored["env"]}))

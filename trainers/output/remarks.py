@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.output.summary import (
     ArmResult,

@@ -16,6 +16,7 @@ from trainers.output.curve import Key, draw_panels, family_records
 from trainers.output.headline import headline
 from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
+from trainers.output.page_templates import render
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder, training_step
 from trainers.output.summary import (
@@ -27,7 +28,6 @@ from trainers.output.summary import (
     Results,
     Summary,
 )
-from trainers.output.templates import render
 
 EPISODES_SHOWN = 6
 """Training episodes on the page."""

@@ -23,8 +23,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
+from trainers.config.config_file import CONFIG_FILE, compare, kept, read_settings
 from trainers.config.schema import TrainConfig
-from trainers.config.stored import CONFIG_FILE, compare, kept, read_settings
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
 from trainers.output.summary import GREEDY
@@ -68,7 +68,7 @@ class RunFolder:
         Args:
             path: The folder.
             config: Settings of the run; on ``resume`` they must equal those of the folder, but for
-                what changes no number (see ``trainers.config.stored``) and for more steps or
+                what changes no number (see ``trainers.config.config_file``) and for more steps or
                 minutes, which extend the run: see :meth:`extend`.
             resolved: What the settings leave open, as it was filled in; kept and compared, too.
 

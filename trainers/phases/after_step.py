@@ -19,7 +19,7 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
 from trainers.phases.learning_clock import LearningClock
-from trainers.phases.validation import PeriodicValidation
+from trainers.phases.periodic_validation import PeriodicValidation
 
 __all__ = ["AfterStep", "StopConditions"]
 

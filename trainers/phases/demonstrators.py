@@ -16,14 +16,14 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.vector.backends import usual_workers
-from trainers.config.environments import TRAIN, ResolvedEnv
 from trainers.config.resolve import ResolvedRun
-from trainers.models.policy import LoadedPolicy
+from trainers.config.resolved_environments import TRAIN, ResolvedEnv
+from trainers.models.loaded_policy import LoadedPolicy
 from trainers.output.display import Display
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.demonstrations import Demonstration, MakePlayer, encode, watch
+from trainers.rollouts.expert_demonstrations import Demonstration, MakePlayer, encode, watch
 from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Row, to_rows
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.models.policy import LoadedPolicy
+from trainers.models.loaded_policy import LoadedPolicy
 from trainers.phases.rollout_setup import make_runner
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.policy_weights import policy_weights

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from trainers import processes
-from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import VALID
 from trainers.config.schema import TINY
-from trainers.models.policy import LoadedPolicy, load_policy
+from trainers.models.loaded_policy import LoadedPolicy, load_policy
 from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase

@@ -12,7 +12,7 @@ from trainers.output.display import Display
 from trainers.output.hub import push
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import Summary
-from trainers.phases.export import merge_adapters
+from trainers.phases.adapter_merge import merge_adapters
 
 __all__ = ["publish"]
 

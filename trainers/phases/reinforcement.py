@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import DataError
 from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
-from trainers.config.parts import find_sampler
+from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
-from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
-from trainers.models.policy import LoadedPolicy, adapters
+from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
 from trainers.monitoring.health_watch import HealthWatch
@@ -29,9 +29,9 @@ from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
+from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
-from trainers.phases.validation import PeriodicValidation
-from trainers.rollouts.tasks import MixedTasks, TaskSource
+from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
 if TYPE_CHECKING:

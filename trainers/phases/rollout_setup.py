@@ -17,16 +17,16 @@ from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers import processes
-from trainers.config.environments import ResolvedEnv
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.grpo.precision import weights_dtype
+from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import plan_memory
-from trainers.models.policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
-from trainers.rollouts.runner import RolloutRunner
-from trainers.rollouts.tasks import FAMILY
+from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.task_feed import FAMILY
 
 if TYPE_CHECKING:
     from torch import nn

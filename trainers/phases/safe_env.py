@@ -8,7 +8,7 @@ import gymnasium
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
-from trainers.config.environments import ResolvedEnv
+from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.sections import FilledRollout
 
 

@@ -11,7 +11,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import precision_arguments
-from trainers.models.policy import LoadedPolicy, adapters
+from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.rollouts.trajectory import Row

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainers import processes
-from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import VALID
 from trainers.config.schema import TINY
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
-from trainers.models.policy import LoadedPolicy, build_tiny, load_policy
+from trainers.models.loaded_policy import LoadedPolicy, build_tiny, load_policy
 from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
@@ -21,8 +21,8 @@ from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
-from trainers.rollouts.demonstrations import Demonstration
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
+from trainers.rollouts.expert_demonstrations import Demonstration
 from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
-from trainers.rollouts.runner import turn_seed
+from trainers.rollouts.rollout_runner import turn_seed
 
 __all__ = ["ModelPlayer", "ModelPolicy"]
 

@@ -79,7 +79,7 @@ def load_player(
     """
     from transformers import AutoTokenizer
 
-    from trainers.models.policy import budget_within, loading, stop_ids
+    from trainers.models.loaded_policy import budget_within, loading, stop_ids
     from trainers.models.torch_setup import device, one_thread
     from trainers.output.summary import versions
     from trainers.policies.weights import weights_sha256
@@ -168,7 +168,7 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     from trainers.grpo.precision import quantization_config, weights_dtype
     from trainers.models.torch_setup import device
     from trainers.output.card import has_adapters
-    from trainers.phases.export import base_of
+    from trainers.phases.adapter_merge import base_of
 
     adapted, precision = has_adapters(folder), settings.precision
     options: dict[str, Any] = {

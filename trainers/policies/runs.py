@@ -162,8 +162,8 @@ class _Settings:
         Raises:
             ConfigurationError: The file does not hold a run's settings.
         """
+        from trainers.config.config_file import RESOLVED, read_config, read_settings
         from trainers.config.schema import to_dict
-        from trainers.config.stored import RESOLVED, read_config, read_settings
 
         decided = read_settings(path).get(RESOLVED)
         if not isinstance(decided, Mapping):

@@ -70,6 +70,6 @@ def _template(folder: Path) -> str:
 
 
 def _base(folder: Path) -> Path:
-    from trainers.phases.export import base_of
+    from trainers.phases.adapter_merge import base_of
 
     return Path(base_of(folder))

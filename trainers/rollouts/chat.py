@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import BoundedCache
-from trainers.rollouts.answers import Answer, AnswerFormat
+from trainers.rollouts.answer_format import Answer, AnswerFormat
 from trainers.rollouts.template import ChatTemplate, Message
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
-from agentgym.envs.swe.boxes import PULLS, Boxes
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
 from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.grading import Grader
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance_boxes import PULLS, Boxes
 from agentgym.envs.swe.tasks import (
     TURNS,
     InstanceSet,

@@ -187,7 +187,7 @@ def open_instances(source: Source) -> InstanceSet:
 
         return bundled_instances()
     if source.kind == "stored":
-        from agentgym.envs.swe.generator.stored import StoredInstances
+        from agentgym.envs.swe.generator.stored_instances import StoredInstances
 
         return StoredInstances(source.path)
     from agentgym.envs.swe.official.instances import OfficialInstances

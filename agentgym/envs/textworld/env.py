@@ -29,7 +29,7 @@ from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from agentgym.envs.textworld.games.files import Files
-    from agentgym.envs.textworld.original.isolated import StoryProcess
+    from agentgym.envs.textworld.original.isolated_session import StoryProcess
 
 PARAMETERS = frozenset(
     (
@@ -295,7 +295,10 @@ class TextWorldEnv(TextEnv[GameSession]):
         """Start the engine on a task's game."""
         # Imported here, as making an environment should be quick, and one engine is enough.
         if self.engine == "inform7" and self._tasks.foreign:
-            from agentgym.envs.textworld.original.isolated import IsolatedSession, StoryProcess
+            from agentgym.envs.textworld.original.isolated_session import (
+                IsolatedSession,
+                StoryProcess,
+            )
 
             self._process = self._process or StoryProcess()
             return IsolatedSession(self._tasks.story(task), self._process)

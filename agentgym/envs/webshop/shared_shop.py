@@ -14,10 +14,10 @@ from agentgym.core.options import choice, flag, integer
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
 from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
+from agentgym.envs.webshop.engine.product_storage import open_or_build
 from agentgym.envs.webshop.engine.products import Instruction
 from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import HITS, Shop
-from agentgym.envs.webshop.engine.storage import open_or_build
 from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
 from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.generator import GeneratedShop, GeneratorConfig, generate

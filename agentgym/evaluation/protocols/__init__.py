@@ -1,13 +1,13 @@
 """How papers evaluate, as data: one file for each, read by `load_protocol`.
 
-`reader` has the format of the files, `schema` what they say, `items` the names that papers have
-for tasks, `setup` how an evaluation follows one, `prompts` their prompts alone.
+`protocol_file` has the format of the files, `schema` what they say, `items` the names that papers
+have for tasks, `setup` how an evaluation follows one, `prompts` their prompts alone.
 """
 
 from __future__ import annotations
 
 from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
-from agentgym.evaluation.protocols.reader import bundled, load_protocol
+from agentgym.evaluation.protocols.protocol_file import bundled, load_protocol
 from agentgym.evaluation.protocols.schema import Protocol, ProtocolFigure, ProtocolUse, Setup
 
 __all__ = [

@@ -16,7 +16,7 @@ from agentgym.core.options import arguments, integer
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.items import are_items, chosen
 from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
-from agentgym.evaluation.protocols.reader import load_protocol
+from agentgym.evaluation.protocols.protocol_file import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.making import resolve
 from agentgym.policies.base import Policy, PolicyWithPrompt

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.evaluation.reports.data import ReportData, mean_score, success_rate
 from agentgym.evaluation.reports.plot import PlotRow, Section, draw, short
-from agentgym.evaluation.reports.tables import counted
+from agentgym.evaluation.reports.report_tables import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

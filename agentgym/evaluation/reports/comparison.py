@@ -10,7 +10,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
-from agentgym.evaluation.reports.tables import interval, markdown_table
+from agentgym.evaluation.reports.report_tables import interval, markdown_table
 from agentgym.support.statistics import Estimate, mcnemar, paired_difference
 from agentgym.support.terminal import cell
 

@@ -21,7 +21,13 @@ from agentgym.evaluation.reports.matrix import (
 )
 from agentgym.evaluation.reports.matrix_data import Column
 from agentgym.evaluation.reports.report import Report
-from agentgym.evaluation.reports.tables import counted, html, inline, interval, markdown_table
+from agentgym.evaluation.reports.report_tables import (
+    counted,
+    html,
+    inline,
+    interval,
+    markdown_table,
+)
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell
 

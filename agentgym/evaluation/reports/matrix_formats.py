@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentgym.evaluation.reports.matrix_data import MatrixData, MatrixRow
-from agentgym.evaluation.reports.tables import html, inline
+from agentgym.evaluation.reports.report_tables import html, inline
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.evaluation.reports.charts import chart_report
 from agentgym.evaluation.reports.data import ReportData
 from agentgym.evaluation.reports.report_json import report_to_dict
-from agentgym.evaluation.reports.tables import report_html, report_markdown, report_table
+from agentgym.evaluation.reports.report_tables import report_html, report_markdown, report_table
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:

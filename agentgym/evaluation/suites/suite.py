@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import AgentGymError, ConfigurationError, EvaluationFailed
+from agentgym.evaluation.evaluation_folder import read_report
 from agentgym.evaluation.reports.leaderboard import Leaderboard
 from agentgym.evaluation.reports.plot import check_drawable
 from agentgym.evaluation.reports.report import Report
+from agentgym.evaluation.reports.report_tables import html
 from agentgym.evaluation.reports.scale import Scale
-from agentgym.evaluation.reports.tables import html
-from agentgym.evaluation.storage import read_report
 from agentgym.evaluation.suites.named_evaluation import (
     SILENT,
     EvaluationProgress,

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
+from agentgym.evaluation.evaluation_folder import read_report
 from agentgym.evaluation.reports.leaderboard import Leaderboard
 from agentgym.evaluation.reports.report import Report
-from agentgym.evaluation.storage import read_report
 from agentgym.support.caching import write_atomically
 
 EVALUATION = ("report.json", "evaluation.json")

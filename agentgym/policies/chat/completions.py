@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.policies.chat.faults import Cause, EndpointFault, status_fault
+from agentgym.policies.chat.endpoint_faults import Cause, EndpointFault, status_fault
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields in which endpoints return thinking apart from the answer."""

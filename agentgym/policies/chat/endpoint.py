@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.errors import ConfigurationError, PolicyFailure, PolicyStopped, require
 from agentgym.policies.chat.completions import ChatCompletion, streamed, whole
 from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.faults import Cause, EndpointFault, remedy, status_fault
+from agentgym.policies.chat.endpoint_faults import Cause, EndpointFault, remedy, status_fault
 from agentgym.policies.chat.limiter import RateLimiter
 from agentgym.policies.chat.waiting import Waits
 from agentgym.support.random_stream import Stream

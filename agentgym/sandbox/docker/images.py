@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from agentgym.core import options
 from agentgym.sandbox.base import SandboxUnavailable
+from agentgym.sandbox.docker.container_records import ImageRecords, parse_size
 from agentgym.sandbox.docker.engine import DockerEngine
-from agentgym.sandbox.docker.records import ImageRecords, parse_size
 
 POLICIES = ("missing", "never", "always")
 """When images are pulled; ``"always"`` means once in each process."""

@@ -14,7 +14,7 @@ from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
 from agentgym.sandbox.base import SandboxUnavailable
 from agentgym.sandbox.registry import load_backend, open_sandbox
-from agentgym.sandbox.remote.boxes import Bounds, LeasedBoxes
+from agentgym.sandbox.remote.leased_boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
 from agentgym.support.caching import cache_folder

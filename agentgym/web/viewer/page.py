@@ -13,6 +13,7 @@ from typing import Any
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.web.viewer.episode_files import Run
 from agentgym.web.viewer.html_data import (
     PACKED,
     PLAIN,
@@ -22,9 +23,8 @@ from agentgym.web.viewer.html_data import (
     packed,
     to_json,
 )
+from agentgym.web.viewer.list_rows import body_of, row_of, shared_of
 from agentgym.web.viewer.pairs import pair_rows
-from agentgym.web.viewer.rows import body_of, row_of, shared_of
-from agentgym.web.viewer.sources import Run
 
 SCRIPTS = (
     "dom.js", "data.js", "route.js", "text.js", "charts.js", "list.js", "summary.js", "turns.js",

@@ -12,11 +12,11 @@ from benchmarks.studies.runner.keys import Keys, settle
 from benchmarks.studies.runner.played import PlayedRun
 from benchmarks.studies.runner.study import Arm
 from trainers.cli import parse_config
+from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import resolve
-from trainers.config.stored import CONFIG_FILE
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.comparison import BASELINES
+from trainers.phases.policy_comparison import BASELINES
 
 START = "warm-start"
 """Checkpoint of the warm start."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from agentgym.core.tasks import canonical_json
 from trainers.cli import parse_config
+from trainers.config.config_file import FREE
 from trainers.config.resolve import resolve
-from trainers.config.stored import FREE
 
 LENGTH = 16
 """Hexadecimal digits of a key."""

@@ -13,7 +13,7 @@ import pytest
 
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
-from agentgym.envs.alfworld.generator.write import task_parameters
+from agentgym.envs.alfworld.generator.writer import task_parameters
 
 SMALL = GeneratorConfig(receptacles=(3, 4), distractors=(0, 2))
 OLD_RULE = '"PutObject.feedback": [{"rhs": "You put the {o.name} in/on the {r.name}."}]'

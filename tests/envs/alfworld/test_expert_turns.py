@@ -16,7 +16,7 @@ from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.session import GameSession
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.alfworld.houses import PLACE, problem
-from trainers.rollouts.tasks import TrainingTasks
+from trainers.rollouts.task_feed import TrainingTasks
 
 LONG = 200
 """Turns that are enough for every expert."""

@@ -14,12 +14,12 @@ import psutil
 import pytest
 
 import agentgym
-from agentgym.envs.swe import boxes as opened
-from agentgym.envs.swe.boxes import Boxes
+from agentgym.envs.swe import instance_boxes as opened
 from agentgym.envs.swe.engine.observation import LAST_TURN
 from agentgym.envs.swe.engine.session import DIED
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading import Grader
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.runtime import SHOWN, runtime
 from agentgym.envs.swe.tasks import TURNS
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound

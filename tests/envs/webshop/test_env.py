@@ -29,7 +29,7 @@ from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import SPEAKING, WebShopEnv
 from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
 from agentgym.envs.webshop.generator import generate
-from agentgym.envs.webshop.generator.write import write
+from agentgym.envs.webshop.generator.writer import write
 from agentgym.envs.webshop.official.files import locate
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError

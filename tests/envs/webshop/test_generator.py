@@ -26,7 +26,7 @@ from agentgym.envs.webshop.experts.base import choose
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.asins import ALPHABET, AsinCodec
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, OptionGroup, ProductType
-from agentgym.envs.webshop.generator.write import META, write
+from agentgym.envs.webshop.generator.writer import META, write
 from agentgym.envs.webshop.official.schema import NAMES
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream

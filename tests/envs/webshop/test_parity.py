@@ -14,7 +14,7 @@ import pytest
 from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.generator import generate
-from agentgym.envs.webshop.generator.write import write
+from agentgym.envs.webshop.generator.writer import write
 from agentgym.envs.webshop.official.files import locate, read_instructions, read_items
 from tests.envs.webshop.conftest import shared_data
 

@@ -16,7 +16,7 @@ import pytest
 from agentgym.envs.webshop.engine.goals import Goal
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
-from agentgym.envs.webshop.generator.write import write
+from agentgym.envs.webshop.generator.writer import write
 from agentgym.envs.webshop.tasks import (
     GeneratedPool,
     ListedPool,

@@ -13,10 +13,10 @@ from agentgym.errors import ConfigurationError
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.cli import parse_config
+from trainers.config.config_file import compare, kept
 from trainers.config.describe import describe
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import from_mapping
-from trainers.config.stored import compare, kept
 
 SHORT = {"env": TOY_ID, "name": "short", "horizon": "2,3", "horizon_every": 1}
 LONG = {

@@ -12,7 +12,7 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import parse_config
-from trainers.config.families import FAMILY_DEFAULTS
+from trainers.config.family_defaults import FAMILY_DEFAULTS
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 

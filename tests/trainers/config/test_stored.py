@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from trainers.config.config_file import compare, kept
 from trainers.config.schema import RlConfig, RolloutConfig, TrainConfig
-from trainers.config.stored import compare, kept
 
 BASE = TrainConfig(env="webshop", steps=6)
 RESOLVED: dict[str, Any] = {"rounds": [5, 8], "minutes": 12.0, "rl": {"lr": 6e-4}}

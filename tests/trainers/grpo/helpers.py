@@ -18,8 +18,8 @@ from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
 from trainers.algorithms.presets import Preset, get_preset
 from trainers.config.sections import TinyConfig
-from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.trainer import MultiTurnTrainer
+from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows

@@ -10,7 +10,7 @@ from trainers.algorithms.filters import HarnessEndings
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, check_sampled
-from trainers.grpo.arguments import REFUSED, check_arguments, grpo_arguments
+from trainers.grpo.trl_arguments import REFUSED, check_arguments, grpo_arguments
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, rollout_metrics
 

@@ -27,8 +27,8 @@ from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
 from trainers.cli import main
-from trainers.config.environments import resolve_envs
 from trainers.config.resolve import _filled, resolve
+from trainers.config.resolved_environments import resolve_envs
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens

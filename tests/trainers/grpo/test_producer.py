@@ -346,7 +346,7 @@ def test_after_an_error_no_batch_is_played() -> None:
 
     runner: Any = Runner()
     producer = RolloutProducer(runner, 3, object())
-    from trainers.grpo.plan import StepPlan
+    from trainers.grpo.step_plan import StepPlan
 
     with pytest.raises(EnvFailure, match="gone"):
         producer.play(1, 9, lambda step: StepPlan(step, 1, {}), lambda: (0, None))

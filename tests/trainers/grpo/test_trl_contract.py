@@ -10,8 +10,8 @@ from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import utils
 
 from tests.trainers.grpo.helpers import trainer
-from trainers.grpo.arguments import REFUSED, check_arguments
 from trainers.grpo.minibatches import MINIBATCH
+from trainers.grpo.trl_arguments import REFUSED, check_arguments
 from trainers.rollouts.trajectory import to_rows
 
 KEYS = {

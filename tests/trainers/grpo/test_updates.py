@@ -17,8 +17,8 @@ from tests.trainers.grpo.helpers import Feed, log, trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.schedule import Stages
-from trainers.grpo.arguments import grpo_arguments
 from trainers.grpo.tensors import sampled_mask
+from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.output.display import Display
 from trainers.rollouts.budget import TokenBudget
 from trainers.run import train

@@ -11,6 +11,7 @@ from transformers import Qwen3Config
 from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
+from trainers.models.loaded_policy import build_tiny
 from trainers.models.memory import GIB, ModelShape, Training, cache_bytes, estimate
 from trainers.models.memory_plan import (
     Device,
@@ -20,7 +21,6 @@ from trainers.models.memory_plan import (
     share_for_vllm,
     slots_that_fit,
 )
-from trainers.models.policy import build_tiny
 from trainers.phases.rollout_setup import make_runner
 
 QWEN3_4B = Qwen3Config(

@@ -14,7 +14,7 @@ from tests.trainers.grpo.helpers import trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.config.resolve import resolve
 from trainers.grpo.forward import turn_off_dropout
-from trainers.models.policy import adapters, load_policy
+from trainers.models.loaded_policy import adapters, load_policy
 from trainers.models.tiny import build_model
 
 pytest.importorskip("bitsandbytes", reason="the extra 'memory' is not installed")

@@ -11,7 +11,7 @@ from trainers.config.sections import TinyConfig
 from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Row, to_rows
 
 

@@ -20,7 +20,7 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.episode_log import EpisodeLog
 from trainers.phases.rollout_setup import make_envs
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
 ACTIONS = ["press red", "press blue", "jump", "press green", "press gold", "press red"]

@@ -10,7 +10,7 @@ from trainers.monitoring.health_watch import HealthWatch
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.display import Display
 from trainers.phases.best import BestPolicy
-from trainers.phases.validation import PeriodicValidation
+from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.run import train
 
 PARTS = {

@@ -12,7 +12,7 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import resolve
 from trainers.output.remarks import teacher_remark
 from trainers.output.run_folder import RunFolder
-from trainers.phases.comparison import EnvComparison, PolicyComparison, evaluation_row
+from trainers.phases.policy_comparison import EnvComparison, PolicyComparison, evaluation_row
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 
@@ -74,7 +74,7 @@ def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
         a for a in ("random", "oracle", "sft", "rl") if a in made
     }
     monkeypatch.setattr(
-        "trainers.phases.comparison.evaluate", lambda *a, **k: pytest.fail("played again")
+        "trainers.phases.policy_comparison.evaluate", lambda *a, **k: pytest.fail("played again")
     )
     again = arms(tmp_path / "run")
     again.add_baselines()

@@ -20,7 +20,7 @@ from tests.trainers import toy_runs
 from tests.trainers.hub_standin import TOKEN, Hub, running
 from trainers.cli import main
 from trainers.output.run_folder import RunFolder
-from trainers.phases.export import base_of, merge_adapters
+from trainers.phases.adapter_merge import base_of, merge_adapters
 
 REPOSITORY = "someone/toy-agent"
 
@@ -262,7 +262,7 @@ def test_the_card_has_metadata_that_the_hub_reads(adapter_run):
 def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tmp_path):
     """But for the folder of the model, of which a card says the name alone, and what is free."""
     from trainers.cli import parse_config
-    from trainers.config.stored import kept
+    from trainers.config.config_file import kept
 
     text = (adapter_run / "checkpoints" / "best" / "README.md").read_text()
     assert str(small_model) not in text

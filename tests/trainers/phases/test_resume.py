@@ -75,10 +75,13 @@ class Killed(BaseException):
 LOG = "trainers.output.run_folder.RunFolder.log"
 MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "between the baselines": (LOG, {"arm": "random"}),
-    "after the baselines": ("trainers.phases.comparison.PolicyComparison.add_baselines", {}),
+    "after the baselines": ("trainers.phases.policy_comparison.PolicyComparison.add_baselines", {}),
     "after copying was taught": ("trainers.phases.warm_start.pretrain_copying", {}),
     "while the gate is asked": (LOG, {"phase": "sft", "step": 20, "success": ...}),
-    "before the warm start is marked as complete": ("trainers.models.policy.LoadedPolicy.save", {}),
+    "before the warm start is marked as complete": (
+        "trainers.models.loaded_policy.LoadedPolicy.save",
+        {},
+    ),
     "after the warm start": ("trainers.phases.reinforcement.Reinforcement.__init__", {}),
     "between the warm start's episodes and their result": (
         "trainers.output.episode_log.EpisodeLog.replace",
@@ -96,7 +99,10 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"step": 6},
     ),
     "after the last step": (LOG, {"phase": "rl", "step": 6}),
-    "in the middle of the last evaluation": ("trainers.phases.comparison.evaluation_row", {}),
+    "in the middle of the last evaluation": (
+        "trainers.phases.policy_comparison.evaluation_row",
+        {},
+    ),
     "after the last evaluation": (LOG, {"arm": "rl"}),
     "before the curve": ("trainers.run._Run._summarise", {}),
     "before the summary": ("trainers.run.write_report", {}),

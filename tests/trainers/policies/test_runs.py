@@ -19,9 +19,9 @@ from agentgym.evaluation.policy_names import load_policy, policy_content, policy
 from agentgym.policies.play import Moment, play
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
-from trainers.config.environments import TEST
+from trainers.config.resolved_environments import TEST
 from trainers.output.card import has_adapters
-from trainers.phases.export import base_of
+from trainers.phases.adapter_merge import base_of
 from trainers.policies.weights import weights_sha256
 
 HORIZON = 5

@@ -14,8 +14,8 @@ from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.demonstrations import encode, play, watch
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.expert_demonstrations import encode, play, watch
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import to_rows
 
 TASKS = tiny_policy.tasks(12)

@@ -11,7 +11,7 @@ from agentgym.core.tasks import Task
 from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
 from tests.raising import METHODS, RaisingEnv, faulty_method
-from trainers.rollouts.demonstrations import watch
+from trainers.rollouts.expert_demonstrations import watch
 
 TASKS: list[Task] = [RaisingEnv().tasks.task("train", index) for index in range(4 * len(METHODS))]
 ASIDE = ("", "_snapshot", "_restore")

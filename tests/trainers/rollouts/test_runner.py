@@ -18,7 +18,7 @@ from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)

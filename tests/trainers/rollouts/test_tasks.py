@@ -11,7 +11,7 @@ from agentgym.making import make_env
 from tests.toy import ToyTasks
 from trainers.algorithms.sampling import InformativeSampler
 from trainers.algorithms.schedule import PerFamily, Stages
-from trainers.rollouts.tasks import MixedTasks, TrainingTasks, knows_oracle_lengths
+from trainers.rollouts.task_feed import MixedTasks, TrainingTasks, knows_oracle_lengths
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 TASKS = ToyTasks()

@@ -108,7 +108,7 @@ def test_rollouts_keep_the_sampled_tokens() -> None:
     from tests.trainers import tiny_policy
     from trainers.config.sections import TinyConfig
     from trainers.rollouts.budget import TokenBudget
-    from trainers.rollouts.runner import RolloutRunner
+    from trainers.rollouts.rollout_runner import RolloutRunner
 
     chat = tiny_policy.chat()
     model = tiny_policy.model(size=TinyConfig(hidden=64, heads=2, layers=2, context=CONTEXT))

@@ -2,6 +2,6 @@
 
 from agentgym.envs.alfworld.generator.config import DIFFICULTIES, GeneratorConfig
 from agentgym.envs.alfworld.generator.households import generate
-from agentgym.envs.alfworld.generator.write import trial_folder, write_game
+from agentgym.envs.alfworld.generator.writer import trial_folder, write_game
 
 __all__ = ["DIFFICULTIES", "GeneratorConfig", "generate", "trial_folder", "write_game"]

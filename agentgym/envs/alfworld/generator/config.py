@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.core.options import preset
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
-from agentgym.envs.alfworld.generator.tables import ROOM_KINDS, TASK_ROOMS
+from agentgym.envs.alfworld.generator.object_tables import ROOM_KINDS, TASK_ROOMS
 from agentgym.errors import ConfigurationError
 
 SHORT_NAMES = dict(zip(("place", "look", "clean", "heat", "cool", "two"), TASK_TYPES, strict=True))

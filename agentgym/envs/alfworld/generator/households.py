@@ -6,11 +6,11 @@ from functools import cache
 
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.generator.config import GeneratorConfig
-from agentgym.envs.alfworld.generator.layout import RoomLayout, furnish
+from agentgym.envs.alfworld.generator.named_draws import NamedDraws
+from agentgym.envs.alfworld.generator.object_tables import TASK_ROOMS
 from agentgym.envs.alfworld.generator.problem import problem, sentence
+from agentgym.envs.alfworld.generator.room_layout import RoomLayout, furnish
 from agentgym.envs.alfworld.generator.rooms import SPLIT_ROOMS, kind_of, room, room_numbers
-from agentgym.envs.alfworld.generator.stream import NamedDraws
-from agentgym.envs.alfworld.generator.tables import TASK_ROOMS
 from agentgym.errors import ConfigurationError, TaskNotFound
 
 GENERATOR_VERSION = 1

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentgym.envs.alfworld.generator.layout import PlacedObject, RoomLayout
-from agentgym.envs.alfworld.generator.rooms import location_name, pddl_name
-from agentgym.envs.alfworld.generator.stream import NamedDraws
-from agentgym.envs.alfworld.generator.tables import (
+from agentgym.envs.alfworld.generator.named_draws import NamedDraws
+from agentgym.envs.alfworld.generator.object_tables import (
     CONTENTS,
     LAMP_SUPPORTS,
     OPENABLE,
     PROPERTIES,
 )
+from agentgym.envs.alfworld.generator.room_layout import PlacedObject, RoomLayout
+from agentgym.envs.alfworld.generator.rooms import location_name, pddl_name
 
 SENTENCES: dict[str, tuple[str, str]] = {
     "pick_and_place_simple": ("put a {target} in {goal}", "put some {target} on {goal}"),

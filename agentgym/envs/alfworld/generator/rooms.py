@@ -15,8 +15,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from agentgym.envs.alfworld.generator.stream import NamedDraws
-from agentgym.envs.alfworld.generator.tables import ROOM_KINDS
+from agentgym.envs.alfworld.generator.named_draws import NamedDraws
+from agentgym.envs.alfworld.generator.object_tables import ROOM_KINDS
 
 HELD_OUT = (9, 10, 29, 215, 219, 226, 308, 315, 325, 404, 424, 425)
 """Rooms of ``valid_unseen``, three of each kind. They are the rooms that ALFRED itself keeps for
@@ -60,7 +60,7 @@ class Room:
 
     @property
     def kind(self) -> str:
-        """One of :data:`~agentgym.envs.alfworld.generator.tables.ROOM_KINDS`."""
+        """One of :data:`~agentgym.envs.alfworld.generator.object_tables.ROOM_KINDS`."""
         return kind_of(self.number)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.base import Expert
-from agentgym.envs.search.experts.passages import Article, Fact, read_block
+from agentgym.envs.search.experts.passage_reader import Article, Fact, read_block
 from agentgym.envs.search.experts.wordings import (
     ComparisonPhrase,
     Count,

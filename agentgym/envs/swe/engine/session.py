@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, VIEW, Command
 from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
 from agentgym.envs.swe.grading import FULL, Grade, Grader
 from agentgym.envs.swe.grading.protection import Edits
 from agentgym.envs.swe.grading.verdict import nothing_done
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.errors import NotSupported
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost

@@ -8,7 +8,7 @@ with the package, made in the same way and kept in ``bundled.d``.
 from __future__ import annotations
 
 from agentgym.envs.swe.generator.bundled import bundled_instances
-from agentgym.envs.swe.generator.stored import StoredInstances
+from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from agentgym.envs.swe.generator.task_builder import (
     GENERATOR_VERSION,
     BuildProgress,

@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.swe.boxes import Boxes
-from agentgym.envs.swe.generator import stored
-from agentgym.envs.swe.generator.stored import (
+from agentgym.envs.swe.generator import stored_instances as stored
+from agentgym.envs.swe.generator.stored_instances import (
     INSTANCES,
     InstanceRecord,
     StoredInstances,
@@ -22,6 +21,7 @@ from agentgym.envs.swe.generator.stored import (
     read_lines,
 )
 from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch, build_mutations
+from agentgym.envs.swe.instance_boxes import Boxes
 
 BUNDLED = Path(__file__).parents[1] / "bundled.d"
 """The folder of the tasks."""

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.edits import apply_edits
+from agentgym.envs.swe.generator.fault_trials import Baseline, Trial, Workbench
 from agentgym.envs.swe.generator.mutation import (
     Mutation,
     diverse,
@@ -26,7 +26,7 @@ from agentgym.envs.swe.generator.mutation import (
     source_files,
 )
 from agentgym.envs.swe.generator.statements import statement
-from agentgym.envs.swe.generator.stored import (
+from agentgym.envs.swe.generator.stored_instances import (
     INSTANCES,
     REPOSITORIES,
     InstanceRecord,
@@ -34,8 +34,8 @@ from agentgym.envs.swe.generator.stored import (
     digest,
     read_lines,
 )
-from agentgym.envs.swe.generator.validation import Baseline, Trial, Workbench
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import DataError
 from agentgym.support.caching import publish
 from agentgym.support.random_stream import Stream

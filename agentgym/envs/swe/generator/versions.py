@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.generator.changelog import entries
+from agentgym.envs.swe.generator.fault_trials import Baseline, Trial, Workbench
 from agentgym.envs.swe.generator.mutation import source_files
 from agentgym.envs.swe.generator.statements import release_statement
-from agentgym.envs.swe.generator.stored import InstanceRecord, Repository, digest
+from agentgym.envs.swe.generator.stored_instances import InstanceRecord, Repository, digest
 from agentgym.envs.swe.generator.task_builder import (
     GENERATOR_VERSION,
     BuildProgress,
@@ -26,8 +26,8 @@ from agentgym.envs.swe.generator.task_builder import (
     Watch,
     library_name,
 )
-from agentgym.envs.swe.generator.validation import Baseline, Trial, Workbench
 from agentgym.envs.swe.grading.protection import is_protected
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.random_stream import Stream
 

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from agentgym.envs.swe.boxes import Boxes, write_files
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import DIED, run_in_image
 from agentgym.envs.swe.grading.junit import CaseResult
@@ -15,6 +14,7 @@ from agentgym.envs.swe.grading.suspicion import suspicious_edits
 from agentgym.envs.swe.grading.test_run import run_tests
 from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, nothing_done
 from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.envs.swe.runtime import WORKDIR
 from agentgym.envs.swe.trees import contents
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentgym.envs.swe.boxes import Boxes, apply_in_box, write_files
 from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box, write_files
 from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of, test_section
 from agentgym.envs.swe.official.patches import touched_files
 from agentgym.errors import ConfigurationError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.envs.swe.subcommands import images, tasks
+from agentgym.envs.swe.subcommands import image_commands, task_commands
 from agentgym.registration import Subcommand
 
 __all__ = ["SUBCOMMANDS"]
@@ -10,12 +10,12 @@ __all__ = ["SUBCOMMANDS"]
 SUBCOMMANDS = (
     Subcommand(
         "swe build",
-        tasks.Build,
-        tasks.build,
+        task_commands.Build,
+        task_commands.build,
         "Make and hold SWE tasks: agentgym swe build --help.",
     ),
-    Subcommand("swe list", tasks.List, tasks.list_tasks),
-    Subcommand("swe image", images.ShowImage, images.image),
-    Subcommand("swe prefetch", images.Prefetch, images.prefetch),
-    Subcommand("swe cache", images.Cache, images.cache),
+    Subcommand("swe list", task_commands.List, task_commands.list_tasks),
+    Subcommand("swe image", image_commands.ShowImage, image_commands.image),
+    Subcommand("swe prefetch", image_commands.Prefetch, image_commands.prefetch),
+    Subcommand("swe cache", image_commands.Cache, image_commands.cache),
 )

@@ -12,7 +12,7 @@ puts what is needed to notice damage into a story's header, big-endian:
 
 That finds every damage of one byte behind the header and all but one in 65,536 of the others. It
 cannot make a story harmless that somebody has written to do harm, which is why stories of unknown
-origin run in a process of their own: :mod:`agentgym.envs.textworld.original.isolated`.
+origin run in a process of their own: :mod:`agentgym.envs.textworld.original.isolated_session`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ recorded as demonstrations, in the format of every other record.
 
 from __future__ import annotations
 
-from agentgym.envs.webshop.browser.parts import Part, page_parts
+from agentgym.envs.webshop.browser.page_parts import Part, page_parts
 from agentgym.envs.webshop.browser.server import make_app, serve
 from agentgym.envs.webshop.browser.visits import Visits
 

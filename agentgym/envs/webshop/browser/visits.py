@@ -11,8 +11,8 @@ from typing import Any
 
 from agentgym.core.options import integer
 from agentgym.core.outcome import total
-from agentgym.envs.webshop.browser.demonstrations import Demonstrations
-from agentgym.envs.webshop.browser.parts import Part, other_names, page_parts
+from agentgym.envs.webshop.browser.page_parts import Part, other_names, page_parts
+from agentgym.envs.webshop.browser.recorded_visits import Demonstrations
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.episodes import Episode, Recorder

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
 from agentgym.envs.webshop.engine.nouns import NounsOf
-from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
-from agentgym.envs.webshop.engine.reward import GoalMatch, RewardDetails, match, score
-from agentgym.envs.webshop.engine.storage import (
+from agentgym.envs.webshop.engine.product_storage import (
     PackedRecords,
     ProductTable,
     StoredGoals,
     typed_array,
 )
+from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product, usable
+from agentgym.envs.webshop.engine.reward import GoalMatch, RewardDetails, match, score
 from agentgym.envs.webshop.official.schema import NAMES, CatalogEntry, Origins
 from agentgym.retrieval import BM25Index
 from agentgym.support.caching import BoundedCache

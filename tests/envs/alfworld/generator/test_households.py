@@ -18,19 +18,19 @@ from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.oracle import plan
 from agentgym.envs.alfworld.generator import DIFFICULTIES, GeneratorConfig, generate
 from agentgym.envs.alfworld.generator.households import set_name
+from agentgym.envs.alfworld.generator.object_tables import (
+    CONTENTS,
+    LAMP_SUPPORTS,
+    OPENABLE,
+    ROOM_KINDS,
+    TASK_ROOMS,
+)
 from agentgym.envs.alfworld.generator.rooms import (
     HELD_OUT,
     SPLIT_ROOMS,
     kind_of,
     room,
     room_numbers,
-)
-from agentgym.envs.alfworld.generator.tables import (
-    CONTENTS,
-    LAMP_SUPPORTS,
-    OPENABLE,
-    ROOM_KINDS,
-    TASK_ROOMS,
 )
 from agentgym.errors import ConfigurationError, TaskNotFound
 

@@ -12,6 +12,13 @@ from typing import Any
 import pytest
 
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
+from agentgym.envs.alfworld.generator.object_tables import (
+    CONTENTS,
+    LAMP_SUPPORTS,
+    OPENABLE,
+    PROPERTIES,
+    TASK_ROOMS,
+)
 from agentgym.envs.alfworld.generator.problem import GOALS, SENTENCES
 from agentgym.envs.alfworld.generator.rooms import (
     kind_of,
@@ -19,13 +26,6 @@ from agentgym.envs.alfworld.generator.rooms import (
     pddl_name,
     room,
     room_numbers,
-)
-from agentgym.envs.alfworld.generator.tables import (
-    CONTENTS,
-    LAMP_SUPPORTS,
-    OPENABLE,
-    PROPERTIES,
-    TASK_ROOMS,
 )
 from agentgym.envs.alfworld.original.package import import_alfworld
 

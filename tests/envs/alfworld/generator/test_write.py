@@ -13,7 +13,7 @@ from agentgym.envs.alfworld.engine.household import TASK_TYPES, Household
 from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.oracle import plan
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder, write_game
-from agentgym.envs.alfworld.generator.write import task_parameters
+from agentgym.envs.alfworld.generator.writer import task_parameters
 from agentgym.envs.alfworld.original.package import import_alfworld, original_engine, undisturbed
 from agentgym.envs.alfworld.tasks import OfficialTasks
 from agentgym.errors import DataError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.envs.search.engine.information import information
-from agentgym.envs.search.experts.passages import read_block
+from agentgym.envs.search.experts.passage_reader import read_block
 from agentgym.envs.search.generator.relations import RELATIONS
 from agentgym.envs.search.generator.universe import Universe
 from agentgym.retrieval import Passage

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agentgym.envs.swe.boxes import Boxes
 from agentgym.envs.swe.generator import task_builder as building
-from agentgym.envs.swe.generator.stored import INSTANCES, StoredInstances
+from agentgym.envs.swe.generator.stored_instances import INSTANCES, StoredInstances
 from agentgym.envs.swe.generator.task_builder import TRIALS, TaskFolder, build_mutations, summary
 from agentgym.envs.swe.grading import FULL, NO, Grader
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library

@@ -9,8 +9,8 @@ import zipfile
 
 import pytest
 
-from agentgym.envs.swe.generator import sources
-from agentgym.envs.swe.generator.sources import obtain, unpack
+from agentgym.envs.swe.generator import library_sources as sources
+from agentgym.envs.swe.generator.library_sources import obtain, unpack
 from agentgym.errors import ConfigurationError, DataError
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.swe.generator.stored import (
+from agentgym.envs.swe.generator.stored_instances import (
     INSTANCES,
     REPOSITORIES,
     InstanceRecord,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentgym.envs.swe.generator.fault_trials import Workbench
 from agentgym.envs.swe.generator.statements import ScriptOutcome
-from agentgym.envs.swe.generator.validation import Workbench
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import SOURCE, TESTS, make_library

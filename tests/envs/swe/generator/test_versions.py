@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.envs.swe.boxes import Boxes
-from agentgym.envs.swe.generator.stored import StoredInstances
+from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from agentgym.envs.swe.generator.versions import build_versions, compare
 from agentgym.envs.swe.grading import FULL, NO, Grader
+from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import ConfigurationError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import SOURCE, TESTS, make_library

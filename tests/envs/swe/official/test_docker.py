@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentgym.envs.swe.boxes import Boxes, apply_in_box
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box
 from agentgym.envs.swe.official import open_official
 from agentgym.errors import EnvFailure
 from agentgym.sandbox.docker.engine import DockerEngine, find_engine

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.textworld.env import TextWorldEnv
-from agentgym.envs.textworld.original import isolated
+from agentgym.envs.textworld.original import isolated_session as isolated
 from agentgym.envs.textworld.original.inform7 import InformSession
-from agentgym.envs.textworld.original.isolated import IsolatedSession, StoryProcess
+from agentgym.envs.textworld.original.isolated_session import IsolatedSession, StoryProcess
 from agentgym.envs.textworld.original.story_file import HEADER, check_story, damage
 from agentgym.errors import DataError, EnvFailure
 from tests.envs.textworld.conftest import Story
@@ -60,7 +60,7 @@ def hostile(good: bytes, seed: int) -> bytes:
 
 _PLAYER = """
 import json, sys
-from agentgym.envs.textworld.original import isolated
+from agentgym.envs.textworld.original import isolated_session as isolated
 from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.errors import DataError, EnvFailure
 isolated.SECONDS = 3.0

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from agentgym.envs.webshop.engine.product_storage import open_or_build
 from agentgym.envs.webshop.engine.shop import Shop
-from agentgym.envs.webshop.engine.storage import open_or_build
 from agentgym.support.caching import check_folder
 
 NOBODY = 65534

@@ -12,7 +12,7 @@ from tests.trainers import tiny_policy
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.base import GenerationEngine, Request, Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine, distribution, draw
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import to_rows
 
 SAMPLING = Sampling(max_tokens=6, stop_ids=(1,))

@@ -29,7 +29,7 @@ from trainers.rollouts.engines.vllm_client import VLLMServer
 from trainers.rollouts.engines.vllm_command import ServerNeeds
 from trainers.rollouts.engines.vllm_served_adapter import PROBE
 from trainers.rollouts.engines.vllm_server import IN_TRANSIT, VLLMServerEngine
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 
 NEEDS = ServerNeeds(
     model="some/model", context=32, sequences=8, dtype="float32", on_cpu=True, nccl=False

@@ -100,15 +100,15 @@ def build(command: Build, console: Console) -> int:
 
 def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     """Make the tasks of a command."""
-    from agentgym.envs.swe.boxes import Boxes
     from agentgym.envs.swe.generator.bundled import (
         TASKS_PER_REPOSITORY,
         build_bundled,
         frozen_text,
     )
-    from agentgym.envs.swe.generator.sources import obtain
+    from agentgym.envs.swe.generator.library_sources import obtain
     from agentgym.envs.swe.generator.task_builder import build_mutations
     from agentgym.envs.swe.generator.versions import build_versions
+    from agentgym.envs.swe.instance_boxes import Boxes
 
     if command.limit < 1:
         raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")

@@ -11,7 +11,7 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.tasks import LearningTaskSource, TaskSource
+from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 
 __all__ = ["StepPlan", "plan_step"]
 

@@ -37,7 +37,7 @@ _ERRORS = {kind.__name__: kind for kind in (DataError, DependencyNotInstalled, E
 _BLOCK = 1 << 16
 _CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from agentgym.envs.textworld.original.isolated import serve; serve()"
+    "from agentgym.envs.textworld.original.isolated_session import serve; serve()"
 )
 
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agentgym.envs.alfworld.generator.config import GeneratorConfig, Range, as_range
-from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
-from agentgym.envs.alfworld.generator.stream import NamedDraws
-from agentgym.envs.alfworld.generator.tables import (
+from agentgym.envs.alfworld.generator.named_draws import NamedDraws
+from agentgym.envs.alfworld.generator.object_tables import (
     LAMP_SUPPORTS,
     OPENABLE,
     TASK_APPLIANCES,
     supports,
 )
+from agentgym.envs.alfworld.generator.rooms import Receptacle, Room
 
 MOST_COPIES = 3
 """Most objects of one type among the distractors, when their number is given."""

@@ -15,11 +15,11 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from agentgym.envs.swe.boxes import Boxes, write_files
 from agentgym.envs.swe.generator.reproduction import ParsedTests, Reproduction
 from agentgym.envs.swe.generator.statements import ScriptOutcome, Symptom
 from agentgym.envs.swe.grading.test_run import TestRun, run_tests
 from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.errors import DataError
 from agentgym.sandbox import Sandbox, SandboxDied
 

@@ -92,7 +92,7 @@ def prefetch(command: Prefetch, console: Console) -> int:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from agentgym.envs.swe.official.prefetch import prefetch
-    from agentgym.sandbox.docker.records import parse_size
+    from agentgym.sandbox.docker.container_records import parse_size
 
     instances = _open(command)
     names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
@@ -117,7 +117,7 @@ def cache(command: Cache, console: Console) -> int:
     """Show the images that agentgym has pulled or made; remove some if a budget is given."""
     from rich.table import Table
 
-    from agentgym.sandbox.docker.records import parse_size
+    from agentgym.sandbox.docker.container_records import parse_size
 
     records = _images().records
     if command.budget is not None:

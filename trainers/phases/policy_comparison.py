@@ -15,8 +15,8 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
 from trainers import processes
-from trainers.config.environments import TEST, ResolvedEnv
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import TEST, ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.remarks import arm_names, verdict
 from trainers.output.run_folder import RunFolder

@@ -14,11 +14,11 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
-from trainers.models.policy import check_model, make_prompts, reader_of
+from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
+from trainers.phases.adapter_merge import check_export
 from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
-from trainers.phases.export import check_export
 from trainers.rollouts.engines import check_installed
 
 __all__ = ["PACKAGES", "checked_run"]

@@ -28,7 +28,7 @@ from trainers.rollouts.engines.base import (
     require_idle,
 )
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
-from trainers.rollouts.tasks import FAMILY
+from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = [

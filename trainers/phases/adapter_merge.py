@@ -9,7 +9,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.models.policy import loading
+from trainers.models.loaded_policy import loading
 from trainers.output.card import has_adapters
 from trainers.output.run_folder import COMPLETE
 

@@ -25,11 +25,11 @@ from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.sampling import SamplerMaker
 from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
-from trainers.config.families import FamilyDefaults, defaults_for
-from trainers.config.parts import find_sampler, find_schedule, is_own
+from trainers.config.family_defaults import FamilyDefaults, defaults_for
+from trainers.config.own_parts import find_sampler, find_schedule, is_own
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
-from trainers.rollouts.tasks import TrainingTasks, knows_oracle_lengths
+from trainers.rollouts.task_feed import TrainingTasks, knows_oracle_lengths
 
 __all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "prompt_name", "resolve_envs"]
 

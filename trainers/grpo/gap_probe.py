@@ -9,7 +9,7 @@ from torch import nn
 
 from trainers.rollouts.engines.base import Completion, Sampling
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
-from trainers.rollouts.runner import RolloutRunner
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Row, SampledTurn, Trajectory
 
 __all__ = ["PROBE_TOKENS", "probe_gap"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from trainers.config.environments import VALID
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import VALID
 from trainers.monitoring.dashboards import Dashboards
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.episode_log import EpisodeLog
