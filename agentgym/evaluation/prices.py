@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from agentgym.core.hooks import finite
 from agentgym.core.options import integer
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
@@ -34,7 +35,7 @@ class Prices:
             ConfigurationError: A price is negative, not finite, or no number.
         """
         for name, value in asdict(self).items():
-            if (value is not None or name != "cached") and not (_finite(value) and value >= 0):
+            if (value is not None or name != "cached") and not (finite(value) and value >= 0):
                 raise ConfigurationError(
                     f"expected the price of {name} tokens to be at least 0 US dollars per million, "
                     f"got {value!r:.80}"
@@ -67,7 +68,7 @@ class Limits:
             ConfigurationError: A limit is not above 0, not finite, or no number.
         """
         for name, value in asdict(self).items():
-            if value is not None and not (_finite(value) and value > 0):
+            if value is not None and not (finite(value) and value > 0):
                 raise ConfigurationError(
                     f"expected the limit on {name} to be a number greater than 0, got "
                     f"{value!r:.80}; leave it out where there is none"
@@ -123,8 +124,3 @@ def dollars(amount: float) -> str:
     """Write an amount of US dollars: with cents, or with two digits that count where it is less."""
     decimals = 2 if amount <= 0 else max(2, 1 - math.floor(math.log10(amount)))
     return f"{amount:,.{decimals}f}"
-
-
-def _finite(value: object) -> bool:
-    """Return whether a value is a number that JSON can hold."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -104,6 +104,7 @@ def test_scaled():
         lambda: Limits(tokens=1.5),
         lambda: Prices("1", 1),
         lambda: Prices(math.inf, 1),
+        lambda: Prices(10**400, 1),
     ],
 )
 def test_bad_arguments_are_refused(make):
