@@ -97,6 +97,6 @@ def _choice(about: str, table: Mapping[str, type]) -> type[ChosenSubcommand]:
     kinds = tuple(Annotated[kind, subcommand(name)] for name, kind in table.items())
     union: Any = Union[kinds]  # noqa: UP007 (their number is not known here)
     fields = [("command", union, field(metadata={"help": "What to do."}))]
-    made = make_dataclass("Choice", fields, bases=(ChosenSubcommand,), frozen=True)
+    made = make_dataclass("ChosenSubcommand", fields, bases=(ChosenSubcommand,), frozen=True)
     made.__doc__ = about
     return made

@@ -74,8 +74,8 @@ def test_official_games(task_type: str, policy: str, duel: ModuleType) -> None:
 
 def wrong(duel: ModuleType, monkeypatch: pytest.MonkeyPatch, **changed: Any) -> dict[str, Any]:
     """Play the tiny game with a native session that answers wrongly; return the report."""
-    original: Any = duel.Session
-    monkeypatch.setattr(duel, "Session", type("Wrong", (original,), changed))
+    original: Any = duel.HouseholdSession
+    monkeypatch.setattr(duel, "HouseholdSession", type("Wrong", (original,), changed))
     with duel.Arena("mixed", steps=4) as arena:
         arena.play(TINY)
     report: dict[str, Any] = arena.tally.report()
@@ -88,7 +88,7 @@ def test_the_tiny_game_is_equal(duel: ModuleType) -> None:
 
 
 def test_a_wrong_text_is_seen(duel: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    original: Any = duel.Session
+    original: Any = duel.HouseholdSession
     report = wrong(duel, monkeypatch, intro=lambda self: original.intro(self) + " ")
     assert report["mismatches"] == {"text": 2, "reward": 0, "done": 0, "admissible": 0}
     (example,) = report["examples"]
@@ -97,14 +97,14 @@ def test_a_wrong_text_is_seen(duel: ModuleType, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_wrong_end_is_seen(duel: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    original: Any = duel.Session
+    original: Any = duel.HouseholdSession
     report = wrong(duel, monkeypatch, step=lambda s, c: (original.step(s, c)[0], 0.5, False))
     counts = report["mismatches"]
     assert counts["reward"] == report["steps"] > 0 < counts["done"] and counts["text"] == 0
 
 
 def test_a_wrong_list_is_seen(duel: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    original: Any = duel.Session
+    original: Any = duel.HouseholdSession
     report = wrong(duel, monkeypatch, admissible=lambda self: original.admissible(self)[::-1])
     assert report["mismatches"]["admissible"] == report["steps"] + 2
 
@@ -131,7 +131,7 @@ def test_a_full_hand_that_nothing_takes_from_is_a_dead_end(duel: ModuleType) -> 
     rules = ("(canContain DeskType MugType)", "(canContain DrawerType MugType)")
     homeless = TINY.problem.replace(rules[0], "").replace(rules[1], "")
     for problem, expected in ((TINY.problem, False), (homeless, True)):
-        session = duel.Session(duel.Household.of(replace(TINY, problem=problem)))
+        session = duel.HouseholdSession(duel.Household.of(replace(TINY, problem=problem)))
         assert not duel.stuck(session)
         for command in PLAN[:2]:
             session.step(command)
