@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,8 +206,24 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     import tyro
 
     from agentgym.errors import ConfigurationError
-    from agentgym.support.helptext import explain_fields
     from trainers.config.config_file import read_config
+    from trainers.config.schema import TrainConfig
+
+    Arguments = _arguments()
+    default: Any = tyro.MISSING_NONPROP
+    if path is not None:
+        stored = read_config(path)
+        default = Arguments(**{item.name: getattr(stored, item.name) for item in fields(stored)})
+    read = tyro.cli(Arguments, args=list(argv), prog=PROGRAM, default=default)
+    if not read.env:
+        raise ConfigurationError(f"expected --env, because {path} names no environment")
+    return TrainConfig(**{item.name: getattr(read, item.name) for item in fields(TrainConfig)})
+
+
+@cache
+def _arguments() -> type[TrainConfig]:
+    """Return the settings and the flags that are none, with their help."""
+    from agentgym.support.helptext import explain_fields
     from trainers.config.schema import TrainConfig
 
     @dataclass(frozen=True)
@@ -232,14 +249,7 @@ def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
         end: ddp, fsdp2, zero2 or zero3."""
 
     explain_fields(Arguments)
-    default: Any = tyro.MISSING_NONPROP
-    if path is not None:
-        stored = read_config(path)
-        default = Arguments(**{item.name: getattr(stored, item.name) for item in fields(stored)})
-    read = tyro.cli(Arguments, args=list(argv), prog=PROGRAM, default=default)
-    if not read.env:
-        raise ConfigurationError(f"expected --env, because {path} names no environment")
-    return TrainConfig(**{item.name: getattr(read, item.name) for item in fields(TrainConfig)})
+    return Arguments
 
 
 def _switches(argv: Sequence[str]) -> Iterator[str]:

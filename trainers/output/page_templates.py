@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
 from trainers.output.remarks import direction, scaled_text, signed
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 __all__ = ["render"]
 
@@ -13,11 +19,17 @@ def render(name: str, **values: object) -> str:
     In a page, everything that comes in is escaped. Markdown and Python know no such thing: what
     comes into them stands as it is.
     """
+    return _templates(name.endswith(".html.j2")).get_template(name).render(**values)
+
+
+@cache
+def _templates(escape: bool) -> Environment:
+    """Return the templates, read and compiled once in a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(
         loader=PackageLoader("trainers.output", ""),
-        autoescape=name.endswith(".html.j2"),
+        autoescape=escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -26,4 +38,4 @@ def render(name: str, **values: object) -> str:
     templates.filters["scaled"] = scaled_text
     templates.filters["signed"] = signed
     templates.filters["side"] = direction
-    return templates.get_template(name).render(**values)
+    return templates

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Mapping
@@ -50,9 +49,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("TRACKIO_DIR", str(folder / "trackio"))
         flags = ["--report-to", "tensorboard", "wandb", "trackio"]
-        # In an interpreter of its own: trackio reads its folder when it is imported.
-        command = toy_runs.arguments(folder / "run", *flags, **QUICK)
-        ended = toy_runs.run_command(command, environment=os.environ)
+        # In a process of its own: trackio reads its folder when it is imported.
+        ended = toy_runs.run_command(toy_runs.arguments(folder / "run", *flags, **QUICK))
     assert ended.returncode == 0, ended.stderr
     assert not (folder / "run" / "warnings.log").exists()
     return folder
