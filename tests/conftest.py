@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 
 from agentgym.sandbox import SandboxUnavailable
 from tests.envs.swe.boxed import NO_BOX
+
+MODULES = pytest.StashKey[int]()
+"""How many had been imported when garbage was last spared the sight of them."""
+MANY = 500
+"""So many new ones are worth a collection."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,9 +46,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(CpuTimes(None if hasattr(config, "workerinput") else file))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Spare collections of garbage the sight of twelve thousand tests."""
+    session.stash[MODULES] = len(sys.modules)
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Spare them what a test was the first to import, too: torch alone is 200,000 objects."""
+    if len(sys.modules) > item.session.stash[MODULES] + MANY:
+        item.session.stash[MODULES] = len(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
