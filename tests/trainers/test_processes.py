@@ -155,7 +155,7 @@ def test_a_process_that_hangs_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_what_is_wrong_is_said_once(tmp_path):
-    """Of all that is launched here, this alone is interpreters, as a user's."""
+    """Of all that is launched here, these processes alone are interpreters, as a user's."""
     command = toy_runs.arguments(
         tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
     )

@@ -146,7 +146,7 @@ def launch(
         die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written; or
             ``hang:step@rank``: it never ends the episodes of that step.
         nodes: Launchers that start a process each (2), or one that starts both (1).
-        fork: Fork launcher and processes; else one launcher and both are interpreters.
+        fork: Fork the processes, too, and not the launcher alone.
 
     Returns:
         How each launcher ended.
@@ -160,14 +160,7 @@ def launch(
         "--main_process_port", str(port),
     ]  # fmt: skip
     environment = {**os.environ, **ALONE}
-    if not fork:
-        whole = [*launcher, "--machine_rank", "0", "-m", __name__, die_at, *command]
-        ended = subprocess.run(
-            [sys.executable, "-m", LAUNCHER, *whole],
-            cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500,
-        )  # fmt: skip
-        return [ended]
-    what = ["-m", forks.__name__, die_at, *command]
+    what = ["-m", forks.__name__ if fork else __name__, die_at, *command]
     started = [
         forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *what], environment)
         for rank in range(nodes)
@@ -365,8 +358,11 @@ def _hang_at(step: int, rank: int) -> None:
 
 
 if __name__ == "__main__":
+    from tests.trainers.pictures import drawn
     from trainers.cli import main
 
     if sys.argv[1] != ALIVE:
         _die_at(sys.argv[1])
-    sys.exit(main(sys.argv[2:]))
+    with drawn(False):
+        code = main(sys.argv[2:])
+    sys.exit(code)
