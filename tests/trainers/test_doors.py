@@ -87,10 +87,10 @@ def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
 @pytest.mark.slow
 def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, monkeypatch):
     # Of the two thousand that show words a quarter would hang, each for the time limit.
-    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 24)
+    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     hangs = {"env": HANGING_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
     hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
-    records = trained(tmp_path / "run", "--rollout.step-timeout=1.5", **hangs)
+    records = trained(tmp_path / "run", "--rollout.step-timeout=1", **hangs)
     assert records["rl"][0]["ended_by_error"] > 0
     reasons = {row["stop_reason"] for row in records["eval oracle"][0]["rows"]}
     assert reasons == {"success", "error"}

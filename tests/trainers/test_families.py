@@ -69,7 +69,7 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "swe", "horizon": "5,6", "sft.demonstrations": 6, "sft.gate-tasks": 2,
              "sft.max-steps": 2, "sft.gate-every": 2, "eval.tasks": 2, "rl.turn-tokens": 24,
-             "tiny.context": 1024, "steps": 2, "out": out}  # fmt: skip
+             "eval.valid-tasks": 2, "tiny.context": 1024, "steps": 2, "out": out}  # fmt: skip
     flags = [f"--{name}={value}" for name, value in small.items()]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())

@@ -117,9 +117,11 @@ SHORT = [
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Two steps under each prompt."""
     folder = tmp_path_factory.mktemp("prompts")
-    for name in ("", "verl-agent", "agentgym"):
-        asked = ["--prompt", name] if name else []
-        assert train([*SHORT, *asked, "--out", str(folder / (name or "none"))]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
+        for name in ("", "verl-agent", "agentgym"):
+            asked = ["--prompt", name] if name else []
+            assert train([*SHORT, *asked, "--out", str(folder / (name or "none"))]) == 0
     return {name: folder / (name or "none") for name in ("", "verl-agent", "agentgym")}
 
 

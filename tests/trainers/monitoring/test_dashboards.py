@@ -50,7 +50,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("TRACKIO_DIR", str(folder / "trackio"))
         flags = ["--report-to", "tensorboard", "wandb", "trackio"]
-        # In an interpreter of its own: trackio reads its folder when it is imported.
+        # In an interpreter of its own: when imported, trackio reads its folder and wandb makes one.
         command = toy_runs.arguments(folder / "run", *flags, **QUICK)
         ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 0, ended.stderr

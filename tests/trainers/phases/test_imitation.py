@@ -22,7 +22,10 @@ from trainers.run import train
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"steps": 2, "horizon_every": 1, "horizon": 5, "eval__imitation": 100}
+SHORT = {
+    "steps": 2, "horizon_every": 1, "horizon": 5, "eval__imitation": 100, "eval__tasks": 10,
+    "eval__valid_tasks": 8,
+}  # fmt: skip
 """So long that it learns; it validates and may be resumed every 10 steps."""
 
 

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 
 CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
-    "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4, "eval__imitation": None,
+    "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4,
+    "eval__valid_tasks": 4, "eval__imitation": None,
 }  # fmt: skip
 LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}
 """Seconds that pass before a record of each phase."""
@@ -150,7 +151,7 @@ def test_an_extension_without_time_for_a_step_is_refused_with_the_minutes_it_nee
     ("changes", "flag", "found"),
     [
         ({"steps": 2}, "--minutes=90", "it has taken all of them; give more --steps"),
-        ({"rl__turn_budget": 100}, "--steps=40", "all 100 of its --rl.turn-budget are used up"),
+        ({"rl__turn_budget": 50}, "--steps=40", "all 50 of its --rl.turn-budget are used up"),
     ],
 )
 def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_up(

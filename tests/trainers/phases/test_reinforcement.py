@@ -26,6 +26,7 @@ QUICK = {
     "rl__episode_tokens": 220,
     "rl__lr": 1e-2,
     "rl__group_size": 16,  # so that some members of a group act better than others, by chance
+    "memory__micro_tokens": 4000,
     "eval__tasks": 8,
     "eval__every": 0,
 }
