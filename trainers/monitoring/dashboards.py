@@ -7,7 +7,9 @@ up: one that fails is left alone after a warning.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import importlib
 import logging
 import os
 import threading
@@ -153,6 +155,11 @@ def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[
         "wandb": lambda: WandbReporter(folder),
         "trackio": TrackioReporter,
     }
+    if {"wandb", "trackio"} & set(run.config.report_to):
+        # Both import IPython in their threads. matplotlib, which draws meanwhile, reads its version
+        # as soon as sys.modules has it, half made or not: the training ended with that.
+        with contextlib.suppress(ImportError):
+            importlib.import_module("IPython")
     return {name: makers[name] for name in run.config.report_to}
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +31,7 @@ pytestmark = pytest.mark.slow
 QUICK: dict[str, Any] = {
     "steps": 2, "sft__max_steps": 2, "eval__every": 1, "eval__tasks": 4, "eval__valid_tasks": 4,
 }  # fmt: skip
+BEGUN, DRAWN = threading.Event(), threading.Event()
 FIGURES = {
     "train/loss", "train/entropy", "train/grad_norm", "train/rollout/return", "train/rollout/valid",
     "train/credit/group_return_std", "train/credit/zero_variance_groups",
@@ -109,6 +112,42 @@ def test_none_one_or_several(tmp_path, flags, names):
 
     config = parse_config(toy_runs.arguments(tmp_path, *flags))
     assert resolve(config).config.report_to == names
+
+
+@pytest.mark.parametrize("name", ["wandb", "trackio"])
+def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, monkeypatch, name):
+    """matplotlib reads the version of an IPython that another thread is half through importing."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from trainers.config.resolve import resolve
+
+    (tmp_path / "IPython.py").write_text(
+        "import threading\nimport tests.trainers.monitoring.test_dashboards as here\n"
+        "here.BEGUN.set()\n"
+        "if threading.current_thread() is not threading.main_thread():\n"
+        "    here.DRAWN.wait(5)\n"
+        "version_info = (9, 0)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "IPython", None)  # what is there comes back afterwards
+    del sys.modules["IPython"]
+    BEGUN.clear()
+    DRAWN.clear()
+    run = resolve(parse_config(toy_runs.arguments(tmp_path / "run", "--report-to", name)))
+    dashboards.reporter_makers(run, RunFolder(tmp_path / "run"))
+    thread = threading.Thread(target=importlib.import_module, args=["IPython"])
+    thread.start()
+    assert BEGUN.wait(5)
+
+    class Canvas(FigureCanvasAgg):
+        """What has never been drawn: matplotlib looks once for each class."""
+
+    try:
+        Canvas(Figure()).draw()
+    finally:
+        DRAWN.set()
+        thread.join()
 
 
 # -- what becomes of a lost one --------------------------------------------------------------------
