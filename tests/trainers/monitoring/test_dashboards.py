@@ -116,7 +116,7 @@ def test_none_one_or_several(tmp_path, flags, names):
 
 @pytest.mark.parametrize("name", ["wandb", "trackio"])
 def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, monkeypatch, name):
-    """matplotlib reads the version of an IPython that another thread is half through importing."""
+    """Matplotlib reads the version of an IPython that another thread is half through importing."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
