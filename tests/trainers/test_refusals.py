@@ -161,7 +161,7 @@ def test_what_only_a_look_at_something_else_shows_is_refused_by_both(
     expected: str,
 ) -> None:
     for name, template in (("bare", None), ("stuck", "{{ messages[0]['content'] }}")):
-        tokenizer = tiny_policy.chat().tokenizer
+        tokenizer = tiny_policy.tokenizer()  # not the one that other tests share
         tokenizer.chat_template = template
         tokenizer.save_pretrained(tmp_path / name)
         tiny_policy.model().save_pretrained(tmp_path / name)
