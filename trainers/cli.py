@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 PROGRAM = "agentgym-train"
-LISTS = ("--env-kwargs", "--template-args", "--rl.hooks", "--report-to", "--health.ignore")
+LISTS = (
+    "--env-kwargs", "--template-args", "--rl.hooks", "--rl.filters", "--report-to",
+    "--health.ignore",
+)  # fmt: skip
 """Flags that take a list and may be repeated."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,

@@ -504,10 +504,12 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
 
 
 def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("COLUMNS", "400")
     assert main(["presets"]) == 0
-    lines = {line.split()[0]: line.rstrip() for line in capsys.readouterr().out.splitlines()}
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    lines = {line.split()[0]: line.rstrip() for line in shown}
     assert set(PRESETS) <= set(lines)
     assert {name for name in PRESETS if lines[name].endswith("  runs")} == set(runnable())
     assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("(dynamic sampling)")
     assert lines["mt-ppo"].endswith("a value model that fills Batch.values")
+    assert "  Term(EpisodeReturn(), center='group', scale='group'), Loss(), " in lines["dapo"]

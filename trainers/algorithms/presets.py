@@ -26,6 +26,7 @@ from trainers.algorithms.signals import (
     EpisodeReturn,
     Implicit,
     KLToGo,
+    QMinusV,
     RewardToGo,
     StepReward,
 )
@@ -50,6 +51,9 @@ NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     }
 )
 """Fields of ``Preset`` that the bundled trainer does not carry out, and what they stand for."""
+_PACKAGE = __name__.rpartition(".")[0]
+PARTS = ("terms", "post", "loss", "filters", "shapers")
+"""Fields of ``Preset`` that decide the gradient."""
 _WITHIN_GROUPS: frozenset[Key] = frozenset({"group", "state", "turn_index", "turn_index_padded"})
 
 
@@ -93,12 +97,23 @@ class Preset:
     """Branching rollouts."""
     beyond: tuple[str, ...] = ()
     """What the paper adds that none of these parts expresses, in a few words each."""
-    needs: tuple[str, ...] = ()
-    """Keys of ``NEEDS``."""
     note: str = ""
     """Where the preset departs from the paper, and where its numbers come from."""
     instead: str = ""
     """Where parts of it are missing: how the others can be had."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of ``NEEDS``: what its parts read besides the policy's own episodes."""
+        signals = [type(term.signal) for term in self.terms]
+        found = {
+            "critic": GAE in signals or QMinusV in signals,
+            "reference": KLToGo in signals or self.loss.kl_beta > 0,
+            "prm": Implicit in signals,
+            "policy_pool": self.pool is not None,
+            "branching": self.brancher is not None,
+        }
+        return tuple(need for need in NEEDS if found[need])
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -151,10 +166,7 @@ class Preset:
 
     def described(self) -> dict[str, Any]:
         """Return the parts that decide the gradient as plain values, to notice that one changed."""
-        return {
-            name: _plain(getattr(self, name))
-            for name in ("terms", "post", "loss", "filters", "shapers")
-        }
+        return {name: _plain(getattr(self, name)) for name in PARTS}
 
     def missing(self, available: Collection[str]) -> tuple[str, ...]:
         """Return the needs that are not among ``available``, keys of ``NEEDS``."""
@@ -184,16 +196,21 @@ class Preset:
 def _plain(part: Any) -> Any:
     """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
     if is_dataclass(part) and not isinstance(part, type):
-        values = {item.name: _plain(getattr(part, item.name)) for item in fields(part)}
-        return {"part": type(part).__name__, **values}
+        cls = type(part)
+        name = cls.__name__ if cls.__module__.startswith(_PACKAGE) else _path(cls)
+        return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
     if isinstance(part, tuple | list):
         return [_plain(each) for each in part]
     if isinstance(part, Enum):
         return part.value
     if part is None or isinstance(part, str | int | float):
         return part
-    named = part if hasattr(part, "__qualname__") else type(part)  # a function of one's own
-    return f"{named.__module__}:{named.__qualname__}"
+    return _path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
+
+
+def _path(thing: Any) -> str:
+    """Return a class or function of one's own as ``MODULE:NAME``."""
+    return f"{thing.__module__}:{thing.__qualname__}"
 
 
 def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
@@ -208,7 +225,6 @@ _Z = Term(EpisodeReturn(), center="group", scale="group")
 _LOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _SEQ_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
-_KL = "reference"
 
 _ALL = (
     Preset(
@@ -230,7 +246,6 @@ _ALL = (
         horizon=Stages((5, 8, 10), 100),
         group_size=8,
         minibatches=4,
-        needs=(_KL,),
         note="The paper's score is the reward of the last step; here the rewards of all turns "
         "count, which is the same where only the last turn is paid, so that turn-level rewards "
         "act. Stages and updates (batches of 32 tasks in parts of 8) are those of its search task; "
@@ -247,7 +262,6 @@ _ALL = (
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
         group_size=8,
-        needs=(_KL, "policy_pool"),
     ),
     Preset(
         "meowtea-ppo",
@@ -257,7 +271,6 @@ _ALL = (
         post=Whiten(eps=1e-8),
         loss=_CLIP,
         group_size=1,
-        needs=("critic", _KL),
         note="The critic's targets should hold the same KL penalty.",
     ),
     Preset(
@@ -271,7 +284,6 @@ _ALL = (
         group_size=16,
         groups=8,
         minibatches=4,
-        needs=("critic",),
         note="8 groups of 16 in parts of 32. Its bi-level option is Term(GAE(gamma_turn=0.95)).",
     ),
     Preset(
@@ -280,7 +292,6 @@ _ALL = (
         "2402.03300",
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
-        needs=(_KL,),
         note="One update per batch (section 4.2), so that the clip never acts. The paper's groups "
         "of 64 are left to --rl.group-size.",
     ),
@@ -341,7 +352,6 @@ _ALL = (
         group_size=1,
         groups=128,
         minibatches=8,
-        needs=(_KL,),
         note="One response to a prompt; the authors' script updates on 128 of 1,024 at a time.",
     ),
     Preset(
@@ -406,7 +416,6 @@ _ALL = (
         post=Whiten(eps=1e-8),
         loss=_CLIP,
         group_size=1,
-        needs=("critic", _KL),
     ),
     Preset(
         "istar",
@@ -415,7 +424,6 @@ _ALL = (
         (_Z, Term(Implicit(0.05), center="group", scale="group")),
         loss=Loss("turn", high=0.2),
         group_size=8,
-        needs=("prm",),
     ),
     Preset(
         "arpo",
@@ -425,7 +433,6 @@ _ALL = (
         loss=_CLIP,
         brancher=EntropyBrancher(),
         group_size=16,
-        needs=("branching",),
         note="Soft advantage: prefix tokens that branches share appear once in each of them.",
     ),
     Preset(
@@ -439,7 +446,6 @@ _ALL = (
         refill=True,
         group_size=5,
         beyond=("value-smoothing clipping",),
-        needs=(_KL,),
         note="The paper does not publish the formula of value-smoothing clipping.",
         instead="its progressive rewards are --rl.hooks progressive:start=0,end=1,steps=100, and "
         "its credit is that of --preset grpo",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from agentgym.support.redaction import for_others
 from agentgym.support.terminal import cell
-from trainers.algorithms.presets import NEEDS, PRESETS, SERVES
+from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig
@@ -37,12 +37,39 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
 
 
 def describe_presets() -> RenderableType:
-    """Lay out every preset: its method, its paper, and whether it runs or what it lacks."""
-    table = Table("preset", "method", "arXiv", "runs, or lacks", box=None, padding=(0, 2, 0, 0))
+    """Lay out every preset: its method, its paper, its parts, and whether it runs."""
+    names = ("preset", "method", "arXiv", "parts", "runs, or lacks")
+    table = Table(*names, box=None, padding=(0, 2, 1, 0))
     for preset in PRESETS.values():
         lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
-        table.add_row(preset.name, preset.title, preset.arxiv or "-", ", ".join(lacks) or "runs")
+        cells = (preset.name, preset.title, preset.arxiv or "-", ", ".join(_parts(preset)))
+        table.add_row(*cells, ", ".join(lacks) or "runs")
     return table
+
+
+def _parts(preset: Preset) -> Iterator[str]:
+    """Say what a preset is made of: each part by its class and what differs from its defaults."""
+    parts = (*preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers)
+    for part in parts:
+        if part is not None:
+            yield _part(part)
+
+
+def _part(part: Any) -> str:
+    """Write a part as it would be made in Python, without its defaults."""
+    cls = type(part).__name__
+    if not dataclasses.is_dataclass(part):
+        return cls
+    given = [
+        (item.name, getattr(part, item.name))
+        for item in dataclasses.fields(part)
+        if getattr(part, item.name) != item.default
+    ]
+    fields = [
+        _part(value) if dataclasses.is_dataclass(value) else f"{name}={value!r}"
+        for name, value in given
+    ]
+    return f"{cls}({', '.join(fields)})"
 
 
 def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:

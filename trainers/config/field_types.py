@@ -22,6 +22,8 @@ Share = Annotated[float, Ge(0), Lt(1)]
 """A number from 0 to below 1."""
 Probability = Annotated[float, Gt(0), Le(1)]
 """A number above 0 and at most 1."""
+Fraction = Annotated[float, Ge(0), Le(1)]
+"""A number from 0 to 1."""
 
 
 def _as_pairs(value: object) -> object:
@@ -38,7 +40,7 @@ def as_horizon(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def as_dashboards(value: object) -> object:
+def as_names(value: object) -> object:
     """Read one name, as a file may hold it, as a list of one; ``none`` adds nothing to a list."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list | tuple):

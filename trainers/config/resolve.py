@@ -25,6 +25,8 @@ from agentgym.policies.identity import is_ours
 from trainers.algorithms.presets import SERVES, Preset
 from trainers.config.config_file import check_no_secret_is_missing
 from trainers.config.own_parts import find_preset, sources
+from trainers.config.preset_file import with_parts_of
+from trainers.config.preset_knobs import with_knobs
 from trainers.config.resolved_environments import (
     GROUPS,
     INVALID_PENALTY,
@@ -122,7 +124,7 @@ class ResolvedRun:
         hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
         return sources(
             [
-                *(config.preset, config.engine, config.rl.sampler),
+                *(config.preset, config.engine, config.rl.sampler, *(config.rl.filters or ())),
                 *(env.schedule for env in self.envs),
                 *(f"{cls.__module__}:{cls.__qualname__}" for cls in hooks if not is_ours(cls)),
             ]
@@ -190,8 +192,11 @@ def _filler() -> TypeAdapter[FilledConfig]:
 def _preset(asked: TrainConfig) -> Preset:
     """Return a preset that this trainer can carry out."""
     preset = find_preset(asked.preset)
+    if asked.preset_file is not None:
+        preset = with_parts_of(preset, asked.preset_file)
+    preset = with_knobs(preset, asked.rl)
     preset.require(SERVES)
-    return preset if asked.rl.normalize is None else preset.normalized(asked.rl.normalize)
+    return preset
 
 
 # -- defaults --------------------------------------------------------------------------------------

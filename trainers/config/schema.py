@@ -26,7 +26,7 @@ from trainers.config.field_types import (
     NotNegative,
     Pairs,
     Whole,
-    as_dashboards,
+    as_names,
     strict,
 )
 from trainers.config.sections import (
@@ -90,6 +90,9 @@ class TrainConfig:
 
     None: the family's default, or as many as the preset's stages last. With ``--resume`` more
     steps extend the run."""
+    preset_file: Path | None = None
+    """YAML file with parts (terms, post, loss, filters, shapers) that replace those of the preset,
+    as ``config.yaml`` keeps them under ``preset_parts``."""
     horizon: HorizonText | None = None
     """Turns that an agent may take: constant (``9``), in stages (``5,8,10``), growing by one at a
     time (``5-15``), or a schedule of your own, ``MODULE:NAME``.
@@ -117,7 +120,7 @@ class TrainConfig:
     """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
     resume: bool = False
     """Continue the run in ``out``, with the settings in its ``config.yaml``."""
-    report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_dashboards)] = ()
+    report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_names)] = ()
     """Dashboards that also get figures and sample episodes: none, or several of tensorboard (files
     in the folder of the run), wandb and trackio."""
     export: Literal["none", "merged"] = "none"

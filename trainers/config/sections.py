@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import BeforeValidator
+
+from trainers.algorithms.loss import Aggregation
 from trainers.config.field_types import (
     Count,
+    Fraction,
     HorizonText,
     NotNegative,
     Own,
@@ -20,6 +24,7 @@ from trainers.config.field_types import (
     Probability,
     Share,
     Whole,
+    as_names,
     strict,
 )
 
@@ -29,6 +34,10 @@ EngineName = Literal["hf", "hf-copy", "vllm", "vllm-server"] | Own
 """What generates."""
 SamplerName = Literal["uniform", "interleaved", "value", "informative"] | Own
 """What orders the tasks."""
+FilterName = (
+    Literal["none", "zero-variance", "zero-variance-turns", "top-variance", "harness-endings"] | Own
+)
+"""What decides which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
 AsLong = Literal["as-long"]
@@ -178,6 +187,24 @@ class RlConfig:
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
+    gamma: Fraction | None = None
+    """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
+    kl: NotNegative | None = None
+    """Weight of the KL penalty to the policy at the start of this phase: in the rewards if the
+    preset has it there, else in the loss. None: the preset's."""
+    entropy: NotNegative | None = None
+    """Weight of the entropy bonus; None: the preset's."""
+    clip_low: Fraction | None = None
+    """Lower distance of the clip: ratios below 1 less this are clipped; None: the preset's."""
+    clip_high: NotNegative | None = None
+    """Upper distance of the clip: ratios above 1 and this are clipped; None: the preset's."""
+    aggregation: Aggregation | None = None
+    """How the loss averages tokens (see ``trainers.algorithms.loss``); None: the preset's."""
+    filters: Annotated[tuple[FilterName, ...] | None, BeforeValidator(as_names)] = None
+    """Which episodes do not train: groups of equal returns (zero-variance), or equal at every turn
+    (zero-variance-turns), all but the quarter of the groups that varies most (top-variance), those
+    that the turn or token limit ended (harness-endings), none of these (none), or what a filter of
+    your own leaves out, ``MODULE:NAME``. None: the preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
     """Normalize the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch,
     or within each of several environments, so that the one with the widest rewards does not decide

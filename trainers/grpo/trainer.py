@@ -487,7 +487,7 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _needs_reference(self) -> bool:
         """Whether credit or loss compare the policy with the one that training began with."""
-        return "reference" in self.preset.needs or self.preset.loss.kl_beta > 0
+        return "reference" in self.preset.needs
 
     def _sampling(self, **changes: Any) -> Sampling:
         """How the behaviour policy draws tokens."""

@@ -304,7 +304,7 @@ def _training(run: ResolvedRun, context: int) -> Training:
         logits_mib=memory.logits_mib,
         optimizer=memory.optimizer,
         quantize=memory.quantize,
-        reference="reference" in run.preset.needs or run.preset.loss.kl_beta > 0,
+        reference="reference" in run.preset.needs,
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,
         weights_sharded=processes.sharded(),

@@ -54,8 +54,16 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 NONE_IS_A_CHOICE = {
     "horizon_gate",
+    "preset_file",
     "push_to_hub",
     "rl.normalize",
+    "rl.gamma",
+    "rl.kl",
+    "rl.entropy",
+    "rl.clip_low",
+    "rl.clip_high",
+    "rl.aggregation",
+    "rl.filters",
     "rollout.workers",
     "rollout.step_timeout",
     "rollout.window",
@@ -67,7 +75,8 @@ NONE_IS_A_CHOICE = {
     "vllm.folder",
     "vllm.url",
 }
-"""Settings whose None is not filled in: no gate, hub or limit, all turns, what suits others."""
+"""Settings whose None is not filled in: no gate, hub or limit, all turns, a preset's parts, what
+suits others."""
 
 
 def open_settings(part: Any, prefix: str = "") -> set[str]:

@@ -215,7 +215,7 @@ OTHER: dict[str, Any] = {
     "beyond": ("judge",),
 }
 """Another value of every part."""
-DESCRIPTION = {"name", "title", "arxiv", "needs", "note", "instead"}
+DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
 
 
 def test_another_value_of_every_field_is_tried():

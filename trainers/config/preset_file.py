@@ -1,0 +1,128 @@
+"""``--preset-file``: parts of a preset in the plain form in which ``config.yaml`` keeps them.
+
+A part is its class and its fields, ``{part: RewardToGo, gamma: 0.95}``; fields that are left out
+have their defaults. In place of a supplied class may stand a dataclass of one's own as
+``MODULE:NAME``, and where a part takes a function, a function of one's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from agentgym.core.options import own, with_guesses
+from agentgym.errors import ConfigurationError
+from trainers.algorithms import filters, shaping, signals
+from trainers.algorithms.advantage import Term, Whiten
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.presets import PARTS, Preset
+from trainers.config.config_file import read_settings
+
+SUPPLIED: Mapping[str, tuple[type, ...]] = {
+    "terms": (Term,),
+    "post": (Whiten,),
+    "loss": (Loss,),
+    "filters": (
+        filters.ZeroVariance, filters.TopVariance, filters.HarnessEndings, filters.FlaggedTurns,
+    ),
+    "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
+    "signal": (
+        signals.EpisodeReturn, signals.StepReward, signals.RewardToGo, signals.Implicit,
+        signals.QMinusV, signals.GAE, signals.KLToGo,
+    ),
+}  # fmt: skip
+"""The supplied classes by the field in which they may stand."""
+_LISTS = ("terms", "filters", "shapers")
+
+
+def with_parts_of(preset: Preset, path: Path) -> Preset:
+    """Return a preset with the parts that a file holds in place of its own.
+
+    Args:
+        preset: What the file leaves out is as in this preset.
+        path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters`` and ``shapers``,
+            as under ``preset_parts`` in the ``config.yaml`` of a run.
+
+    Raises:
+        ConfigurationError: It cannot be read, or holds something else.
+    """
+    found = read_settings(path)
+    try:
+        if unknown := [str(name) for name in found if name not in PARTS]:
+            raise ConfigurationError(
+                f"expected parts of a preset ({', '.join(PARTS)}), as under preset_parts in the "
+                f"config.yaml of a run, got {with_guesses(unknown, PARTS)}"
+            )
+        parts = {name: _read(value, name) for name, value in found.items()}
+        return replace(preset, **parts, name=path.stem, title=f"parts of {path.name}", arxiv=None)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{error} (in {path})") from error
+
+
+def _read(value: Any, field: str) -> Any:
+    """Read what a file holds in a field of a preset."""
+    if field in _LISTS:
+        if not isinstance(value, list):
+            raise ConfigurationError(f"expected a list of parts as {field}, got {value!r:.80}")
+        return tuple(_part(each, f"{field}[{n}]", field) for n, each in enumerate(value))
+    if value is None and field == "post":
+        return None
+    return _part(value, field, field)
+
+
+def _part(value: Any, place: str, field: str) -> Any:
+    """Make a part from its class and its fields."""
+    supplied = {cls.__name__: cls for cls in SUPPLIED[field]}
+    form = f"a part as {place} (part: {' or '.join(supplied)}, or MODULE:NAME of your own)"
+    if not isinstance(value, Mapping) or "part" not in value:
+        raise ConfigurationError(f"expected {form}, got {value!r:.80}")
+    cls: Any = supplied.get(name := value["part"])
+    if cls is None:
+        if not (isinstance(name, str) and ":" in name):
+            raise ConfigurationError(f"expected {form}, got {name!r:.80}")
+        cls = own(name, form, "a dataclass", lambda e: isinstance(e, type) and is_dataclass(e))
+    known = [item.name for item in fields(cls) if item.init]
+    if unknown := [str(key) for key in value if key not in ("part", *known)]:
+        raise ConfigurationError(
+            f"expected fields of {name} as {place}, got {with_guesses(unknown, known)}"
+        )
+    given = {key: _value(value[key], f"{place}.{key}", key) for key in known if key in value}
+    try:
+        return _maker(cls).validate_python(given)
+    except ValidationError as error:
+        raise ConfigurationError(_sentence(error, place)) from error
+
+
+def _value(value: Any, place: str, field: str) -> Any:
+    """Read a field of a part: another part, a function, or a plain value."""
+    if field in SUPPLIED:
+        return _part(value, place, field)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigurationError(f"expected {place} to be finite, got {value}")
+    if isinstance(value, str) and ":" in value:
+        return own(value, f"MODULE:NAME as {place}", "a function", callable)
+    return value
+
+
+def _sentence(error: ValidationError, place: str) -> str:
+    """Say what is wrong with the fields of a part."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":  # said by the part itself
+        return f"{first['ctx']['error']} as {place}"
+    where = ".".join([place, *map(str, first["loc"][:1])])
+    if first["type"] == "missing":
+        return f"expected {where}, got none"
+    wanted = first["msg"].removeprefix("Input should be ")
+    return f"expected {where} to be {wanted}, got {first['input']!r:.80}"
+
+
+@cache
+def _maker(cls: type) -> TypeAdapter[Any]:
+    """Return what checks fields against their annotations and makes a part."""
+    return TypeAdapter(cls)

@@ -1,0 +1,81 @@
+"""Single parts of a preset that have a flag of their own, such as ``--rl.gamma``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentgym.core.options import own
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
+from trainers.algorithms.presets import Preset
+from trainers.algorithms.signals import GAE, KLToGo, RewardToGo
+from trainers.config.sections import RlConfig
+
+FILTERS: Mapping[str, Filter] = {
+    "zero-variance": ZeroVariance(),
+    "zero-variance-turns": ZeroVariance("turn"),
+    "top-variance": TopVariance(),
+    "harness-endings": HarnessEndings(),
+}
+"""What ``--rl.filters`` names."""
+
+
+def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
+    """Return a preset with the parts that flags set; what they leave open stays as it is.
+
+    Raises:
+        ConfigurationError: The preset has no such part, or a part of one's own cannot be found.
+    """
+    asked: dict[str, Any] = {
+        "entropy": rl.entropy, "low": rl.clip_low, "high": rl.clip_high,
+        "aggregation": rl.aggregation,
+    }  # fmt: skip
+    given = {name: value for name, value in asked.items() if value is not None}
+    preset = replace(preset, loss=replace(preset.loss, **given))
+    if rl.gamma is not None:
+        preset = _discounted(preset, rl.gamma)
+    if rl.kl is not None:
+        preset = _penalised(preset, rl.kl)
+    if rl.filters is not None:
+        preset = replace(preset, filters=_filters(rl.filters))
+    return preset if rl.normalize is None else preset.normalized(rl.normalize)
+
+
+def _discounted(preset: Preset, gamma: float) -> Preset:
+    """Return a preset with another discount of a turn, in every signal that has one."""
+
+    def discounted(term: Term) -> Term:
+        if isinstance(term.signal, RewardToGo):
+            return replace(term, signal=replace(term.signal, gamma=gamma))
+        if isinstance(term.signal, GAE):
+            return replace(term, signal=replace(term.signal, gamma_turn=gamma))
+        return term
+
+    terms = tuple(map(discounted, preset.terms))
+    if not any(isinstance(term.signal, RewardToGo | GAE) for term in terms):
+        raise ConfigurationError(
+            "expected --rl.gamma with a preset whose credit is discounted over turns, such as "
+            f"turn-loo or gigpo, because {preset.name!r} compares whole returns; got {gamma:g}"
+        )
+    return replace(preset, terms=terms)
+
+
+def _penalised(preset: Preset, beta: float) -> Preset:
+    """Return a preset with another KL penalty, where it has one: in the rewards or in the loss."""
+    if not any(isinstance(term.signal, KLToGo) for term in preset.terms):
+        return replace(preset, loss=replace(preset.loss, kl_beta=beta))
+    others = [term for term in preset.terms if not isinstance(term.signal, KLToGo)]
+    penalty = [Term(KLToGo(), weight=-beta)] if beta else []
+    return replace(preset, terms=(*others, *penalty))
+
+
+def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
+    """Return filters by name, one's own by ``MODULE:NAME``."""
+    form = f"--rl.filters of {', '.join(FILTERS)}, none, or MODULE:NAME of your own"
+    wanted = "a function of (batch, masks), as in trainers.algorithms.filters"
+    return tuple(
+        FILTERS[name] if name in FILTERS else own(name, form, wanted, callable) for name in names
+    )
