@@ -95,6 +95,13 @@ def test_no_placeholder_is_left(page: str) -> None:
     assert "@@" not in (ROOT / page).read_text()
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_sentences_are_on_lines_that_a_terminal_and_a_diff_can_show(page: str) -> None:
+    text = re.sub(r"```.*?```|<!--.*?-->", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "!["))]
+    assert [line for line in lines if len(line) > 120] == []
+
+
 COMMANDS = [
     pytest.param(argv, id=f"{page}: {shlex.join(argv)}")
     for page, text in pages()

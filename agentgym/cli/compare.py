@@ -44,7 +44,7 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
     """Read reports; those of several evaluations in the order in which they were named."""
     from agentgym.evaluation import read_report
     from agentgym.evaluation.suites.suite_folder import reports_at
-    from agentgym.web.viewer import is_html
+    from agentgym.viewer import is_html
 
     found: list[Report] = []
     for path in paths:

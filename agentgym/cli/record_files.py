@@ -58,7 +58,7 @@ def episodes_file(path: Path) -> Path:
         ConfigurationError: The folder holds several.
         DataError: It holds none.
     """
-    from agentgym.web.viewer import find_run
+    from agentgym.viewer import find_run
 
     if not path.is_dir():
         return path

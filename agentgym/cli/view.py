@@ -14,7 +14,7 @@ from agentgym.support.terminal import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.web.viewer import Run
+    from agentgym.viewer import Run
 
 PAGE = "view"
 """How the page of a folder begins. It is in the folder: beside it, a pattern such as ``runs/a-*``
@@ -33,7 +33,7 @@ def view(command: View, console: Console) -> int:
             them or something that is no such page.
         DataError: An input holds no episodes, or cannot be read.
     """
-    from agentgym.web.viewer import render_page
+    from agentgym.viewer import render_page
 
     if not 1 <= len(command.paths) <= 2:
         raise ConfigurationError(
@@ -53,14 +53,14 @@ def view(command: View, console: Console) -> int:
 
 def _run(path: Path) -> Run:
     """Find the episodes of a path; those of several evaluations are parts of one run."""
-    from agentgym.web.viewer import find_run
+    from agentgym.viewer import find_run
 
     return find_run(path, evaluation_folders(path) if holds_several(path) else ())
 
 
 def _output(command: View, runs: Sequence[Run]) -> Path:
     """Return where the page goes, and see that nothing is lost there."""
-    from agentgym.web.viewer import is_page
+    from agentgym.viewer import is_page
 
     inputs = [source.path for run in runs for source in run.sources]
     if command.out is not None:

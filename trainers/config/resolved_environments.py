@@ -18,7 +18,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.hooks import TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
+from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
@@ -281,7 +281,11 @@ class _Decision:
     ) -> None:
         self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
         self._family, self._env_id = making.resolve(entry.env)
-        self._arguments = {**arguments, **making.parse_pairs(entry.env_kwargs, "env_kwargs")}
+        self._prompt = find_prompt(prompt_name(asked), entry.env)
+        # A grammar that the prompt brings chooses defaults as one that was asked for does.
+        grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
+        own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
+        self._arguments = {**grammar, **arguments, **own}
         self._defaults: FamilyDefaults = defaults_for(self._family).for_args(self._arguments)
         self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
 
@@ -291,9 +295,7 @@ class _Decision:
         schedule = text if is_own(text := entry.horizon or asked.horizon or "") else ""
         rounds, every, gate = self._own_stages(schedule) if schedule else self._stages()
         full = asked.eval.horizon or max(rounds)
-        prompt = self._prompt()
-        grammar = {"grammar": prompt.grammar} if prompt.grammar else {}
-        kwargs = {**defaults.env, **grammar, **self._arguments}
+        prompt, kwargs = self._prompt, {**defaults.env, **self._arguments}
         kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
         # With the hooks that are asked for, since an environment may refuse them.
@@ -335,10 +337,6 @@ class _Decision:
             )
         finally:
             env.close()
-
-    def _prompt(self) -> NamedPrompt:
-        """Return what the policy reads."""
-        return find_prompt(prompt_name(self._asked), self._entry.env)
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""

@@ -22,7 +22,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import agentgym
 from agentgym.errors import DataError, EnvFailure, require
 from agentgym.support.caching import cache_folder, check_folder, save_folder
 
@@ -32,6 +31,8 @@ WORKDIR = "/testbed"
 """Where the repository lies in a box."""
 SHOWN = "/opt/agentgym"
 """How the folder of the cache that boxes share is called in observations; it stands there too."""
+PACKAGE = Path(__file__).resolve().parents[2]
+"""The folder of ``agentgym``."""
 _WRAPPER = '#!/bin/sh\nexec {python} "$@"\n'
 _lock = threading.Lock()
 
@@ -176,7 +177,7 @@ def _hidden() -> tuple[Path, ...]:
         *(f"{sys.base_prefix}/lib/{version}/{name}" for name in ("site-packages", "dist-packages")),
         *(f"{prefix}/lib/{name}/dist-packages"
           for prefix in ("/usr", "/usr/local") for name in ("python3", version)),
-        *map(str, _sources(Path(agentgym.__file__).resolve().parent)),
+        *map(str, _sources(PACKAGE)),
     }  # fmt: skip
     return tuple(Path(folder) for folder in sorted(folders) if os.path.isdir(folder))
 

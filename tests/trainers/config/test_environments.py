@@ -156,3 +156,23 @@ def test_the_example_of_the_page_is_what_it_says() -> None:
     assert [env.weight for env in run.envs] == [1, 2, 1]
     assert run.env("search").horizon_gate == 0.6
     assert run.env("shop-hard").kwargs["difficulty"] == "hard"
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "rounds", "expert"),
+    [
+        ("webshop", "agentgym", (5, 10, 15), None),
+        ("webshop", "verl-agent", (5, 10, 15), None),
+        ("webshop", "default", (9,), "hurried"),
+        ("textworld", "balrog", (6,), "hesitant"),
+    ],
+)
+def test_a_prompt_s_grammar_chooses_defaults_as_one_that_is_typed_does(
+    name: str, prompt: str, rounds: tuple[int, ...], expert: str | None
+) -> None:
+    [env] = resolve(from_mapping({"env": name, "prompt": prompt, "out": "unused"})).envs
+    assert (env.rounds, env.kwargs.get("expert"), env.prompt) == (rounds, expert, prompt)
+    if "grammar" in env.kwargs:
+        kwargs = [f"grammar={env.kwargs['grammar']}"]
+        typed = {"env": name, "env_kwargs": kwargs, "out": "unused"}
+        assert resolve(from_mapping(typed)).envs[0].kwargs == env.kwargs

@@ -9,7 +9,7 @@ from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.caching import SCRATCH
 from tests.trainers import toy_runs
-from tests.web.records import many, write
+from tests.viewer.records import many, write
 from trainers.output.jsonl import append_line, read_jsonl
 from trainers.output.run_folder import COMPLETE, RunFolder
 

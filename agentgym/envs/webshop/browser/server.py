@@ -50,7 +50,7 @@ LARGEST_BODY = 1 << 16
 """Most bytes of a request."""
 FILES = {
     "shop.css": (__package__, "text/css"),
-    "dom.js": ("agentgym.web.viewer", "text/javascript"),
+    "dom.js": ("agentgym.viewer", "text/javascript"),
     "page.js": (__package__, "text/javascript"),
     "agent.js": (__package__, "text/javascript"),
     "app.js": (__package__, "text/javascript"),

@@ -12,9 +12,9 @@ import pytest
 
 from tests.envs.webshop.browser.shops import Shop, serving
 from tests.envs.webshop.conftest import make_item, own_cache
-from tests.web import chromium
-from tests.web.conftest import browser, tab
-from tests.web.records import HOSTILE
+from tests.viewer import chromium
+from tests.viewer.conftest import browser, tab
+from tests.viewer.records import HOSTILE
 
 __all__ = ["browser", "own_cache", "tab"]
 

@@ -14,9 +14,9 @@ from agentgym.cli import main
 from agentgym.episodes import read_episodes
 from tests.envs.webshop.browser.shops import Shop
 from tests.envs.webshop.conftest import shared_data
-from tests.web.chromium import Page
-from tests.web.records import HOSTILE
-from tests.web.test_viewer_browser import CONTRAST
+from tests.viewer.chromium import Page
+from tests.viewer.records import HOSTILE
+from tests.viewer.test_in_browser import CONTRAST
 
 Serve = Callable[..., Shop]
 READY = "document.documentElement?.dataset.ready"

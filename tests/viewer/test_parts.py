@@ -14,9 +14,9 @@ from agentgym.episodes import Episode
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
 from tests.toy import TOY_ID
-from tests.web.chromium import Page
-from tests.web.records import episode, many, turn, write
-from tests.web.test_viewer_browser import CONTRAST, NOTHING, figures
+from tests.viewer.chromium import Page
+from tests.viewer.records import episode, many, turn, write
+from tests.viewer.test_in_browser import CONTRAST, NOTHING, figures
 
 Viewer = Callable[..., Path]
 

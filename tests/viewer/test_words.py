@@ -9,9 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from agentgym.core.outcome import StopReason
-from agentgym.web.viewer import find_run, render_page
-from tests.web.chromium import Page
-from tests.web.records import HOSTILE, episode, many, turn, write
+from agentgym.viewer import find_run, render_page
+from tests.viewer.chromium import Page
+from tests.viewer.records import HOSTILE, episode, many, turn, write
 
 Viewer = Callable[..., Path]
 HIDDEN = "zero\u200bwidth, bidi \u202e override, NUL \x00"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.web.viewer import find_run, render_page
-from tests.web import chromium
-from tests.web.records import write
+from agentgym.viewer import find_run, render_page
+from tests.viewer import chromium
+from tests.viewer.records import write
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from typing import Any
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.web.viewer.episode_files import Run
-from agentgym.web.viewer.html_data import (
+from agentgym.viewer.episode_files import Run
+from agentgym.viewer.html_data import (
     PACKED,
     PLAIN,
     SIMPLE_CHARS,
@@ -23,8 +23,8 @@ from agentgym.web.viewer.html_data import (
     packed,
     to_json,
 )
-from agentgym.web.viewer.list_rows import body_of, row_of, shared_of
-from agentgym.web.viewer.pairs import pair_rows
+from agentgym.viewer.list_rows import body_of, row_of, shared_of
+from agentgym.viewer.pairs import pair_rows
 
 SCRIPTS = (
     "dom.js", "data.js", "route.js", "text.js", "charts.js", "list.js", "summary.js", "turns.js",
@@ -157,7 +157,7 @@ def _fill(title: str, data: str) -> bytes:
 
 
 def _static(name: str) -> str:
-    folder = resources.files("agentgym.web.viewer") / "static"
+    folder = resources.files("agentgym.viewer") / "static"
     return (folder / name).read_text(encoding="utf-8")
 
 

@@ -20,12 +20,12 @@ from agentgym.cli import main
 from agentgym.episodes import Episode, RecordedState, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation import EpisodeResult
-from agentgym.web.viewer import find_run, render_page
-from agentgym.web.viewer.html_data import CHUNK_CHARS, SIMPLE_CHARS, Chunks, block, to_json
-from agentgym.web.viewer.pairs import pair_rows
+from agentgym.viewer import find_run, render_page
+from agentgym.viewer.html_data import CHUNK_CHARS, SIMPLE_CHARS, Chunks, block, to_json
+from agentgym.viewer.pairs import pair_rows
 from tests.episodes.test_episodes import episodes as any_episode
 from tests.toy import TOY_ID
-from tests.web.records import HOSTILE, episode, hostile, many, turn, write
+from tests.viewer.records import HOSTILE, episode, hostile, many, turn, write
 
 
 class Parsed(HTMLParser):

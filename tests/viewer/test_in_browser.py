@@ -14,8 +14,8 @@ from agentgym.episodes import RecordedState
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import Report, compare, evaluate
 from tests.toy import TOY_ID
-from tests.web.chromium import Page
-from tests.web.records import HOSTILE, episode, hostile, many, turn
+from tests.viewer.chromium import Page
+from tests.viewer.records import HOSTILE, episode, hostile, many, turn
 
 Viewer = Callable[..., Path]
 HASH = "decodeURIComponent(location.hash)"
@@ -520,7 +520,7 @@ def test_everything_that_can_be_used_has_a_name(viewer: Viewer, tab: Page, addre
 
 
 def test_broken_lines_are_told_in_the_page(viewer: Viewer, tab: Page, tmp_path: Path) -> None:
-    from agentgym.web.viewer import find_run, render_page
+    from agentgym.viewer import find_run, render_page
 
     viewer(many(2))
     with (tmp_path / "a.jsonl").open("a") as file:

@@ -1,1 +1,0 @@
-"""HTTP as every client and server of agentgym speaks it: connections kept open, and a server."""
