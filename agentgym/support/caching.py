@@ -20,6 +20,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -278,11 +279,13 @@ def sweep(folder: Path) -> None:
 
 
 class BoundedCache(dict[Key, Value]):
-    """A dict that drops its older half when it is full: bounded, and safe under threads.
+    """A dict that drops its oldest entries when it is full: bounded, and safe under threads.
 
     Args:
         capacity: Most entries to hold.
     """
+
+    __slots__ = ("capacity",)
 
     def __init__(self, capacity: int) -> None:
         super().__init__()
@@ -290,10 +293,17 @@ class BoundedCache(dict[Key, Value]):
 
     def put(self, key: Key, value: Value) -> Value:
         """Store and return ``value``."""
-        if len(self) >= self.capacity:
-            # Many at once: a dict that loses its first entry again and again searches for it ever
-            # longer. Another thread may drop the same ones.
-            for old in list(self)[: max(1, self.capacity // 2)]:
+        surplus = len(self) - self.capacity
+        if surplus >= 0:
+            # Few at once, so that entries come and go evenly and the garbage collector has nothing
+            # to count; but not one alone of many, as each search for the first entry of a dict
+            # passes the places of those that were dropped before.
+            few = surplus + max(1, self.capacity // 128)
+            try:
+                oldest = list(islice(self, few))
+            except RuntimeError:  # Another thread changes it: the next entry drops more.
+                oldest = []
+            for old in oldest:
                 self.pop(old, None)
         self[key] = value
         return value

@@ -156,10 +156,11 @@ class TextWorldEnv(TextEnv[GameSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        intro = self._enter(task).start()
+        session = self._enter(task)
+        intro, plan = session.start(), session.policy()
         # Some games (cooking with slots) have no policy, only commands that win from the start.
-        self._script = None if self.session.policy() else self._tasks.plan(task)
-        plan = self._expert_plan()
+        self._script = None if plan else self._tasks.plan(task)
+        plan = plan if self._script is None else self._script
         self._left = None if plan is None else len(plan)
         self._plan = max(1, self._left or 0)
         self._phi = self._value = 0.0

@@ -12,7 +12,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from sys import intern
 from typing import Any, NamedTuple
 
 from agentgym.envs.textworld.session import Fact
@@ -130,7 +131,7 @@ class Record:
         """Undo ``pack``."""
         infos = [Info(*row) for row in packed["infos"]]
         return cls(
-            [tuple(fact.split()) for fact in packed["facts"]],
+            [*map(_fact, packed["facts"])],
             packed["start"],
             infos,
             [ActionRecord(*row) for row in packed["actions"]],
@@ -209,6 +210,12 @@ class Record:
         """Write an action as JSON."""
         before, after = self._facts(action.before), self._facts(action.after)
         return _action_json(action.name, before, after, *action[3:])
+
+
+@lru_cache(maxsize=1 << 14)  # games of one setting share most facts, which are few and small
+def _fact(text: str) -> Fact:
+    """Read a fact as ``Record.pack`` writes it; equal ones of all games are one object."""
+    return tuple([intern(part) for part in text.split()])
 
 
 def not_a_game(error: Exception) -> DataError:

@@ -28,7 +28,7 @@ from agentgym.support.caching import BoundedCache
 _REMEMBERED = 4096
 
 
-Binding = tuple[str | None, ...]
+Binding = list[str | None]
 """An entity for each placeholder of a rule; None where it is still open."""
 Bound = tuple[str, ...]
 """An entity for each placeholder of a rule."""
@@ -151,7 +151,7 @@ class BoundRules:
     def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[Bound]:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
-        bindings = [form.start]
+        bindings: list[Binding] = [[*form.start]]
         for _, pattern, known, new, same in form.joins:
             longer: list[Binding] = []
             for binding in bindings:
@@ -162,14 +162,16 @@ class BoundRules:
                     self._extend(longer, binding, facts, new, same)
                 elif facts:
                     longer.append(binding)
+            if not longer:
+                return []
             bindings = longer
-        if form.free and bindings:
+        if form.free:
             free = [
                 (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
                 for slot, fit in form.free
             ]
-            bindings = [each for binding in bindings for each in _filled(binding, free)]
-        return bindings  # type: ignore[return-value]  # every placeholder is bound now
+            return [each for binding in bindings for each in _filled(binding, free)]
+        return [*map(tuple, bindings)]  # type: ignore[list-item]  # every placeholder is bound now
 
     def _extend(
         self, longer: list[Binding], binding: Binding, facts: int, new: Pairs, same: Pairs
@@ -178,12 +180,12 @@ class BoundRules:
         for fact in self._table.facts(facts):
             if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
                 continue
-            extended = binding
+            extended = binding.copy()
             for place, slot in new:
                 # Two placeholders never stand for one entity.
                 if fact[place + 1] in extended:
                     break
-                extended = (*extended[:slot], fact[place + 1], *extended[slot + 1 :])
+                extended[slot] = fact[place + 1]
             else:
                 longer.append(extended)
 

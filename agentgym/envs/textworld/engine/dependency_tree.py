@@ -104,6 +104,22 @@ class Node:
             ends.append(twin)
         return twin
 
+    def needs(self, facts: int) -> bool:
+        """Tell whether this action or one below it needs any of these facts."""
+        return bool(self.element.step.before & facts) or any(
+            [child.needs(facts) for child in self.children if child.wants & facts]
+        )
+
+    def frozen(self) -> Node:
+        """Copy the node and all below it for a tree that does not change any more.
+
+        Such nodes need no way up, and without it no garbage collection to be freed.
+        """
+        twin = Node(self.element)
+        twin.wants = self.wants
+        twin.children = [child.frozen() for child in self.children]
+        return twin
+
     def survey(self, ends: list[Node], keys: list[int]) -> None:
         """Note leaves and keys as ``copy`` does."""
         keys.append(self.element.step.key)
@@ -213,7 +229,7 @@ class TreeDraft:
         if not self.roots:
             return changed
         # The reverse brings about what the step takes away: most of the time nobody wants that.
-        wanted = any([root.wants & step.removed for root in self.roots])
+        wanted = any([root.needs(step.removed) for root in self.roots])
         spoilt = wanted and self.push(self._steps.reverse(step))
         return spoilt if self._steps.undoable(step) else changed or spoilt
 
@@ -263,7 +279,7 @@ class Tree:
     __slots__ = ("edits", "keys", "plan", "roots", "source", "tails", "wants")
 
     def __init__(self, order: LeafOrder, draft: TreeDraft, source: Plan, edits: Plan) -> None:
-        self.roots = draft.roots
+        self.roots = [root.frozen() for root in draft.roots]
         self.source = source
         self.edits = edits
         self.keys = frozenset(element.step.key for element in draft.leaves())
@@ -272,7 +288,7 @@ class Tree:
         """At least the facts that its actions need."""
         for root in self.roots:
             self.wants |= root.wants
-        self.plan = in_order(TreeDraft(order, self.roots))
+        self.plan = in_order(draft)
         """Its actions in order."""
         self.tails = tails(self.plan)
         """See ``tails``."""

@@ -7,7 +7,7 @@ given in the order of first sight: they have no meaning outside their table.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 
 from agentgym.envs.textworld.engine.logic import Logic
@@ -52,12 +52,14 @@ class FactTable:
             mask |= self.bit(fact)
         return mask
 
-    def facts(self, mask: int) -> Iterator[Fact]:
+    def facts(self, mask: int) -> list[Fact]:
         """Give the facts of a mask, in the order of their bits."""
+        found = []
         while mask:
             bit = mask & -mask
             mask ^= bit
-            yield self._facts[bit.bit_length() - 1]
+            found.append(self._facts[bit.bit_length() - 1])
+        return found
 
     def _add(self, facts: Sequence[Fact]) -> None:
         """Give bits to facts that have none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agentgym.envs.textworld.engine.commands import Admitted, BoundRules, fill
@@ -114,7 +114,7 @@ class _QuestBuilder:
         facts = [self._record.facts[number] for number in source.condition]
         involved = sorted({entity for fact in facts for entity in fact[1:]})
         happened = condition | self._table.bit(("event", *involved))
-        proper = len(set(facts)) == len(facts)
+        proper = _proper(source.condition, condition)
         trigger = self._steps.make(TRIGGER, condition, happened, proper=(proper, proper))
         return Event(condition, (*plan, trigger))
 
@@ -122,14 +122,14 @@ class _QuestBuilder:
         step = self._known.get(number)
         if step is None:
             action = self._record.actions[number]
-            before, after = action.before, action.after
+            before, after = _mask(action.before), _mask(action.after)
             step = self._known[number] = self._steps.make(
                 action.name,
-                _mask(before),
-                _mask(after),
+                before,
+                after,
                 self._commands(action),
                 action.undone_by,
-                (len(set(before)) == len(before), len(set(after)) == len(after)),
+                (_proper(action.before, before), _proper(action.after, after)),
             )
         return step
 
@@ -150,3 +150,8 @@ def _mask(numbers: Iterable[int]) -> int:
     for number in numbers:
         mask |= 1 << number
     return mask
+
+
+def _proper(numbers: Sequence[int], mask: int) -> bool:
+    """Tell whether no fact stands twice among those that were joined."""
+    return mask.bit_count() == len(numbers)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -87,13 +86,14 @@ class GameSet(NumberedTasks[Source]):
         """Return what names a game, for the content of its task."""
 
     def _describe(self, split: str, number: int, problem: Source) -> tuple[str, Mapping[str, Any]]:
-        content = GameContent(self._source(split, number), partial(self._digest, split, number))
+        content = GameContent(self, split, number)
         if self.foreign:  # The file may be another one when somebody asks.
             content["sha256"]
         texts = problem.rest if isinstance(problem, Record) else problem
         return str(texts["objective"] or NO_OBJECTIVE), content
 
-    def _digest(self, split: str, number: int) -> str:
+    def sha256(self, split: str, number: int) -> str:
+        """Return the hash of a game."""
         return digest(_json(self._kept(self._id(split, number), split, number)))
 
 
@@ -104,20 +104,21 @@ class GameContent(Mapping[str, Any]):
     when it is read. A copy is a plain dict.
 
     Args:
-        source: What names the game.
-        sha256: Computes the hash.
+        games: The set.
+        split: Split of the game.
+        number: Number of the game in its split.
     """
 
-    __slots__ = ("_known", "_sha256")
+    __slots__ = ("_games", "_known", "_number", "_split")
 
-    def __init__(self, source: Mapping[str, Any], sha256: Callable[[], str]) -> None:
-        self._known: dict[str, Any] = {**source, "sha256": None}
-        self._sha256 = sha256
+    def __init__(self, games: GameSet, split: str, number: int) -> None:
+        self._games, self._split, self._number = games, split, number
+        self._known: dict[str, Any] = {**games._source(split, number), "sha256": None}
 
     def __getitem__(self, key: str) -> Any:
         """Return an entry."""
         if key == "sha256" and self._known[key] is None:
-            self._known[key] = self._sha256()
+            self._known[key] = self._games.sha256(self._split, self._number)
         return self._known[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import gc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.textworld.engine.dependency_tree import Plan, TreeCache, tails
+from agentgym.envs.textworld.engine.dependency_tree import Node, Plan, TreeCache, tails
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import Logic
 from agentgym.envs.textworld.engine.steps import Step, StepTable
@@ -54,6 +56,25 @@ def _walk() -> tuple[StepTable, dict[str, Step]]:
         name: steps.make(name, before, after)
         for place, (name, (before, after)) in enumerate(pairs.items())
     }
+
+
+def test_trees_are_freed_without_the_garbage_collector() -> None:
+    def nodes() -> int:
+        return sum(type(each) is Node for each in gc.get_objects())
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = nodes()
+        steps, by_name = _walk()
+        trees = TreeCache(steps)
+        tree = trees.of(tuple(by_name[name] for name in ("take", "go", "fill", "back", "trigger")))
+        tree, _ = trees.after(tree, by_name["take"])
+        assert nodes() > before
+        del trees, tree
+        assert nodes() == before
+    finally:
+        gc.enable()
 
 
 def test_a_plan_survives_its_tree() -> None:
