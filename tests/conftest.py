@@ -8,9 +8,14 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from agentgym.sandbox import SandboxUnavailable
 from tests.envs.swe.boxed import NO_BOX
+
+# No deadline: the machine that runs the tests may be busy.
+settings.register_profile("agentgym", deadline=None)
+settings.load_profile("agentgym")
 
 MODULES = pytest.StashKey[int]()
 """How many had been imported when garbage was last spared the sight of them."""
