@@ -12,6 +12,8 @@ import sysconfig
 import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from agentgym.sandbox.docker.engine import DockerEngine
 
@@ -31,19 +33,36 @@ def import_image(
     name: str,
     files: Mapping[str, bytes],
     *,
-    python: bool,
     changes: Iterable[str] = (),
-    tools: Iterable[str] = (),
-    compiled: bool = False,
+    **content: Any,
 ) -> str:
-    """Make an image of a shell, a Python if wanted, and files; returns its name.
+    """Make an image of an engine; returns its name.
 
     Args:
         engine: Where it is made.
         name: Its name, with a tag.
         files: Content by path.
-        python: Whether it holds the running Python with its standard library.
         changes: Instructions of a Dockerfile, such as ``ENV A=1``.
+        **content: See `root_archive`.
+    """
+    data = root_archive(files, **content)
+    repository, _, tag = name.partition(":")
+    engine.api.import_image_from_data(data, repository=repository, tag=tag, changes=list(changes))
+    return name
+
+
+def root_archive(
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    *,
+    python: bool,
+    tools: Iterable[str] = (),
+    compiled: bool = False,
+) -> bytes:
+    """Return the root of an image with a shell, a Python if wanted, and files, as an archive.
+
+    Args:
+        files: Content by path.
+        python: Whether it holds the running Python with its standard library.
         tools: Further programs of this machine.
         compiled: Whether Python's modules come compiled, which saves each start a second or more.
     """
@@ -67,11 +86,7 @@ def import_image(
             entry = tarfile.TarInfo(path.lstrip("/"))
             entry.size, entry.mode, entry.mtime = len(content), 0o755, 1_600_000_000
             archive.addfile(entry, io.BytesIO(content))
-    repository, _, tag = name.partition(":")
-    engine.api.import_image_from_data(
-        buffer.getvalue(), repository=repository, tag=tag, changes=list(changes)
-    )
-    return name
+    return buffer.getvalue()
 
 
 def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:

@@ -1,0 +1,9 @@
+"""What :mod:`.forking` and :mod:`.fork_server` say to each other, on the two sides of a connection."""
+
+READY = b"ready"
+"""The server's first message."""
+CONNECTION, OWNER, GROUP = "cog"
+"""What the descriptors of a message are, one letter each: of the connection to the box, of the
+process that owns it, and of the list of its cgroup's processes."""
+USER = "u"
+"""Letter of a message that asks for a user namespace too."""
