@@ -21,6 +21,12 @@ SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
+ALL_TOOLS = (
+    *("bash", "chroot", "cp", "date", "dirname", "du", "find", "grep", "hostname", "mknod", "mount"),
+    *("mv", "nohup", "nsenter", "renice", "setsid", "sort", "stat", "su", "tail", "tee", "test"),
+    *("tr", "true", "truncate", "umount", "uname", "unshare", "wc", "chown", "tty"),
+)
+"""What the suites of boxes use besides."""
 LIBRARY = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
 LEFT_OUT = re.compile(
     r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
@@ -106,7 +112,7 @@ def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bo
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path="/usr/bin:/bin")
+    found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
     assert found is not None, f"this machine has no {name}"
     return found
 

@@ -19,7 +19,7 @@ import agentgym
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
-from agentgym.sandbox.namespace import cgroup, probe, seccomp
+from agentgym.sandbox.namespace import cgroup, forking, probe, seccomp
 from agentgym.sandbox.namespace.box import NamespaceSandbox, _open_once
 from tests.processes import alive
 from tests.sandbox.conftest import usable
@@ -204,11 +204,49 @@ def test_a_command_that_a_cgroup_kills_says_so() -> None:
 def test_probe_promises_only_what_can_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     usable("namespace")
     built = NamespaceSandbox.probe.__func__  # what the machine can is known, what a box needs not
-    monkeypatch.setattr("agentgym.sandbox.namespace.box.STAGE", Path("/missing/stage.py"))
+    monkeypatch.setattr(forking, "FOLDER", Path("/missing"))
+    forking.forget_server()
     _open_once.cache_clear()
-    assert "No module named 'stage'" in built(NamespaceSandbox)
+    assert "No module named 'fork_server'" in built(NamespaceSandbox)
     monkeypatch.undo()
     assert built(NamespaceSandbox) == ""
+
+
+def test_a_fork_server_that_was_killed_is_started_again_and_boxes_go_on() -> None:
+    with NamespaceSandbox(SandboxConfig()) as one:
+        server = forking._servers[os.getpid()]
+        server._process.kill()
+        server._process.wait()
+        assert one.exec("echo on").text == "on\n"
+        with NamespaceSandbox(SandboxConfig()) as other:
+            assert other.exec("echo on").text == "on\n"
+        assert forking._servers[os.getpid()] is not server
+
+
+def test_boxes_share_what_their_processes_load() -> None:
+    with NamespaceSandbox(SandboxConfig()) as one, NamespaceSandbox(SandboxConfig()) as other:
+        parents = {Path(f"/proc/{box._process.pid}/stat").read_text().split()[3]
+                   for box in (one, other) if box._process is not None}  # fmt: skip
+        assert parents == {str(forking._servers[os.getpid()]._process.pid)}
+
+
+FORKED_OWNER = """
+import os
+from agentgym.sandbox import SandboxConfig, open_sandbox
+with open_sandbox(SandboxConfig(), "namespace") as box:
+    child = os.fork()
+    if not child:
+        with open_sandbox(SandboxConfig(), "namespace") as own:
+            print(own.exec("echo child").text, end="", flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(box.exec("echo parent").text, end="")
+"""
+
+
+def test_a_fork_opens_boxes_with_a_server_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED_OWNER], capture_output=True, text=True)
+    assert done.stdout == "child\nparent\n" and done.stderr == ""
 
 
 HIDDEN = """
@@ -365,11 +403,6 @@ with NamespaceSandbox(SandboxConfig()) as box:
     command = [sys.executable, "-c", script]
     subprocess.run(command, cwd=tmp_path, env=paths, timeout=60, stdin=subprocess.DEVNULL)
     assert (tmp_path / "told").read_text() == "ran\nhere\n"
-
-
-def test_an_image_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="docker"):
-        NamespaceSandbox(SandboxConfig(image="python:3.12"))
 
 
 def test_a_place_that_cannot_be_made_is_told_with_its_reason() -> None:

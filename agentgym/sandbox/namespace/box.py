@@ -85,6 +85,11 @@ class NamespaceSandbox(ServedSandbox):
             return str(error)
         return ""
 
+    @classmethod
+    def holds(cls, image: str) -> bool:
+        """Return whether the store has an image."""
+        return ImageStore().find(image) is not None
+
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything; where there is no cgroup for its memory, the server inside looks at it."""
