@@ -22,7 +22,19 @@ SHELL = [
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
 ALL_TOOLS = (
-    *("bash", "chroot", "cp", "date", "dirname", "du", "find", "grep", "hostname", "mknod", "mount"),
+    *(
+        "bash",
+        "chroot",
+        "cp",
+        "date",
+        "dirname",
+        "du",
+        "find",
+        "grep",
+        "hostname",
+        "mknod",
+        "mount",
+    ),
     *("mv", "nohup", "nsenter", "renice", "setsid", "sort", "stat", "su", "tail", "tee", "test"),
     *("tr", "true", "truncate", "umount", "uname", "unshare", "wc", "chown", "tty"),
 )

@@ -183,7 +183,9 @@ def test_names_land_inside_of_the_image_wherever_they_lead(tmp_path: Path) -> No
     inside = root / str(tmp_path).lstrip("/")
     assert (inside / "canary").read_bytes() == b"through a link"
     assert (inside / "canary2").read_bytes() == b"through another"
-    assert (root / "hard").read_bytes() == b"in place of the link" and not (root / "hard").is_symlink()
+    assert (root / "hard").read_bytes() == b"in place of the link" and not (
+        root / "hard"
+    ).is_symlink()
     assert (root / "place" / "canary").read_bytes() == b"in a folder"
     assert canary.read_text() == "untouched" and not (tmp_path / "canary2").exists()
 

@@ -39,6 +39,7 @@ class ImageServer(pid1.Server):
     ) -> None:
         super().__init__(wire, owner, oom_score)
         self._written, self._pristine = kept[:2], kept[2]
+        self._root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def do_configure(self, request: Message) -> Message:
         """Take the settings; nothing need be remembered."""
@@ -68,7 +69,7 @@ class ImageServer(pid1.Server):
             deleted = [
                 one[cut:]
                 for one in sorted(before)
-                if not pid1._of_repository(one[cut:]) and not _is_regular("/" + one)
+                if not pid1._of_repository(one[cut:]) and not stat.S_ISREG(_kind(self._root, one))
             ]
             if not chosen:
                 return {"deleted": deleted}
@@ -139,25 +140,9 @@ class ImageServer(pid1.Server):
                 gone = [workdir]
         return gone, True
 
-    def _open_before(self, path: str) -> int | None:
-        """Open what the image has at a path, or return None; no link is followed."""
-        here = os.dup(self._pristine)
-        try:
-            *parents, last = path.split("/")
-            for name in parents:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                above, here = here, os.open(name, flags, dir_fd=here)
-                os.close(above)
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.open(last, flags, dir_fd=here)
-        except OSError:
-            return None
-        finally:
-            os.close(here)
-
     def _same(self, path: str, found: os.stat_result) -> bool:
         """Return whether the image holds the same bytes at a path of the layer of changes."""
-        before = self._open_before(path)
+        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
         if before is None:
             return False
         with open(before, "rb") as old:
@@ -175,20 +160,68 @@ class ImageServer(pid1.Server):
 
     def _files_before(self, path: str) -> Iterator[str]:
         """Yield the regular files that the image has at and below a path."""
-        before = self._open_before(path)
+        kind = _kind(self._pristine, path)
+        if stat.S_ISREG(kind):
+            yield path
+        if not stat.S_ISDIR(kind):
+            return
+        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_DIRECTORY)
         if before is None:
             return
         try:
-            mode = os.fstat(before).st_mode
-            if stat.S_ISREG(mode):
-                yield path
-            elif stat.S_ISDIR(mode):
-                for parent, _, names, folder in os.fwalk(dir_fd=before):
-                    for name in names:
-                        if stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
-                            yield os.path.normpath(os.path.join(path, parent, name))
+            for parent, _, names, folder in os.fwalk(dir_fd=before):
+                for name in names:
+                    if stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
+                        yield os.path.normpath(os.path.join(path, parent, name))
         finally:
             os.close(before)
+
+
+class CopyServer(pid1.Server):
+    """Answers requests where the image was copied, since the kernel could not lay its layers."""
+
+    def do_changes(self, request: Message) -> Message | None:
+        """Send the changed regular files of ``workdir``, out of all that is marked."""
+        config, pristine = self.config, self.pristine
+        workdir = os.path.realpath(config["workdir"])
+        start = f"{workdir}/".lstrip("/")
+        own = {
+            path[len(start) :]: mark
+            for path, mark in pristine[0].items()
+            if path[: len(start)] == start
+        }
+        self.config, self.pristine = {**config, "places": [workdir]}, [own]
+        try:
+            return super().do_changes(request)
+        finally:
+            self.config, self.pristine = config, pristine
+
+
+def _open_inside(root: int, path: str, flags: int) -> int | None:
+    """Open what lies at a path below a folder, or return None; no link is followed."""
+    here = os.dup(root)
+    try:
+        *parents, last = path.split("/")
+        for name in parents:
+            folder = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            above, here = here, os.open(name, folder, dir_fd=here)
+            os.close(above)
+        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+    except OSError:
+        return None
+    finally:
+        os.close(here)
+
+
+def _kind(root: int, path: str) -> int:
+    """Return the kind of what lies at a path below a folder, without a link on the way; 0: none."""
+    found = _open_inside(root, path, os.O_PATH)
+    if found is None:
+        return 0
+    try:
+        return os.fstat(found).st_mode
+    finally:
+        os.close(found)
 
 
 def _names_of(folder: str) -> list[str]:
@@ -198,10 +231,3 @@ def _names_of(folder: str) -> list[str]:
     except PermissionError:
         os.chmod(folder, 0o700)
         return os.listdir(folder)
-
-
-def _is_regular(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False

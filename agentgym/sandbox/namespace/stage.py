@@ -363,6 +363,8 @@ def main(connection: int, owner_process: int | None, group: int | None) -> None:
         wire.send({"error": str(error), "errno": error.errno})
         return
     wire.send({})
-    if kept is None:
+    if image is None:
         pid1.Server(wire, owner_process, score).run()
+    elif kept is None:
+        image_server.CopyServer(wire, owner_process, score).run()
     image_server.ImageServer(wire, owner_process, score, kept).run()
