@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from filelock import FileLock
 
 from agentgym.sandbox.base import Sandbox, SandboxConfig
 from agentgym.sandbox.images.store import ImageStore
-from agentgym.sandbox.namespace.box import UID
-from agentgym.sandbox.namespace.probe import privileged
+from agentgym.sandbox.namespace.box import own_store
 from agentgym.sandbox.registry import SANDBOXES, load_backend, open_sandbox, probe
 from tests.sandbox.images import ALL_TOOLS, root_archive
 from tests.sandbox.layouts import write_saved
@@ -62,7 +60,7 @@ def image_store(tmp_path_factory: pytest.TempPathFactory) -> ImageStore:
     folder = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):  # made once for all workers
         folder = folder.parent
-    store = ImageStore(folder / "images", owner=UID if privileged() else None)
+    store = own_store(folder / "images")
     with FileLock(folder / "images.lock"):
         if store.find(WITH_PYTHON) is None:
             saved = folder / "image.tar"

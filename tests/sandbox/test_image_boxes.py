@@ -16,8 +16,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxConfig, SandboxLimits, SandboxUnavailable
 from agentgym.sandbox.images.store import ImageStore
 from agentgym.sandbox.namespace import cgroup
-from agentgym.sandbox.namespace.box import UID, NamespaceSandbox
-from agentgym.sandbox.namespace.probe import privileged
+from agentgym.sandbox.namespace.box import NamespaceSandbox, own_store
 from tests.sandbox.conftest import usable
 from tests.sandbox.images import root_archive
 from tests.sandbox.layouts import Fill, entry, folder, layer, write_saved
@@ -36,7 +35,7 @@ def _can_run() -> None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> ImageStore:
     """A store with an image that holds a shell, and no Python."""
-    return ImageStore(tmp_path_factory.mktemp("store"), owner=UID if privileged() else None)
+    return own_store(tmp_path_factory.mktemp("store"))
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +50,14 @@ def opened(store: ImageStore, bottom: bytes, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def open_one(
-            *fills: Fill, settings: dict[str, Any] = {}, overlay: bool = True, **config: Any
+            *fills: Fill,
+            settings: dict[str, Any] | None = None,
+            overlay: bool = True,
+            **config: Any,
         ) -> NamespaceSandbox:
             layers = [bottom, *map(layer, fills)]
             name = f"tests/{tmp_path.name.lower().replace('_', '-').strip('-')}:1"
-            store.load(write_saved(tmp_path / "image.tar", layers, settings, name=name), name)
+            store.load(write_saved(tmp_path / "image.tar", layers, settings or {}, name=name), name)
             whole = SandboxConfig(**{"image": name, "limits": SMALL, "workdir": "/work", **config})
             box = NamespaceSandbox(whole, overlay=overlay, store=store.folder, pull="never")
             stack.callback(box.close)
@@ -250,7 +252,7 @@ def test_an_image_larger_than_the_memory_is_not_copied(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroup.MemoryGroup, "make", classmethod(lambda cls, limit: None))
-    with pytest.raises(SandboxUnavailable, match="Linux 6.6 can"):
+    with pytest.raises(SandboxUnavailable, match=r"Linux 6\.6 can"):
         opened(overlay=False, limits=SandboxLimits(memory=1 << 20))
 
 

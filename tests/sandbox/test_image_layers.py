@@ -6,6 +6,7 @@ import os
 import stat
 import tarfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def circle(archive: tarfile.TarFile) -> None:
 REFUSED: dict[str, tuple[Fill, str]] = {
     "two dots": (lambda a: entry(a, out("tmp/canary"), b"x"), "names that stay in the image"),
     "whiteout outside": (lambda a: entry(a, "../.wh.x"), "names that stay in the image"),
-    "hard link out": (lambda a: entry(a, "h", kind=HARD, link=out("etc/passwd")), "names that stay"),
+    "hard link out": (lambda a: entry(a, "h", kind=HARD, link=out("f")), "names that stay"),
     "hard link to nothing": (lambda a: entry(a, "h", kind=HARD, link="no"), "to lead to a file"),
     "hard link to itself": (lambda a: entry(a, "h", kind=HARD, link="h"), "to lead to a file"),
     "hard link to the root": (lambda a: entry(a, "h", kind=HARD, link="/"), "to lead to a file"),
@@ -272,10 +273,8 @@ def test_no_layer_writes_outside_whatever_its_members_are_called(
             entry(archive, "/".join(name) or "x", b"", kind=kind, link="/".join(link))
 
     fills: list[Fill] = [partial(fill, members) for members in (first, second)]  # type: ignore[arg-type]
-    try:
+    with suppress(DataError):
         load(scratch, *fills)
-    except DataError:
-        pass
     assert sorted(os.listdir(scratch)) == ["layout", "store"]
     assert set(os.listdir(scratch / "store")) <= {"layers", "images", ".lock"}
 

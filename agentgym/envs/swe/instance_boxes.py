@@ -28,6 +28,8 @@ PULLING = ("namespace", "docker")
 """Back ends that pull images themselves; the server of ``remote`` does as it was told."""
 LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+LARGEST_FILE = 4 << 20
+"""Most bytes of a file that an agent sees and changes."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -120,6 +122,26 @@ class Boxes:
             limits=replace(LARGE, kept_output=LONGEST_LOG) if grading else LARGE,
             trusted=self.allow_unsafe,
         )
+
+
+def changes_since(box: Sandbox, given: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the files that differ from what an agent was given.
+
+    Args:
+        box: Its box.
+        given: What differed from the image's own files then, such as the fault.
+    """
+    now = box.changes()
+    found = {
+        path: content for path, content in now.items()
+        if path not in given or given[path] != content
+    }  # fmt: skip
+    for path in given.keys() - now.keys():  # as the image has it, not as it was given
+        try:
+            found[path] = box.read(path, LARGEST_FILE)
+        except FileNotFoundError:
+            found[path] = None
+    return found
 
 
 def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:

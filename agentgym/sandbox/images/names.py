@@ -64,7 +64,7 @@ def reference(name: str) -> Reference:
 def _split(name: str) -> tuple[str, str]:
     """Return the registry of a name and the rest."""
     first, _, rest = name.strip().partition("/")
-    if rest and ("." in first or ":" in first or first == "localhost"):
-        if _SERVER.fullmatch(first):
-            return (HUB if first in (HUB, f"index.{HUB}") else first), rest
+    named = "." in first or ":" in first or first == "localhost"
+    if rest and named and _SERVER.fullmatch(first):
+        return (HUB if first in (HUB, f"index.{HUB}") else first), rest
     return HUB, name.strip()

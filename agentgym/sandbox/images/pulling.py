@@ -37,7 +37,7 @@ from agentgym.sandbox.images.reading import (
     packed_image,
     read_json,
 )
-from agentgym.sandbox.images.store import Image, ImageStore, Watch
+from agentgym.sandbox.images.store import Image, ImageStore, Watch, lock_of
 from agentgym.sandbox.images.streams import read_bounded
 
 KINDS = (
@@ -74,9 +74,14 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
     if mirror and place.server == HUB_SERVER:
         place = reference(f"{mirror.strip('/')}/{place.repository}{_ending(place.wanted)}")
     registry = _Registry(name, place.server, place.repository)
-    folder = store.folder / "downloads" / hashlib.sha256(known.encode()).hexdigest()[:24]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(folder.with_suffix(".lock")):
+    folder = store.downloads(known)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"expected to write to {folder}, got {error}; set AGENTGYM_CACHE to a folder of yours"
+        ) from error
+    with FileLock(lock_of(folder)):
         image = _described(registry, place.wanted, folder)
         missing = [
             layer for layer, chain in store.chained(image.layers) if not store.has_layer(chain)
@@ -91,6 +96,54 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
         found = store.add(image, known, watch)
         shutil.rmtree(folder, ignore_errors=True)
     return found
+
+
+class PulledImages:
+    """Brings images to a store, as they are wanted.
+
+    Args:
+        store: The store.
+        mirror: As for `pull`.
+    """
+
+    def __init__(self, store: ImageStore, mirror: str = "") -> None:
+        self._store, self._mirror = store, mirror
+
+    def find(self, name: str) -> Image | None:
+        """Return an image that is there."""
+        return self._store.find(name)
+
+    def ensure(self, name: str) -> Image:
+        """Return an image; it is pulled if it is not there.
+
+        Raises:
+            SandboxUnavailable: It cannot be had; says what to do.
+        """
+        found = self.find(name)
+        return self.pull(name) if found is None else found
+
+    def pull(self, name: str) -> Image:
+        """Pull an image, whether it is there or not.
+
+        Raises:
+            SandboxUnavailable: It cannot be had; says what to do.
+        """
+        try:
+            return pull(name, self._store, mirror=self._mirror)
+        except (SandboxUnavailable, DataError) as error:
+            raise SandboxUnavailable(f"{error}. {how_to_bring(name)}") from error
+
+    def taken(self) -> int:
+        """Return the bytes of all images of the store."""
+        return self._store.size()
+
+
+def how_to_bring(name: str) -> str:
+    """Say how an image gets into the store."""
+    return (
+        f"Bring it with `agentgym images pull {name}`, or where no registry can be reached with "
+        f"`docker save {name} -o FILE` elsewhere and `agentgym images load FILE` here"
+    )
 
 
 def _ending(wanted: str) -> str:
@@ -221,8 +274,7 @@ class _Registry:
         except (OSError, http.client.HTTPException) as error:
             raise SandboxUnavailable(
                 f"expected to reach the registry {self._server} for {self._name}, got: {error}; "
-                "bring the image another way: `docker save` where it is, and `agentgym images load` "
-                "here"
+                "see that the name is right and the network there"
             ) from error
         if wanted.startswith("sha256:") and wanted != f"sha256:{hashlib.sha256(data).hexdigest()}":
             raise DataError(f"expected the manifest {wanted} of {self._name}, got other bytes")

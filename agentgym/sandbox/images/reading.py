@@ -237,7 +237,7 @@ def _from_index(index: Mapping[str, Any], opened: Opener, name: str) -> tuple[st
 def _from_old(
     listed: Any, parsed: Callable[[str], Any], opened: Opener, name: str
 ) -> tuple[str, PackedImage]:
-    """Return the image of an archive of Docker before 25: diff ids of the config are all digests."""
+    """Return the image of an archive of Docker before 25; only the config holds digests."""
     named = {tag: one for one in listed for tag in one.get("RepoTags") or [""]}
     chosen = _chosen(tuple(named), name)
     entry = named[chosen]
@@ -271,11 +271,11 @@ def _with_config(
     system = config.get("os") or "linux", config.get("architecture") or architecture()
     if system != ("linux", architecture()):
         raise DataError(
-            f"expected an image for linux/{architecture()}, got one for {'/'.join(map(str, system))}"
+            f"expected an image for linux/{architecture()}, got {'/'.join(map(str, system))}"
         )
     if not isinstance(ids, list) or len(ids) != len(layers) or not ids:
         raise DataError(
-            f"expected a digest (rootfs.diff_ids) for each of {len(layers)} layers, got {ids!r:.100}"
+            f"expected a digest (rootfs.diff_ids) for each of {len(layers)} layers, got {ids!r:.90}"
         )
     settings = config.get("config") or {}
     if not isinstance(settings, dict):

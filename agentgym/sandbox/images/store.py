@@ -23,7 +23,7 @@ from tarfile import TarError
 from tarfile import open as open_tar
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from agentgym.errors import DataError
 from agentgym.sandbox.images.layers import Layers
@@ -34,6 +34,7 @@ from agentgym.sandbox.images.unpacking import Bounds, LayerWriter
 from agentgym.support.caching import SCRATCH, cache_folder, write_atomically
 
 LOCK = ".lock"
+BOUNDS = Bounds()
 Watch = Callable[[str, int, int], None]
 """Told what is being done, and how many bytes of how many are."""
 
@@ -65,7 +66,7 @@ class ImageStore:
     """
 
     def __init__(
-        self, folder: Path | None = None, *, bounds: Bounds = Bounds(), owner: int | None = None
+        self, folder: Path | None = None, *, bounds: Bounds = BOUNDS, owner: int | None = None
     ) -> None:
         self.folder = cache_folder() / "sandbox" / "images" if folder is None else folder
         self.bounds, self.owner = bounds, owner
@@ -86,7 +87,7 @@ class ImageStore:
             chosen = name or (told if "/" in told or ":" in told else "")
             if not chosen:
                 raise DataError(
-                    f"expected a name for the image of {source}, which says {told!r:.80}; give it one"
+                    f"expected a name for the image of {source}, which says {told!r:.80}; give one"
                 )
             return self.add(packed, chosen, watch)
 
@@ -161,18 +162,19 @@ class ImageStore:
             os.utime(self._record(image.name))
         return descriptor
 
-    def prune(self, budget: int, watch: Callable[[Image], None] = lambda image: None) -> int:
+    def size(self) -> int:
+        """Return the bytes of all layers."""
+        return sum(entry["size"] for _, entry in self._entries())
+
+    def prune(self, budget: int, watch: Callable[[Image], None] = lambda image: None) -> None:
         """Remove the longest unused images until the layers of the rest fit, but none in use.
 
         Args:
             budget: Bytes.
             watch: Told each image that goes.
-
-        Returns:
-            Bytes that the layers take afterwards.
         """
         if not self.folder.is_dir():
-            return 0
+            return
         with self._locked():
             left = self.images()
             while left and self._size_of(left) > budget:
@@ -180,7 +182,7 @@ class ImageStore:
                 watch(gone)
                 self._record(gone.name).unlink(missing_ok=True)
             self._remove_layers({layer.parent.name for image in left for layer in image.layers})
-            return sum(entry["size"] for _, entry in self._entries())
+            self._remove_downloads()
 
     def remove(self, name: str) -> bool:
         """Take a name away, and the layers that no other name needs; whether it was there."""
@@ -256,6 +258,16 @@ class ImageStore:
             yield
         finally:
             lock.release()
+
+    def downloads(self, name: str) -> Path:
+        """Return the folder in which an image's packed layers wait to be unpacked."""
+        return self.folder / "downloads" / hashlib.sha256(name.encode()).hexdigest()[:24]
+
+    def _remove_downloads(self) -> None:
+        """Remove what pulls that broke off have left."""
+        for folder in self.folder.glob("downloads/*/"):
+            with suppress(Timeout), FileLock(lock_of(folder), timeout=0):
+                _remove_folder(folder)
 
     def _layer(self, chain: str) -> Path:
         return self.folder / "layers" / chain / "fs"
@@ -337,6 +349,11 @@ def _write(
         )
     if layer.place.startswith("sha256:") and packed.digest() != layer.place:
         raise DataError(f"expected a blob that is {layer.place}, got other bytes; fetch it again")
+
+
+def lock_of(downloads: Path) -> Path:
+    """Return the lock of a folder of downloads, which a pull holds."""
+    return downloads.with_suffix(LOCK)
 
 
 def _remove_folder(folder: Path) -> None:

@@ -33,7 +33,7 @@ class BoundedHeader(tarfile.TarInfo):
     """A header whose size is looked at before so much is read (CVE-2025-8194 among others)."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> BoundedHeader:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> BoundedHeader:
         """Read a header.
 
         Raises:
@@ -79,7 +79,7 @@ class HashedStream:
         return data
 
     def digest(self) -> str:
-        """Read what is left, since what stands behind the last member counts too; return the hash."""
+        """Read what is left, which counts too, and return the hash of everything."""
         while self.read(BLOCK):
             pass
         return f"sha256:{self._hash.hexdigest()}"
@@ -145,8 +145,9 @@ def plain_stream(source: Readable) -> Readable:
     whole = Prefixed(start, source)
     if start.startswith(ZSTD):
         raise DataError(
-            "expected layers packed with gzip or not at all, got zstd, which Python reads from 3.14 "
-            "on; copy the image with `skopeo copy --dest-compress-format gzip`, or `docker save` it"
+            "expected layers packed with gzip or not at all, got zstd, which no Python before 3.14 "
+            "reads; copy the image with `skopeo copy --dest-compress-format gzip`, or save it with "
+            "`docker save`"
         )
     return Gunzip(whole) if start.startswith(GZIP) else whole
 

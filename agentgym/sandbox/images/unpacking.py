@@ -188,7 +188,7 @@ class LayerWriter:
             os.unlink(path)
 
     def _folder(self, parts: Sequence[str]) -> str:
-        """Return the real folder of this layer for a path; made where the layer does not have it."""
+        """Return the real folder of this layer for a path; it is made if need be."""
         waiting, done, links = list(parts), list[str](), 0
         while waiting:
             part = waiting.pop(0)

@@ -71,8 +71,7 @@ class NamespaceSandbox(ServedSandbox):
         self._with_overlay = overlay
         self._image = None
         if config.image:
-            owner = UID if privileged() else None
-            self._image = ImageRoot(config, ImageStore(store, owner=owner), pull, mirror)
+            self._image = ImageRoot(config, own_store(store), pull, mirror)
         self._process: BoxProcess | None = None
         self._group: MemoryGroup | None = None
 
@@ -88,7 +87,7 @@ class NamespaceSandbox(ServedSandbox):
     @classmethod
     def holds(cls, image: str) -> bool:
         """Return whether the store has an image."""
-        return ImageStore().find(image) is not None
+        return own_store().find(image) is not None
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -201,6 +200,15 @@ class NamespaceSandbox(ServedSandbox):
             self._image.release()
         if group is not None:
             group.remove()
+
+
+def own_store(folder: Path | None = None) -> ImageStore:
+    """Return a store whose files belong to the user that commands have on the host.
+
+    Args:
+        folder: Where it lies; in the cache of agentgym if left out.
+    """
+    return ImageStore(folder, owner=UID if privileged() else None)
 
 
 @cache

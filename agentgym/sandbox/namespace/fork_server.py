@@ -72,8 +72,8 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
             os.close(one)
 
 
-def _keep(letters: str, descriptors: list[int]) -> NoReturn:
-    """Make the namespaces, start process 1 in them and wait for its end."""
+def _keep(letters: str, descriptors: list[int]) -> None:
+    """Make the namespaces, start process 1 in them, wait for its end, and end."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)  # what the server reports to belongs to it

@@ -1,4 +1,4 @@
-"""What :mod:`.forking` and :mod:`.fork_server` say to each other, on the two sides of a connection."""
+"""What :mod:`.forking` and :mod:`.fork_server` say to each other."""
 
 READY = b"ready"
 """The server's first message."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from typing import Any, NamedTuple
 
 from agentgym.core import options
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.images.layers import Layers
-from agentgym.sandbox.images.pulling import pull as pull_image
+from agentgym.sandbox.images.pulling import PulledImages, how_to_bring
 from agentgym.sandbox.images.store import Image, ImageStore
 
 POLICIES = ("missing", "never", "always")
@@ -21,6 +22,7 @@ LARGEST_LIST = 1 << 20
 """Bytes of an image's list of users that are read."""
 HIGHEST_ID = (1 << 32) - 2
 
+_pulling = threading.Lock()
 _pulled: set[tuple[str, str]] = set()
 
 
@@ -118,20 +120,15 @@ class ImageRoot:
             found = self._store.find(name)
         if found is not None:
             return found
-        bring = (
-            f"bring it with `agentgym images pull {name}`, or where there is no registry with "
-            f"`docker save {name} -o FILE` and `agentgym images load FILE`"
-        )
         if self._pull == "never":
             raise SandboxUnavailable(
                 f"expected the image {name} among those in {self._store.folder}, but it is not "
-                f"there and pull is 'never'; {bring}"
+                f"there and pull is 'never'. {how_to_bring(name)}"
             )
-        try:
-            found = pull_image(name, self._store, mirror=self._mirror)
-        except (SandboxUnavailable, DataError) as error:
-            raise SandboxUnavailable(f"{error}. {bring}") from error
-        _pulled.add(key)
+        with _pulling:  # one pull at a time: sixteen boxes want the same image
+            found = self._store.find(name) if key in _pulled or self._pull == "missing" else None
+            found = found or PulledImages(self._store, self._mirror).pull(name)
+            _pulled.add(key)
         return found
 
 
@@ -149,8 +146,8 @@ def _made(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
     for path in found:
         if path is not None and not stat.S_ISDIR(os.lstat(path).st_mode):
             raise ConfigurationError(
-                f"expected a folder, or nothing, at {config.workdir} of the image {image.name}, got "
-                "a file; choose another workdir"
+                f"expected a folder, or nothing, at {config.workdir} of the image {image.name}, "
+                "got a file; choose another workdir"
             )
     if found and found[-1] is not None and config.tree is None:
         return []

@@ -1,4 +1,4 @@
-"""The root of a box that is made of an image: its layers, and above them one that takes the changes.
+"""The root of a box of an image: its layers, and above them one that takes the changes.
 
 As ``stage.py``, this runs in the process that becomes process 1. The image may be hostile, so until
 the root is entered nothing is looked up through it: real folders of ours stand above its layers

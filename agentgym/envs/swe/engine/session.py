@@ -15,13 +15,11 @@ from agentgym.envs.swe.grading import FULL, Grade, Grader
 from agentgym.envs.swe.grading.protection import Edits
 from agentgym.envs.swe.grading.verdict import nothing_done
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
-from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.instance_boxes import LARGEST_FILE, Boxes, changes_since
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.errors import NotSupported
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
-LARGEST_FILE = 4 << 20
-"""Most bytes of a file that ``edit`` changes and ``view`` shows."""
 MOST_LISTED = 50
 """Most entries of a list in the details."""
 DETAILS = frozenset({
@@ -315,7 +313,7 @@ class SWESession:
     def _look(self) -> None:
         """Find out what has changed, and where it is wanted what that does to the tests."""
         self._files = None
-        edits = self._grader.edits(self.instance, self._changes())
+        edits = self._grader.edits(self.instance, changes_since(self.box, self._given))
         digest = _digest(edits.counted) if edits.counted else ""
         if digest != self.state.digest:
             self._count(edits=edits, digest=digest)
@@ -323,18 +321,6 @@ class SWESession:
                 self._count(potential=self._graded().potential)
         else:
             self._count(edits=edits)
-
-    def _changes(self) -> dict[str, bytes | None]:
-        """Return the files that differ from what the policy was given."""
-        now = self.box.changes()
-        found = {path: c for path, c in now.items() if self._given.get(path, c) != c or
-                 path not in self._given}  # fmt: skip
-        for path in self._given.keys() - now.keys():  # as the image has it, not as it was given
-            try:
-                found[path] = self.box.read(path, LARGEST_FILE)
-            except FileNotFoundError:
-                found[path] = None
-        return found
 
     def _graded(self) -> Grade:
         """Grade what has been changed so far, once for every state of the source."""
