@@ -230,6 +230,34 @@ def test_boxes_share_what_their_processes_load() -> None:
         assert parents == {str(forking._servers[os.getpid()]._process.pid)}
 
 
+def test_a_box_that_took_a_snapshot_returns_to_it_in_a_fresh_one(tree: Path) -> None:
+    with NamespaceSandbox(SandboxConfig(tree=tree)) as box:
+        box.exec("echo x = 2 > a.py")
+        state = box.snapshot()
+        for number in range(3):
+            spare = box._spare
+            assert spare is not None
+            fresh = spare._sandbox
+            box.exec(f"echo {number} > later; touch /tmp/stray")
+            box.restore(state)
+            assert box._process is not None and box.changes() == {"a.py": b"x = 2\n"}
+            assert box.exec("ls /tmp").text == "" and box._spare is not None
+            assert eventually(lambda fresh=fresh: fresh._channel is None)  # the old one has ended
+        spare, last = box._spare, box._process
+    assert spare is not None and last is not None
+    assert eventually(lambda: spare._sandbox._channel is None and not alive(last.pid))
+
+
+def test_a_fork_has_no_use_of_a_spare_box() -> None:
+    with NamespaceSandbox(SandboxConfig()) as box:
+        box.snapshot()
+        assert box._spare is not None
+        child = os.fork()
+        if not child:
+            os._exit(7 if box._spare.take() is None else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
 FORKED_OWNER = """
 import os
 from agentgym.sandbox import SandboxConfig, open_sandbox

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from agentgym.sandbox.base import (
     ExecResult,
@@ -24,6 +24,9 @@ from agentgym.sandbox.namespace.forking import BoxProcess, fork_box
 from agentgym.sandbox.namespace.image_boxes import ImageRoot
 from agentgym.sandbox.namespace.probe import find_obstacle, privileged
 from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 UID = 64_000
 """User that commands are on the host where root starts the sandbox."""
@@ -69,6 +72,12 @@ class NamespaceSandbox(ServedSandbox):
     ) -> None:
         super().__init__(config)
         self._with_overlay = overlay
+        self._options: dict[str, Any] = {
+            "overlay": overlay,
+            "pull": pull,
+            "mirror": mirror,
+            "store": store,
+        }
         self._image = None
         if config.image:
             self._image = ImageRoot(config, own_store(store), pull, mirror)
@@ -93,6 +102,9 @@ class NamespaceSandbox(ServedSandbox):
     def capabilities(self) -> frozenset[str]:
         """Everything; where there is no cgroup for its memory, the server inside looks at it."""
         return frozenset({"snapshot", "network", "memory", "processes", "disk", "files"})
+
+    def _twin(self) -> Self:
+        return type(self)(self.config, **self._options)
 
     def _holds_memory(self) -> bool:
         """Return whether there is a cgroup, which is known once it is started."""
