@@ -258,6 +258,26 @@ def test_a_fork_has_no_use_of_a_spare_box() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
+SERVED_OWNER = """
+import os, time
+from agentgym.sandbox import SandboxConfig, open_sandbox
+from agentgym.sandbox.namespace import forking
+box = open_sandbox(SandboxConfig(), "namespace").start()
+box.snapshot()
+print(forking._servers[os.getpid()]._process.pid, box._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_fork_server_ends_with_its_owner() -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVED_OWNER], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        born = [int(pid) for pid in owner.stdout.readline().split()]
+        assert len(born) == 2
+        owner.kill()
+    assert eventually(lambda: not any(map(alive, born)))
+
+
 FORKED_OWNER = """
 import os
 from agentgym.sandbox import SandboxConfig, open_sandbox
