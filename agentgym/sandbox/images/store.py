@@ -122,11 +122,20 @@ class ImageStore:
         return found
 
     def find(self, name: str) -> Image | None:
-        """Return an image; None if it is not here."""
+        """Return an image; None if it is not here.
+
+        Raises:
+            DataError: The store is another user's.
+        """
         try:
             known = canonical(name)
         except DataError:
             return None
+        if self.folder.is_dir() and not os.access(self.folder, os.R_OK | os.X_OK):
+            raise DataError(
+                f"expected a store of this user, got {self.folder}, which is another's; set "
+                "AGENTGYM_CACHE to a folder of yours"
+            )
         return self._read(self._record(known))
 
     def has_layer(self, chain: str) -> bool:

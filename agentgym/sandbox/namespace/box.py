@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from agentgym.errors import DataError
 from agentgym.sandbox.base import (
     ExecResult,
     SandboxConfig,
@@ -96,7 +98,9 @@ class NamespaceSandbox(ServedSandbox):
     @classmethod
     def holds(cls, image: str) -> bool:
         """Return whether the store has an image."""
-        return own_store().find(image) is not None
+        with suppress(DataError):  # the store is another user's
+            return own_store().find(image) is not None
+        return False
 
     @property
     def capabilities(self) -> frozenset[str]:

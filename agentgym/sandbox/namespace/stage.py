@@ -359,8 +359,8 @@ def main(connection: int, owner_process: int | None, group: int | None) -> None:
         _close_doors()
         user = (0, 0) if image is None else (image["uid"], image["gid"])
         score = _give_up(owner, control, user, image is not None)
-    except OSError as error:
-        wire.send({"error": str(error), "errno": error.errno})
+    except Exception as error:  # nobody would read what it prints
+        wire.send(pid1._failure(error))
         return
     wire.send({})
     if image is None:
