@@ -4,7 +4,7 @@
                                      [--boxes 50] [--forks 40] [--pause 0.5]
 
 The image is made here, of this machine's own programs and Python. Times are wall time, since other
-processes do the work: upper bounds where other jobs run, whose load stands beside them. ``forks``
+processes do the work: upper bounds where other jobs run, whose load and priority stand beside them. ``forks``
 are snapshots of an episode of SWE and returns to them, once with a pause before each, as a policy
 makes one while it thinks, and once without.
 """
@@ -215,7 +215,7 @@ def main() -> None:
     }
     loads = {"before": round(load[0], 2), "after": round(os.getloadavg()[0], 2)}
     counts = {"n_starts": options.starts, "n_forks": options.forks, "pause_seconds": options.pause}
-    print(to_json({**results, "loads": loads, **counts, "user": os.geteuid()}))
+    print(to_json({**results, "loads": loads, **counts, "user": os.geteuid(), "nice": os.nice(0)}))
 
 
 if __name__ == "__main__":

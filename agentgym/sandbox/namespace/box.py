@@ -140,7 +140,7 @@ class NamespaceSandbox(ServedSandbox):
         try:
             near, far = socket.socketpair()
             with far:
-                self._process = fork_box(far, self._group)
+                self._process = fork_box(far, self._group, self._users())
         except BaseException as error:
             self._dispose()
             if isinstance(error, OSError):  # this process may open no more files
@@ -159,6 +159,13 @@ class NamespaceSandbox(ServedSandbox):
                 "or use another back end"
             ) from error
         return channel
+
+    def _users(self) -> tuple[int, ...]:
+        """Return whose the files of the tree are, and shall be inside, if that differs."""
+        if self.config.tree is None or self._image is not None or not privileged():
+            return ()
+        found = self.config.tree.stat()
+        return () if found.st_uid == UID else (found.st_uid, found.st_gid, UID)
 
     def _stage_settings(self) -> dict[str, Any]:
         """Return what ``stage.py`` is told."""

@@ -51,16 +51,19 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
     if owner is not None:
         poller.register(owner, select.POLLIN)
     connection.sendall(READY)
+    known: dict[tuple[int, ...], int | None] = {}
     while True:
         if any(descriptor == owner for descriptor, _ in poller.poll()):
             os._exit(0)
-        message, descriptors, _, _ = socket.recv_fds(connection, 16, 3)
+        message, descriptors, _, _ = socket.recv_fds(connection, 64, 3)
         if not message:
             os._exit(0)
+        letters, *ids = message.decode("ascii").split()
+        users = _users(tuple(map(int, ids)), known) if ids else None
         keeper = os.fork()
         if not keeper:
             connection.close()
-            _keep(message.decode("ascii"), descriptors)
+            _keep(letters, descriptors, users)
         try:
             handle = mounts.syscall("a handle of the keeper", PIDFD_OPEN, keeper, 0)
         except OSError:  # it has ended already, or there are no more descriptors
@@ -72,7 +75,7 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
             os.close(one)
 
 
-def _keep(letters: str, descriptors: list[int]) -> None:
+def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
     """Make the namespaces, start process 1 in them, wait for its end, and end."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -89,13 +92,49 @@ def _keep(letters: str, descriptors: list[int]) -> None:
         child = os.fork()  # the first in its namespace
         if not child:
             mounts.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            stage.main(connection, given.get(OWNER), given.get(GROUP))
+            stage.main(connection, given.get(OWNER), given.get(GROUP), users)
             return
         for one in descriptors:
             os.close(one)
         os.waitpid(child, 0)
     finally:
         os._exit(0)
+
+
+def _users(ids: tuple[int, ...], known: dict[tuple[int, ...], int | None]) -> int | None:
+    """Return a user namespace in which a user's and group's files are somebody else's.
+
+    Args:
+        ids: The user, the group, and whose their files are.
+        known: Those that were made before; few, as trees have few owners.
+    """
+    if ids not in known:
+        try:
+            known[ids] = _user_namespace(*ids)
+        except OSError:
+            known[ids] = None
+    return known[ids]
+
+
+def _user_namespace(uid: int, gid: int, owner: int) -> int:
+    """Make a user namespace that maps a user and group; return its descriptor."""
+    parent, child = os.pipe()
+    done, finish = os.pipe()
+    pid = os.fork()
+    if not pid:
+        result = mounts.libc.unshare(CLONE_NEWUSER)
+        os.write(child, b"x" if result == 0 else b"-")
+        os.close(finish)
+        os.read(done, 1)
+        os._exit(0)
+    try:
+        os.read(parent, 1)
+        mounts.touch(f"/proc/{pid}/uid_map", f"{uid} {owner} 1")
+        mounts.touch(f"/proc/{pid}/gid_map", f"{gid} {owner} 1")
+        return os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        for descriptor in (parent, child, done, finish):
+            os.close(descriptor)
 
 
 def _unshare(user: bool) -> None:

@@ -86,12 +86,16 @@ class ForkServer:
             f"{sys.executable} can be run and {FOLDER} be read"
         )
 
-    def fork(self, connection: socket.socket, group: MemoryGroup | None) -> BoxProcess:
+    def fork(
+        self, connection: socket.socket, group: MemoryGroup | None, users: tuple[int, ...] = ()
+    ) -> BoxProcess:
         """Start the processes of a box.
 
         Args:
             connection: What the box listens to.
             group: The control group that it joins.
+            users: User and group of its tree, and the user that these files are of inside; nothing
+                if they are already.
 
         Raises:
             OSError: The server has ended, or this process may open no more files.
@@ -108,7 +112,7 @@ class ForkServer:
                 letters += GROUP
             letters += "" if privileged() else USER
             with self._lock:
-                sent = [letters.encode("ascii")]
+                sent = [" ".join((letters, *map(str, users))).encode("ascii")]
                 socket.send_fds(self._connection, sent, [*descriptors, *opened])
                 answer, handles, _, _ = socket.recv_fds(
                     self._connection, 32, 1, socket.MSG_CMSG_CLOEXEC
@@ -143,8 +147,15 @@ class ForkServer:
         return (printed.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
 
 
-def fork_box(connection: socket.socket, group: MemoryGroup | None) -> BoxProcess:
+def fork_box(
+    connection: socket.socket, group: MemoryGroup | None, users: tuple[int, ...] = ()
+) -> BoxProcess:
     """Start the processes of a box, with the fork server of this process.
+
+    Args:
+        connection: See `ForkServer.fork`.
+        group: See there.
+        users: See there.
 
     Raises:
         SandboxUnavailable: The server cannot be started.
@@ -152,7 +163,7 @@ def fork_box(connection: socket.socket, group: MemoryGroup | None) -> BoxProcess
     """
     for last in (False, True):
         try:
-            return _server().fork(connection, group)
+            return _server().fork(connection, group, users)
         except OSError as error:
             if last or not isinstance(error, ConnectionError):
                 raise SandboxLost(

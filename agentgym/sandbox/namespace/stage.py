@@ -113,7 +113,7 @@ class Taken:
     to the host any more.
     """
 
-    def __init__(self, settings: dict[str, Any], owner: int) -> None:
+    def __init__(self, settings: dict[str, Any], owner: int, users: int | None) -> None:
         attributes = READ_ONLY
         self.visible = [
             (mounts.clone(source, attributes), os.path.isdir(source), place)
@@ -121,7 +121,7 @@ class Taken:
         ]
         self.tree, self.owned = None, False
         if settings["tree"] is not None:
-            self.tree, self.owned = _take_tree(settings["tree"], owner, attributes)
+            self.tree, self.owned = _take_tree(settings["tree"], owner, attributes, users)
 
 
 def _places(settings: dict[str, Any], owner: int, taken: Taken) -> None:
@@ -167,41 +167,16 @@ def _tree(settings: dict[str, Any], owner: int, tree: int, owned: bool) -> None:
     mounts.detach(LOWER)
 
 
-def _take_tree(tree: str, owner: int, attributes: int) -> tuple[int, bool]:
+def _take_tree(tree: str, owner: int, attributes: int, users: int | None) -> tuple[int, bool]:
     """Return a descriptor of the pristine tree, and whether its files are the box's there."""
-    found = os.stat(tree)
-    if found.st_uid == owner or os.getuid() == owner:
-        return mounts.clone(tree, attributes), found.st_uid == owner
-    users = _user_namespace(found.st_uid, found.st_gid, owner)
+    if users is None:
+        return mounts.clone(tree, attributes), os.stat(tree).st_uid == owner
     try:
         return mounts.clone(tree, attributes, users), True
     except OSError:  # a file system that does not translate users
         return mounts.clone(tree, attributes), False
     finally:
         os.close(users)
-
-
-def _user_namespace(uid: int, gid: int, owner: int) -> int:
-    """Return a user namespace in which a user's and group's files are the box's."""
-    parent, child = os.pipe()
-    done, finish = os.pipe()
-    pid = os.fork()
-    if not pid:
-        result = mounts.libc.unshare(CLONE_NEWUSER)
-        os.write(child, b"x" if result == 0 else b"-")
-        os.close(finish)
-        os.read(done, 1)
-        os._exit(0)
-    try:
-        os.read(parent, 1)
-        base = f"{NEW}/proc/{pid}"
-        mounts.touch(base + "/uid_map", f"{uid} {owner} 1")
-        mounts.touch(base + "/gid_map", f"{gid} {owner} 1")
-        return os.open(base + "/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        for descriptor in (parent, child, done, finish):
-            os.close(descriptor)
-        os.waitpid(pid, 0)
 
 
 def _overlay(target: str, upper: str, owner: int) -> bool:
@@ -309,10 +284,10 @@ def _drop_privileges(faked: bool) -> None:
     )
 
 
-def _build(settings: dict[str, Any], owner: int) -> int:
+def _build(settings: dict[str, Any], owner: int, users: int | None) -> int:
     """Make the inside of a box with the host's own programs; return ``/proc``."""
     _skeleton(settings)
-    taken = Taken(settings, owner)
+    taken = Taken(settings, owner, users)
     _enter(NEW)
     _places(settings, owner, taken)
     control = _seal(settings["hidden"])
@@ -332,13 +307,14 @@ def _close_doors() -> None:
     tarfile.pwd = tarfile.grp = None  # type: ignore[attr-defined]
 
 
-def main(connection: int, owner_process: int | None, group: int | None) -> None:
+def main(connection: int, owner_process: int | None, group: int | None, users: int | None) -> None:
     """Build the inside and serve.
 
     Args:
         connection: Descriptor of the connection.
         owner_process: Of the process that owns the sandbox.
         group: Of the list of its cgroup's processes.
+        users: Of a user namespace in which the owner of the tree is the box's user.
     """
     if group is not None:
         os.write(group, b"0")  # this process joins
@@ -351,7 +327,7 @@ def main(connection: int, owner_process: int | None, group: int | None) -> None:
         os.umask(0o022)
         _identify()
         if image is None:
-            control = _build(settings, owner)
+            control = _build(settings, owner, users)
         else:
             kept = image_root.build(settings, owner)
             _enter(image_root.ROOT)
