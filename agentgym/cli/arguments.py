@@ -223,6 +223,41 @@ class ServeSandbox:
 
 
 @dataclass(frozen=True)
+class LoadImage:
+    """Unpack a container image of a file, for sandboxes of namespaces; needs no daemon, no root."""
+
+    source: Positional[Path]
+    """An archive of docker save, or an OCI layout as folder or tar."""
+    name: Positional[str] = ""
+    """What it is called; its name in the file if left out."""
+
+
+@dataclass(frozen=True)
+class PullImages:
+    """Bring container images from their registries, for sandboxes of namespaces."""
+
+    names: Positional[tuple[str, ...]]
+    """The images. What was brought stays: repeat the command to go on after a failure."""
+    mirror: str = ""
+    """Registry, perhaps with a path, from which images of the Docker Hub come instead."""
+
+
+@dataclass(frozen=True)
+class ListImages:
+    """Show the container images that sandboxes of namespaces can run."""
+
+
+@dataclass(frozen=True)
+class PruneImages:
+    """Remove container images that were unpacked here; those that sandboxes use stay."""
+
+    names: Positional[tuple[str, ...]] = ()
+    """The images."""
+    budget: str | None = None
+    """Size, such as 50GB: the longest unused go until the rest fits. 0GB removes all."""
+
+
+@dataclass(frozen=True)
 class Validate:
     """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many."""
 
@@ -259,11 +294,16 @@ COMMANDS: Mapping[str, type] = {
     "view": View,
     "doctor": Doctor,
     "serve sandbox": ServeSandbox,
+    "images load": LoadImage,
+    "images pull": PullImages,
+    "images list": ListImages,
+    "images prune": PruneImages,
     "validate": Validate,
 }
 """The subcommands that are no family's, by what is typed for them."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
-    "serve": "Serve searches or sandboxes to programs, or WebShop to a person in the browser."
+    "serve": "Serve searches or sandboxes to programs, or WebShop to a person in the browser.",
+    "images": "Container images for sandboxes of namespaces, which need no daemon.",
 }
 """What the first word of several of them stands for."""

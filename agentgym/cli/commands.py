@@ -14,8 +14,12 @@ from agentgym.cli.arguments import (
     Eval,
     Export,
     List,
+    ListImages,
+    LoadImage,
     Play,
     Protocols,
+    PruneImages,
+    PullImages,
     Replay,
     ServeSandbox,
     Validate,
@@ -218,6 +222,12 @@ def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     return serve(command, console)
 
 
+def _images(command: Any, console: Console) -> int:
+    from agentgym.cli import images
+
+    return images.ACTIONS[type(command)](command, console)
+
+
 def _validate(command: Validate, console: Console) -> int:
     from agentgym.cli.validate import validate
 
@@ -235,5 +245,6 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     View: _view,
     Doctor: _doctor,
     ServeSandbox: _serve_sandbox,
+    **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,
 }

@@ -81,7 +81,8 @@ class SandboxConfig:
     workdir: str = "/testbed"
     """Where commands run."""
     image: str = ""
-    """Docker: the image; empty makes one of the host's ``/usr`` and ``visible``."""
+    """The container image that is the root; empty makes one of the host's ``/usr`` and
+    ``visible``."""
     visible: tuple[Path, ...] = ()
     """Files and folders of the host that can be read inside, at the same place. The system's own
     programs and the running Python with its standard library always can."""
@@ -185,6 +186,11 @@ class Sandbox(ABC):
     def probe(cls) -> str:
         """Return why this machine cannot run it, and what to do; empty if it can."""
         return ""
+
+    @classmethod
+    def holds(cls, image: str) -> bool:
+        """Return whether an image is on this machine already, where the back end looks for it."""
+        return False
 
     @property
     @abstractmethod

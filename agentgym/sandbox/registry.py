@@ -35,7 +35,7 @@ def open_sandbox(config: SandboxConfig, sandbox: str = "auto", **options: Any) -
         SandboxUnavailable: None can run here; the message says for each why, and what to do.
         ConfigurationError: There is no such back end, or it has no such option.
     """
-    kind = load_backend(_choose(config) if sandbox == "auto" else sandbox)
+    kind = load_backend(choose_backend(config) if sandbox == "auto" else sandbox)
     try:
         return kind(config, **options)
     except TypeError as error:
@@ -55,7 +55,7 @@ def check_backend(config: SandboxConfig, sandbox: str = "auto") -> None:
         SandboxUnavailable: None can run here; the message says why, and what to do.
         ConfigurationError: There is no such back end.
     """
-    reason = probe(_choose(config) if sandbox == "auto" else sandbox)
+    reason = probe(choose_backend(config) if sandbox == "auto" else sandbox)
     if reason:
         raise SandboxUnavailable(reason)
 
@@ -98,15 +98,29 @@ def check_name(name: str) -> str:
     return name
 
 
-def _choose(config: SandboxConfig) -> str:
-    """Return the name of the first back end that can run here."""
-    reasons = {}
+def choose_backend(config: SandboxConfig) -> str:
+    """Return the name of the back end that ``"auto"`` stands for.
+
+    Of those that isolate and can run here: the first; for an image the first that holds it, and
+    where none does, the last, since an engine of containers pulls with everything that it knows.
+
+    Args:
+        config: What the sandbox would hold; only ``image`` and ``trusted`` count.
+
+    Raises:
+        SandboxUnavailable: None can run here; the message says for each why, and what to do.
+    """
+    reasons, usable = {}, []
     for name in AUTOMATIC:
         kind = load_backend(name)
-        reason = kind.probe() if kind.images or not config.image else "it runs no images"
-        if not reason:
+        reasons[name] = kind.probe() if kind.images or not config.image else "it runs no images"
+        if reasons[name]:
+            continue
+        if not config.image or kind.holds(config.image):
             return name
-        reasons[name] = reason
+        usable.append(name)
+    if usable:
+        return usable[-1]
     if config.trusted and not config.image:
         return "subprocess"
     told = "\n".join(f"- {name}: {reason}" for name, reason in reasons.items())

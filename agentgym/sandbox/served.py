@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import logging
 import os
 import sys
 import tarfile
@@ -44,6 +45,8 @@ CHANGED_TOTAL = 32 << 20
 
 Answer = TypeVar("Answer")
 
+_log = logging.getLogger(__name__)
+
 _running: WeakSet[ServedSandbox] = WeakSet()
 # More starts at a time than processors would only make every one of them late.
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
@@ -60,6 +63,7 @@ class ServedSandbox(Sandbox):
         super().__init__(config)
         self._channel: Channel | None = None
         self._maker = 0
+        self._spare: Spare | None = None
 
     @abstractmethod
     def _launch(self) -> Channel:
@@ -75,6 +79,10 @@ class ServedSandbox(Sandbox):
     @abstractmethod
     def _rlimits(self) -> dict[str, int]:
         """Return the limits of each process, by their names without ``RLIMIT_``."""
+
+    def _twin(self) -> Self | None:
+        """Return an equal one that is not started; None if one in place of another would not do."""
+        return None
 
     def _holds_memory(self) -> bool:
         """Return whether something outside bounds the memory of all processes together."""
@@ -189,23 +197,47 @@ class ServedSandbox(Sandbox):
         Wiping one in place would be no cheaper where it has to be thorough, and could never be as
         thorough: nothing that a command did to the old one reaches the new one.
         """
-        self.close()
-        self.start()
+        spare, self._spare = self._spare, None
+        fresh = None if spare is None else spare.take()
+        if fresh is None:
+            self.close()
+            self.start()
+            return
+        # They are equal in everything but what runs.
+        self.__dict__, fresh.__dict__ = fresh.__dict__, self.__dict__
+        _running.add(self)
+        threading.Thread(target=fresh.close, name="ending a sandbox", daemon=True).start()
 
     def snapshot(self) -> bytes:
-        """Return everything that was written."""
-        return self._ask("snapshot", lambda answer: bytes(answer["body"]), seconds=2 * PATIENCE)
+        """Return everything that was written.
+
+        Who takes a snapshot will return to it: so a fresh box is started on the side, and
+        :meth:`restore` need not wait for one.
+        """
+        state = self._ask("snapshot", lambda answer: bytes(answer["body"]), seconds=2 * PATIENCE)
+        self._start_spare()
+        return state
 
     def restore(self, state: bytes) -> None:
         """Return to a state taken by :meth:`snapshot`."""
         self.reset()
         self._call("restore", seconds=2 * PATIENCE, body=state)
+        self._start_spare()
+
+    def _start_spare(self) -> None:
+        """Start a fresh one on the side, if there is none."""
+        twin = self._twin() if self._spare is None else None
+        if twin is not None:
+            self._spare = Spare(twin)
 
     def close(self) -> None:
         """End it; may be called twice."""
         # Let go of it first: what fails below may come here again, and so does `__del__`.
         channel, self._channel = self._channel, None
+        spare, self._spare = self._spare, None
         _running.discard(self)
+        if spare is not None:
+            spare.drop()
         if channel is not None:
             channel.close()
             if self._maker == os.getpid():  # a fork only lets go of it
@@ -248,6 +280,48 @@ class ServedSandbox(Sandbox):
             if self._fails():
                 raise SandboxLost(str(error)) from error
             raise
+
+
+class Spare:
+    """A sandbox that is being started on the side.
+
+    Args:
+        sandbox: The sandbox; nobody else uses it until it is taken.
+    """
+
+    def __init__(self, sandbox: ServedSandbox) -> None:
+        self._sandbox, self._maker = sandbox, os.getpid()
+        self._lock = threading.Lock()
+        self._dropped = self._started = False
+        self._thread = threading.Thread(target=self._start, name="a spare sandbox", daemon=True)
+        self._thread.start()
+
+    def take(self) -> ServedSandbox | None:
+        """Return it, as soon as it runs; None if it does not."""
+        if self._maker != os.getpid():  # no thread survives a fork
+            return None
+        self._thread.join()
+        return self._sandbox if self._started else None
+
+    def drop(self) -> None:
+        """Close it, now or as soon as it runs."""
+        if self._maker != os.getpid():
+            return
+        with self._lock:
+            self._dropped = True
+        if not self._thread.is_alive():
+            self._sandbox.close()
+
+    def _start(self) -> None:
+        try:
+            self._sandbox.start()
+            self._started = True
+        except Exception as error:  # then one is started when it is needed, which says why
+            _log.debug("no spare sandbox: %s", error)
+        with self._lock:
+            dropped = self._dropped
+        if dropped:
+            self._sandbox.close()
 
 
 def _exec_result(answer: dict[str, Any]) -> ExecResult:

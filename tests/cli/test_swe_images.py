@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.sandbox.docker.engine import find_engine
+from agentgym.sandbox.images.reading import architecture
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.official.sample_rows import swe_bench, swe_gym, swe_smith
 from tests.sandbox.conftest import usable
@@ -95,7 +96,8 @@ def held(hub: Registry, *names: str) -> list[dict[str, object]]:
     tag = uuid.uuid4().hex[:12]
     for name in names:
         if not name.startswith("no-"):
-            hub.hold(f"own/{name}:{tag}", {"file": f"{name}{tag}".encode() * 100_000})
+            content = {"file": f"{name}{tag}".encode() * 100_000}
+            hub.hold(f"own/{name}:{tag}", content, architecture())
     return [
         swe_gym(instance_id=name, image_name=f"{hub.address}/own/{name}:{tag}") for name in names
     ]
@@ -112,6 +114,20 @@ def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, t
     code, out, _ = run(capsys, "swe", "cache", "--budget", "0")
     assert code == 0 and out.count("removed 127.0.0.1:") == 3
     assert "/own/" not in run(capsys, "swe", "cache")[1]
+
+
+def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    with registry() as server:
+        source = rows(tmp_path, *held(server, "first", "second", "no-third"))
+        told = ("swe", "prefetch", "--data", source, "--sandbox", "namespace")
+        code, out, _ = run(capsys, *told, "--limit", "1")
+        assert (code, out) == (0, "1 image(s) pulled, 0 there already, of 1 wanted\n")
+        code, out, _ = run(capsys, *told)
+        assert code == 1 and "1 image(s) pulled, 1 there already, of 3 wanted" in out
+        assert "404" in out and "agentgym images load FILE" in out
+        code, out, _ = run(capsys, "images", "list")
+        assert code == 0 and "/own/first:" in out and "2 image(s) in" in out
 
 
 def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub):

@@ -13,20 +13,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from agentgym.sandbox.base import Sandbox, SandboxConfig
+from agentgym.sandbox.images.store import ImageStore
+from agentgym.sandbox.namespace.box import own_store
 from agentgym.sandbox.registry import SANDBOXES, load_backend, open_sandbox, probe
+from tests.sandbox.images import ALL_TOOLS, root_archive
+from tests.sandbox.layouts import write_saved
 from tests.sandbox.prepared import OPTIONS
 
 REQUIRED = os.environ.get("AGENTGYM_REQUIRE_SANDBOXES", "").split(",")
 ISOLATING = [name for name in SANDBOXES if load_backend(name).isolation != "none"]
+IMAGE = "image"
+"""Stands for the back end of namespaces with an image of this machine's own programs."""
+WITH_PYTHON = "tests/with-python:1"
 
 OpenBox = Callable[..., Sandbox]
 
 
 def usable(name: str) -> str:
     """Return a back end's name, if it can run here."""
-    reason = "" if name in OPTIONS else probe(name)
+    reason = "" if name in OPTIONS else probe("namespace" if name == IMAGE else name)
     if reason and name in REQUIRED:
         pytest.fail(f"{name} is required, but: {reason}")
     if reason:
@@ -34,27 +42,49 @@ def usable(name: str) -> str:
     return name
 
 
-@pytest.fixture(params=list(SANDBOXES))
+@pytest.fixture(params=[*SANDBOXES, IMAGE])
 def backend(request: pytest.FixtureRequest) -> str:
     """Every back end."""
     return usable(request.param)
 
 
-@pytest.fixture(params=ISOLATING)
+@pytest.fixture(params=[*ISOLATING, IMAGE])
 def isolating(request: pytest.FixtureRequest) -> str:
     """Every back end that keeps commands apart from the host."""
     return usable(request.param)
 
 
-def opener(name: str) -> Iterator[OpenBox]:
+@pytest.fixture(scope="session")
+def image_store(tmp_path_factory: pytest.TempPathFactory) -> ImageStore:
+    """A store with an image of a shell, some programs and the running Python."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):  # made once for all workers
+        folder = folder.parent
+    store = own_store(folder / "images")
+    with FileLock(folder / "images.lock"):
+        if store.find(WITH_PYTHON) is None:
+            saved = folder / "image.tar"
+            users = b"root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n"
+            data = root_archive({"etc/passwd": users}, python=True, tools=ALL_TOOLS)
+            store.load(write_saved(saved, [data], name=WITH_PYTHON))
+            saved.unlink()
+    return store
+
+
+def opener(name: str, request: pytest.FixtureRequest) -> Iterator[OpenBox]:
     """Yield what opens boxes of a back end, and close them all."""
     with ExitStack() as stack:
         options = stack.enter_context(OPTIONS[name]()) if name in OPTIONS else {}
+        image: dict[str, str] = {}
+        if name == IMAGE:
+            name, image = "namespace", {"image": WITH_PYTHON}
+            options = {"store": request.getfixturevalue("image_store").folder}
 
         def open_one(**config: Any) -> Sandbox:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
-                made = open_sandbox(SandboxConfig(trusted=True, **config), name, **options)
+                whole = SandboxConfig(trusted=True, **{**image, **config})
+                made = open_sandbox(whole, name, **options)
             stack.callback(made.close)
             return made.start()
 
@@ -62,15 +92,15 @@ def opener(name: str) -> Iterator[OpenBox]:
 
 
 @pytest.fixture
-def open_box(backend: str) -> Iterator[OpenBox]:
+def open_box(backend: str, request: pytest.FixtureRequest) -> Iterator[OpenBox]:
     """Open a box of any back end."""
-    yield from opener(backend)
+    yield from opener(backend, request)
 
 
 @pytest.fixture
-def open_safe(isolating: str) -> Iterator[OpenBox]:
+def open_safe(isolating: str, request: pytest.FixtureRequest) -> Iterator[OpenBox]:
     """Open a box of a back end that isolates."""
-    yield from opener(isolating)
+    yield from opener(isolating, request)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ import sysconfig
 import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from agentgym.sandbox.docker.engine import DockerEngine
 
@@ -19,6 +21,24 @@ SHELL = [
     *("sh", "cat", "chmod", "cut", "env", "head", "id", "ln", "ls", "mkdir", "mkfifo", "rm"),
     *("sed", "seq", "sleep", "touch", "yes"),
 ]
+ALL_TOOLS = (
+    *(
+        "bash",
+        "chroot",
+        "cp",
+        "date",
+        "dirname",
+        "du",
+        "find",
+        "grep",
+        "hostname",
+        "mknod",
+        "mount",
+    ),
+    *("mv", "nohup", "nsenter", "renice", "setsid", "sort", "stat", "su", "tail", "tee", "test"),
+    *("tr", "true", "truncate", "umount", "uname", "unshare", "wc", "chown", "tty"),
+)
+"""What the suites of boxes use besides."""
 LIBRARY = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix}))
 LEFT_OUT = re.compile(
     r"/(lib2to3|idlelib|tests?|ensurepip|__pycache__|tkinter|turtledemo|distutils|pydoc_data"
@@ -31,19 +51,36 @@ def import_image(
     name: str,
     files: Mapping[str, bytes],
     *,
-    python: bool,
     changes: Iterable[str] = (),
-    tools: Iterable[str] = (),
-    compiled: bool = False,
+    **content: Any,
 ) -> str:
-    """Make an image of a shell, a Python if wanted, and files; returns its name.
+    """Make an image of an engine; returns its name.
 
     Args:
         engine: Where it is made.
         name: Its name, with a tag.
         files: Content by path.
-        python: Whether it holds the running Python with its standard library.
         changes: Instructions of a Dockerfile, such as ``ENV A=1``.
+        **content: See `root_archive`.
+    """
+    data = root_archive(files, **content)
+    repository, _, tag = name.partition(":")
+    engine.api.import_image_from_data(data, repository=repository, tag=tag, changes=list(changes))
+    return name
+
+
+def root_archive(
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    *,
+    python: bool,
+    tools: Iterable[str] = (),
+    compiled: bool = False,
+) -> bytes:
+    """Return the root of an image with a shell, a Python if wanted, and files, as an archive.
+
+    Args:
+        files: Content by path.
+        python: Whether it holds the running Python with its standard library.
         tools: Further programs of this machine.
         compiled: Whether Python's modules come compiled, which saves each start a second or more.
     """
@@ -67,11 +104,7 @@ def import_image(
             entry = tarfile.TarInfo(path.lstrip("/"))
             entry.size, entry.mode, entry.mtime = len(content), 0o755, 1_600_000_000
             archive.addfile(entry, io.BytesIO(content))
-    repository, _, tag = name.partition(":")
-    engine.api.import_image_from_data(
-        buffer.getvalue(), repository=repository, tag=tag, changes=list(changes)
-    )
-    return name
+    return buffer.getvalue()
 
 
 def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:
@@ -91,7 +124,7 @@ def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bo
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path="/usr/bin:/bin")
+    found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
     assert found is not None, f"this machine has no {name}"
     return found
 

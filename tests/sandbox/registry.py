@@ -29,12 +29,22 @@ class Registry(ThreadingHTTPServer):
         self.manifests: dict[str, bytes] = {}
         self.limited = False
         self.pulls: list[str] = []
+        self.token = ""
+        """Without it, requests are told where to get it."""
+        self.busy = 0
+        """How many requests for manifests are told to come again."""
+        self.cut = 0
+        """Bytes after which the first answer with a larger blob breaks off."""
+        self.elsewhere = ""
+        """Address to which requests for blobs are sent on."""
+        self.asked: list[tuple[str, str, str]] = []
+        """Path, authorization and range of each request."""
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.server_port}"
 
-    def hold(self, name: str, files: Mapping[str, bytes]) -> None:
+    def hold(self, name: str, files: Mapping[str, bytes], machine: str = "amd64") -> None:
         """Hold an image of files under a name with a tag."""
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -44,7 +54,7 @@ class Registry(ThreadingHTTPServer):
                 archive.addfile(entry, io.BytesIO(content))
         layer = buffer.getvalue()
         config = {
-            "architecture": "amd64", "os": "linux", "config": {},
+            "architecture": machine, "os": "linux", "config": {},
             "rootfs": {"type": "layers", "diff_ids": [_digest(layer)]},
         }  # fmt: skip
         described = self._blob(json.dumps(config).encode(), CONFIG)
@@ -53,6 +63,15 @@ class Registry(ThreadingHTTPServer):
                     "layers": layers}  # fmt: skip
         data = json.dumps(manifest).encode()
         self.manifests[name] = self.manifests[f"{name.partition(':')[0]}:{_digest(data)}"] = data
+
+    def list_of(self, name: str, parts: Mapping[str, str]) -> None:
+        """Hold a list of images: machine -> name."""
+        entries = [
+            {"mediaType": MANIFEST, "size": len(self.manifests[part]), "digest":
+             _digest(self.manifests[part]), "platform": {"os": "linux", "architecture": machine}}
+            for machine, part in parts.items()
+        ]  # fmt: skip
+        self.manifests[name] = json.dumps({"schemaVersion": 2, "manifests": entries}).encode()
 
     def _blob(self, data: bytes, kind: str) -> dict[str, Any]:
         self.blobs[_digest(data)] = data
@@ -65,8 +84,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = self.path.removeprefix("/v2/").split("/")
-        if parts == [""]:
+        told = self.headers.get("Authorization", "")
+        self.server.asked.append((self.path, told, self.headers.get("Range", "")))
+        if self.path.startswith("/token"):
+            self._answer(200, json.dumps({"token": self.server.token}).encode())
+        elif self.server.token and told != f"Bearer {self.server.token}":
+            where = f'Bearer realm="http://{self.server.address}/token",service="tests"'
+            self._fail(401, "UNAUTHORIZED", "no token", {"WWW-Authenticate": where})
+        elif self.server.elsewhere and "/blobs/" in self.path:
+            self._fail(307, "MOVED", "", {"Location": f"{self.server.elsewhere}{self.path}"})
+        elif parts == [""]:
             self._answer(200, b"{}")
+        elif parts[-2] == "manifests" and self.server.busy:
+            self.server.busy -= 1
+            self._fail(429, "TOOMANYREQUESTS", "toomanyrequests: later", {"Retry-After": "0"})
         elif parts[-2] == "manifests":
             name = f"{'/'.join(parts[:-2])}:{parts[-1]}"
             if self.server.limited:
@@ -77,22 +108,39 @@ class _Handler(BaseHTTPRequestHandler):
                 self.server.pulls.append(f"{self.command} {name}")
                 self._answer(200, self.server.manifests[name], MANIFEST)
         else:
-            self._answer(200, self.server.blobs[parts[-1]], "application/octet-stream")
+            self._blob(self.server.blobs[parts[-1]])
 
     do_HEAD = do_GET
 
-    def _fail(self, status: int, code: str, text: str) -> None:
-        self._answer(status, json.dumps({"errors": [{"code": code, "message": text}]}).encode())
+    def _blob(self, data: bytes) -> None:
+        """Answer with a blob, or what is left of it; break off once if it shall be."""
+        start = int((self.headers.get("Range") or "bytes=0-")[6:-1])
+        cut, whole = self.server.cut, data[start:]
+        if cut and len(whole) > cut:
+            self.server.cut = 0
+            self._answer(200, whole, "application/octet-stream", sent=cut)
+            self.close_connection = True
+            return
+        self._answer(206 if start else 200, whole, "application/octet-stream")
 
-    def _answer(self, status: int, data: bytes, kind: str = "application/json") -> None:
+    def _fail(self, status: int, code: str, text: str, headers: Mapping[str, str] = {}) -> None:
+        data = json.dumps({"errors": [{"code": code, "message": text}]}).encode()
+        self._answer(status, data, headers=headers)
+
+    def _answer(
+        self, status: int, data: bytes, kind: str = "application/json", *,
+        sent: int | None = None, headers: Mapping[str, str] = {},
+    ) -> None:  # fmt: skip
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Docker-Distribution-Api-Version", "registry/2.0")
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.send_header("Docker-Content-Digest", _digest(data))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            self.wfile.write(data[:sent])
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

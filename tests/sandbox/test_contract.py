@@ -11,7 +11,7 @@ import pytest
 from agentgym.errors import ConfigurationError, NotSupported
 from agentgym.sandbox.base import ENVIRONMENT, Sandbox, SandboxConfig, SandboxDied, SandboxLimits
 from agentgym.sandbox.registry import open_sandbox
-from tests.sandbox.conftest import OpenBox
+from tests.sandbox.conftest import IMAGE, OpenBox
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -274,4 +274,5 @@ def test_a_workdir_that_may_lie_elsewhere_is_refused(workdir: str) -> None:
 
 def test_an_option_that_the_back_end_does_not_have_is_refused(backend: str) -> None:
     with pytest.raises(ConfigurationError, match="nonsense"):
-        open_sandbox(SandboxConfig(trusted=True), backend, nonsense=1)
+        name = "namespace" if backend == IMAGE else backend
+        open_sandbox(SandboxConfig(trusted=True), name, nonsense=1)

@@ -11,10 +11,11 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxUnavailable
-from agentgym.sandbox.docker.container_records import ImageRecords, parse_size
+from agentgym.sandbox.docker.container_records import ImageRecords
 from agentgym.sandbox.docker.engine import DockerEngine, find_engine
 from agentgym.sandbox.docker.host import LABEL, host_image
 from agentgym.sandbox.docker.images import Images, mirrored
+from agentgym.support.sizes import parse_size
 from tests.sandbox.conftest import usable
 from tests.sandbox.registry import Registry, registry
 

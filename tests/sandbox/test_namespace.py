@@ -19,7 +19,7 @@ import agentgym
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import served
 from agentgym.sandbox.base import SandboxConfig, SandboxDied, SandboxLimits, SandboxUnavailable
-from agentgym.sandbox.namespace import cgroup, probe, seccomp
+from agentgym.sandbox.namespace import cgroup, forking, probe, seccomp
 from agentgym.sandbox.namespace.box import NamespaceSandbox, _open_once
 from tests.processes import alive
 from tests.sandbox.conftest import usable
@@ -204,11 +204,97 @@ def test_a_command_that_a_cgroup_kills_says_so() -> None:
 def test_probe_promises_only_what_can_be_built(monkeypatch: pytest.MonkeyPatch) -> None:
     usable("namespace")
     built = NamespaceSandbox.probe.__func__  # what the machine can is known, what a box needs not
-    monkeypatch.setattr("agentgym.sandbox.namespace.box.STAGE", Path("/missing/stage.py"))
+    monkeypatch.setattr(forking, "FOLDER", Path("/missing"))
+    forking.forget_server()
     _open_once.cache_clear()
-    assert "No module named 'stage'" in built(NamespaceSandbox)
+    assert "No module named 'fork_server'" in built(NamespaceSandbox)
     monkeypatch.undo()
     assert built(NamespaceSandbox) == ""
+
+
+def test_a_fork_server_that_was_killed_is_started_again_and_boxes_go_on() -> None:
+    with NamespaceSandbox(SandboxConfig()) as one:
+        server = forking._servers[os.getpid()]
+        server._process.kill()
+        server._process.wait()
+        assert one.exec("echo on").text == "on\n"
+        with NamespaceSandbox(SandboxConfig()) as other:
+            assert other.exec("echo on").text == "on\n"
+        assert forking._servers[os.getpid()] is not server
+
+
+def test_boxes_share_what_their_processes_load() -> None:
+    with NamespaceSandbox(SandboxConfig()) as one, NamespaceSandbox(SandboxConfig()) as other:
+        parents = {Path(f"/proc/{box._process.pid}/stat").read_text().split()[3]
+                   for box in (one, other) if box._process is not None}  # fmt: skip
+        assert parents == {str(forking._servers[os.getpid()]._process.pid)}
+
+
+def test_a_box_that_took_a_snapshot_returns_to_it_in_a_fresh_one(tree: Path) -> None:
+    with NamespaceSandbox(SandboxConfig(tree=tree)) as box:
+        box.exec("echo x = 2 > a.py")
+        state = box.snapshot()
+        for number in range(3):
+            spare = box._spare
+            assert spare is not None
+            fresh = spare._sandbox
+            box.exec(f"echo {number} > later; touch /tmp/stray")
+            box.restore(state)
+            assert box._process is not None and box.changes() == {"a.py": b"x = 2\n"}
+            assert box.exec("ls /tmp").text == "" and box._spare is not None
+            assert eventually(lambda fresh=fresh: fresh._channel is None)  # the old one has ended
+        spare, last = box._spare, box._process
+    assert spare is not None and last is not None
+    assert eventually(lambda: spare._sandbox._channel is None and not alive(last.pid))
+
+
+def test_a_fork_has_no_use_of_a_spare_box() -> None:
+    with NamespaceSandbox(SandboxConfig()) as box:
+        box.snapshot()
+        assert box._spare is not None
+        child = os.fork()
+        if not child:
+            os._exit(7 if box._spare.take() is None else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+SERVED_OWNER = """
+import os, time
+from agentgym.sandbox import SandboxConfig, open_sandbox
+from agentgym.sandbox.namespace import forking
+box = open_sandbox(SandboxConfig(), "namespace").start()
+box.snapshot()
+print(forking._servers[os.getpid()]._process.pid, box._process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_the_fork_server_ends_with_its_owner() -> None:
+    with subprocess.Popen([sys.executable, "-c", SERVED_OWNER], stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None
+        born = [int(pid) for pid in owner.stdout.readline().split()]
+        assert len(born) == 2
+        owner.kill()
+    assert eventually(lambda: not any(map(alive, born)))
+
+
+FORKED_OWNER = """
+import os
+from agentgym.sandbox import SandboxConfig, open_sandbox
+with open_sandbox(SandboxConfig(), "namespace") as box:
+    child = os.fork()
+    if not child:
+        with open_sandbox(SandboxConfig(), "namespace") as own:
+            print(own.exec("echo child").text, end="", flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(box.exec("echo parent").text, end="")
+"""
+
+
+def test_a_fork_opens_boxes_with_a_server_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED_OWNER], capture_output=True, text=True)
+    assert done.stdout == "child\nparent\n" and done.stderr == ""
 
 
 HIDDEN = """
@@ -365,11 +451,6 @@ with NamespaceSandbox(SandboxConfig()) as box:
     command = [sys.executable, "-c", script]
     subprocess.run(command, cwd=tmp_path, env=paths, timeout=60, stdin=subprocess.DEVNULL)
     assert (tmp_path / "told").read_text() == "ran\nhere\n"
-
-
-def test_an_image_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="docker"):
-        NamespaceSandbox(SandboxConfig(image="python:3.12"))
 
 
 def test_a_place_that_cannot_be_made_is_told_with_its_reason() -> None:

@@ -7,7 +7,7 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import SANDBOXES, SandboxConfig, SandboxUnavailable, open_sandbox, probe
 from agentgym.sandbox.namespace.box import NamespaceSandbox
-from agentgym.sandbox.registry import AUTOMATIC, load_backend
+from agentgym.sandbox.registry import AUTOMATIC, choose_backend, load_backend
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,10 +50,26 @@ def test_the_fallback_refuses_commands_that_are_not_trusted() -> None:
         open_sandbox(SandboxConfig(), "subprocess")
 
 
-def test_an_image_goes_to_no_back_end_without_images(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_goes_to_what_holds_it_and_else_to_the_engine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: set[str] = set()
+    for name in AUTOMATIC:
+        kind = load_backend(name)
+        monkeypatch.setattr(kind, "probe", classmethod(lambda _: ""))
+        monkeypatch.setattr(kind, "holds", classmethod(lambda _, image, name=name: name in held))
+    config = SandboxConfig(image="python:3.12", trusted=True)
+    assert choose_backend(config) == "docker"
+    held.add("namespace")
+    assert choose_backend(config) == "namespace"
+    monkeypatch.setattr(
+        load_backend("docker"), "probe", classmethod(lambda _: "expected an engine, got none")
+    )
+    held.clear()
+    assert choose_backend(config) == "namespace"  # which pulls without one
     forbid(monkeypatch)
-    with pytest.raises(SandboxUnavailable, match="runs no images"):
-        open_sandbox(SandboxConfig(image="python:3.12", trusted=True))
+    with pytest.raises(SandboxUnavailable, match="another machine for namespace"):
+        choose_backend(config)
 
 
 def test_an_unknown_name_is_refused_with_those_that_there_are() -> None:

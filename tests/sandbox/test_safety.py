@@ -18,7 +18,8 @@ import pytest
 
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.sandbox.base import Sandbox, SandboxDied, SandboxLimits
-from tests.sandbox.conftest import OpenBox
+from agentgym.sandbox.images.store import ImageStore
+from tests.sandbox.conftest import IMAGE, WITH_PYTHON, OpenBox
 
 MEGABYTE = 1 << 20
 PATIENT = 300.0
@@ -36,6 +37,11 @@ def denied(box: Sandbox, command: str) -> bool:
     result = box.exec(command, timeout=PATIENT)
     assert not result.timed_out
     return result.exit_code != 0
+
+
+def of_image(box: Sandbox) -> bool:
+    """Return whether commands may write to the whole root, which is a layer above an image."""
+    return bool(box.config.image)
 
 
 def answers(box: Sandbox) -> bool:
@@ -288,19 +294,26 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from agentgym.sandbox import SandboxConfig, open_sandbox
-box = open_sandbox(SandboxConfig(tree=Path(sys.argv[2])), sys.argv[1]).start()
+name, image, options = sys.argv[1], "", {}
+if sys.argv[4:]:
+    image, options = sys.argv[4], {"store": Path(sys.argv[5])}
+box = open_sandbox(SandboxConfig(tree=Path(sys.argv[2]), image=image), name, **options).start()
 print("started", flush=True)
 box.exec("setsid sleep " + sys.argv[3] + " & sleep " + sys.argv[3], timeout=10000)
 """
 
 
-def test_nothing_outlives_the_owner_whatever_ends_it(isolating: str, tree: Path) -> None:
+def test_nothing_outlives_the_owner_whatever_ends_it(
+    isolating: str, tree: Path, request: pytest.FixtureRequest
+) -> None:
     if isolating == "remote":
         pytest.skip("its boxes belong to the server")
     marker = f"86420.{os.getpid()}"
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, isolating, str(tree), marker], stdout=subprocess.PIPE
-    )
+    arguments = [isolating, str(tree), marker]
+    if isolating == IMAGE:
+        store: ImageStore = request.getfixturevalue("image_store")
+        arguments = ["namespace", str(tree), marker, WITH_PYTHON, str(store.folder)]
+    owner = subprocess.Popen([sys.executable, "-c", OWNER, *arguments], stdout=subprocess.PIPE)
     assert owner.stdout is not None
     with owner:
         assert owner.stdout.readline() == b"started\n"
@@ -396,8 +409,12 @@ def test_links_lead_nowhere_outside(safe: Sandbox, tmp_path: Path) -> None:
 
 
 def test_hidden_places_are_empty_although_what_holds_them_is_visible(
-    open_safe: OpenBox, tmp_path: Path
+    isolating: str, open_safe: OpenBox, tmp_path: Path
 ) -> None:
+    if isolating == IMAGE:
+        with pytest.raises(ConfigurationError, match="nothing of the host"):
+            open_safe(visible=(tmp_path,))
+        return
     shown = tmp_path / "shown"
     (shown / "private").mkdir(parents=True)
     (shown / "private" / "solution.py").write_text("gold")
@@ -495,6 +512,18 @@ def test_there_is_no_network(safe: Sandbox) -> None:
 
 @pytest.mark.parametrize("place", ["/usr/bin", "/usr", "/etc", "/", "/lib", "/proc", "/sys"])
 def test_the_system_cannot_be_written_to(safe: Sandbox, place: str) -> None:
+    if of_image(safe):
+        taken = place not in ("/proc", "/dev")
+        assert denied(safe, f"touch {place}/new") != taken
+        assert denied(safe, "touch /dev/new || touch /proc/new || touch /dev/null/new")
+        safe.exec("echo x >> /etc/passwd; rm -f /usr/bin/env /bin/sh")
+        safe.reset()
+        assert denied(safe, f"test -e {place}/new")
+        assert (
+            safe.exec("grep -c x:0:0 /etc/passwd; test -e /bin/sh && echo there").text
+            == "1\nthere\n"
+        )
+        return
     assert denied(safe, f"touch {place}/new")
     assert denied(safe, "echo x >> /etc/passwd")
     assert denied(safe, "rm -f /usr/bin/env /bin/sh")
@@ -531,6 +560,9 @@ def test_the_system_cannot_be_written_to(safe: Sandbox, place: str) -> None:
     ],
 )
 def test_no_privilege_is_left(safe: Sandbox, command: str) -> None:
+    if of_image(safe) and command.startswith("chown"):  # it does nothing and succeeds
+        assert safe.exec(f"{command} && stat -c %u:%g a.py").text == "0:0\n"
+        return
     assert denied(safe, command)
 
 
@@ -542,8 +574,12 @@ def test_no_capability_is_left_and_none_comes_back(safe: Sandbox) -> None:
 
 
 def test_programs_that_change_the_user_do_not(safe: Sandbox) -> None:
-    assert denied(safe, "su nobody -s /bin/sh -c true < /dev/null")
-    safe.exec("cp /usr/bin/id ./id; chmod 6777 ./id")
+    if of_image(safe):  # asked for another user, the kernel does nothing
+        become = "import os; os.setuid(65534); os.setgid(65534); print(os.getresuid())"
+        assert python(safe, become) == "(0, 0, 0)\n"
+    else:
+        assert denied(safe, "su nobody -s /bin/sh -c true < /dev/null")
+    safe.exec("cp $(command -v id) ./id; chmod 6777 ./id")
     before, after = safe.exec("id -u; id -g").text, safe.exec("./id -u; ./id -g").text
     assert before == after
 
@@ -554,8 +590,10 @@ def test_system_calls_that_reach_around_are_denied(safe: Sandbox) -> None:
         "print([libc.unshare(1 << 28), libc.setns(0, 0), libc.mount(b'x', b'/tmp', b'tmpfs', 0, 0)"
     )
     calls += ", libc.pivot_root(b'.', b'.'), libc.sethostname(b'x', 1), libc.swapon(b'/tmp/x', 0)"
-    calls += ", libc.umount2(b'/usr', 2), libc.setuid(12345)])"
-    assert set(python(safe, calls).strip("[]\n").split(", ")) == {"-1"}
+    calls += ", libc.umount2(b'/usr', 2)])\nprint(libc.setuid(12345), os.getuid())"
+    first, second = python(safe, calls).splitlines()
+    assert set(first.strip("[]").split(", ")) == {"-1"}
+    assert second == ("0 0" if of_image(safe) else f"-1 {safe.exec('id -u').text.strip()}")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,10 @@ from tests.sandbox.conftest import REQUIRED, usable
 
 NOBODY = 65534
 ROOT = Path(__file__).parents[2]
-SUITES = ("test_contract.py", "test_safety.py", "test_namespace.py")
+SUITES = (
+    *("test_contract.py", "test_safety.py", "test_namespace.py"),
+    *("test_image_boxes.py", "test_image_layers.py"),
+)
 VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 
 
@@ -61,7 +64,7 @@ def test_sandboxes_of_namespaces_need_no_root() -> None:
         suites = [str(ROOT / "tests" / "sandbox" / name) for name in SUITES]
         options = [
             "-k",
-            "[namespace or test_namespace",
+            "[namespace or [image or test_namespace or test_image",
             "-p",
             "no:cacheprovider",
             "--rootdir",

@@ -175,7 +175,9 @@ class SWEEnv(TextEnv[SWESession]):
         return self.session.snapshot()
 
     def _restore(self, state: Any) -> None:
-        session = self._renewed(self.task)
+        session = self._session
+        if session is None or session.instance.id != self.tasks.problem(self.task).id:
+            session = self._renewed(self.task)
         session.restore(state)
         self._session = session
 

@@ -12,7 +12,7 @@ from agentgym.envs.swe.runtime import SHOWN, WORKDIR, runtime
 from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLimits, SandboxLost
-from agentgym.sandbox.registry import check_backend, open_sandbox
+from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
 
 SMALL = SandboxLimits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
@@ -24,8 +24,12 @@ LARGE = SandboxLimits(
 """What a box with a repository of an image may use."""
 PULLS = ("missing", "always", "never")
 """When images are pulled."""
+PULLING = ("namespace", "docker")
+"""Back ends that pull images themselves; the server of ``remote`` does as it was told."""
 LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+LARGEST_FILE = 4 << 20
+"""Most bytes of a file that an agent sees and changes."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -48,7 +52,8 @@ class Boxes:
     """How boxes are opened."""
 
     sandbox: str = "auto"
-    """Back end of the sandboxes; repositories in images need ``docker`` or ``remote``."""
+    """Back end of the sandboxes; repositories in images need ``namespace``, ``docker`` or
+    ``remote``."""
     allow_unsafe: bool = False
     """Whether commands may run without isolation where nothing better can."""
     pull: str = "missing"
@@ -57,8 +62,7 @@ class Boxes:
     def check(self, source: FolderSource | ImageSource) -> None:
         """Raise SandboxUnavailable if no back end can run here what a source needs."""
         image = source.image if isinstance(source, ImageSource) else ""
-        config = SandboxConfig(image=image, trusted=self.allow_unsafe)
-        check_backend(config, self._backend(source))
+        check_backend(SandboxConfig(image=image, trusted=self.allow_unsafe), self.sandbox)
 
     def open(self, instance: Instance, *, grading: bool = False) -> Sandbox:
         """Start a box with the repository and its fault.
@@ -82,20 +86,16 @@ class Boxes:
         source = instance.source
         if isinstance(source, FolderSource):
             return open_sandbox(self._folder(instance, source), self.sandbox).start()
-        backend = self._backend(source)
-        options = {"pull": self.pull} if backend == "docker" else {}
-        box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
+        config = self._image(instance, source, grading)
+        backend = choose_backend(config) if self.sandbox == "auto" else self.sandbox
+        options = {"pull": self.pull} if backend in PULLING else {}
+        box = open_sandbox(config, backend, **options).start()
         try:
             _prepare(box, source, grading)
         except BaseException:
             box.close()
             raise
         return box
-
-    def _backend(self, source: FolderSource | ImageSource) -> str:
-        """Return the back end for a source: of those chosen by themselves one runs images."""
-        image = isinstance(source, ImageSource)
-        return "docker" if image and self.sandbox == "auto" else self.sandbox
 
     def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
         """Describe a box for a repository of a folder."""
@@ -122,6 +122,26 @@ class Boxes:
             limits=replace(LARGE, kept_output=LONGEST_LOG) if grading else LARGE,
             trusted=self.allow_unsafe,
         )
+
+
+def changes_since(box: Sandbox, given: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return the files that differ from what an agent was given.
+
+    Args:
+        box: Its box.
+        given: What differed from the image's own files then, such as the fault.
+    """
+    now = box.changes()
+    found = {
+        path: content for path, content in now.items()
+        if path not in given or given[path] != content
+    }  # fmt: skip
+    for path in given.keys() - now.keys():  # as the image has it, not as it was given
+        try:
+            found[path] = box.read(path, LARGEST_FILE)
+        except FileNotFoundError:
+            found[path] = None
+    return found
 
 
 def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:

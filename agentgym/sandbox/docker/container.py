@@ -91,6 +91,11 @@ class DockerSandbox(ServedSandbox):
         """Return why this machine cannot run it, and what to do; empty if it can."""
         return probe_engine()
 
+    @classmethod
+    def holds(cls, image: str) -> bool:
+        """Return whether the engine has an image."""
+        return not probe_engine() and Images(find_engine()).find(image) is not None
+
     @property
     def capabilities(self) -> frozenset[str]:
         """What it can do or hold with this image on this engine."""

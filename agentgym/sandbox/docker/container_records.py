@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from agentgym.errors import ConfigurationError
 from agentgym.sandbox.docker import host
 from agentgym.sandbox.docker.engine import DockerEngine
 from agentgym.sandbox.docker.host import LABEL
@@ -22,7 +21,6 @@ from agentgym.support.caching import cache_folder, write_atomically
 
 FRESH = 60.0
 """Seconds within which a further use of an image is not written down."""
-UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 _log = logging.getLogger(__name__)
 Entries = dict[str, dict[str, Any]]
@@ -140,22 +138,3 @@ class ImageRecords:
         with self._file.with_suffix(".lock").open("ab") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def parse_size(text: str | int) -> int:
-    """Return a size in bytes: a number, or text such as ``"50GB"``.
-
-    Raises:
-        ConfigurationError: It is none.
-    """
-    if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
-        return text
-    if isinstance(text, str):
-        number, unit = text.strip()[:-2], text.strip()[-2:]
-        with suppress(ValueError):
-            if unit in UNITS and 0 <= float(number) < 1e6:
-                return int(float(number) * UNITS[unit])
-            return parse_size(int(text))
-    raise ConfigurationError(
-        f"expected a size in bytes, or such as 50GB (units {', '.join(UNITS)}), got {text!r:.60}"
-    )

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from agentgym.core import options
 from agentgym.sandbox.base import SandboxUnavailable
-from agentgym.sandbox.docker.container_records import ImageRecords, parse_size
+from agentgym.sandbox.docker.container_records import ImageRecords
 from agentgym.sandbox.docker.engine import DockerEngine
+from agentgym.support.sizes import parse_size
 
 POLICIES = ("missing", "never", "always")
 """When images are pulled; ``"always"`` means once in each process."""
@@ -96,6 +97,10 @@ class Images:
             user=config.get("User") or "",
             workdir=config.get("WorkingDir") or "/",
         )
+
+    def taken(self) -> int:
+        """Return the bytes of the images that we pulled or made."""
+        return sum(int(image["size"]) for image in self.records.ours())
 
     def _fetch(self, name: str) -> Image:
         """Pull an image, note that it is ours, and keep to the budget."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from agentgym.errors import ConfigurationError
+from agentgym.errors import DataError
 from agentgym.sandbox.base import (
     ExecResult,
     SandboxConfig,
@@ -23,17 +20,16 @@ from agentgym.sandbox.base import (
 )
 from agentgym.sandbox.channel import Channel, SocketStream
 from agentgym.sandbox.host_paths import check_tree, covered_places, shown_folders
+from agentgym.sandbox.images.store import ImageStore
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
-from agentgym.sandbox.namespace.probe import find_obstacle, privileged, unshare
+from agentgym.sandbox.namespace.forking import BoxProcess, fork_box
+from agentgym.sandbox.namespace.image_boxes import ImageRoot
+from agentgym.sandbox.namespace.probe import find_obstacle, privileged
 from agentgym.sandbox.served import LAST_WAIT, PATIENCE, ServedSandbox
 
-STAGE = Path(__file__).with_name("stage.py")
-BOOT = (
-    "import sys; sys.path += sys.argv[1:3]; import stage; del sys.path[-2:]; "
-    "stage.main(sys.argv[3:])"
-)
-"""Imports it as a module, so that its compiled form is used, which a script's never is. Its folders
-leave the path again: inside, commands may be able to make folders of the same names."""
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 UID = 64_000
 """User that commands are on the host where root starts the sandbox."""
 
@@ -41,30 +37,53 @@ UID = 64_000
 class NamespaceSandbox(ServedSandbox):
     """A sandbox of namespaces for users, mounts, processes, network, IPC, host name and cgroups.
 
-    ``unshare`` of util-linux makes the namespaces and starts ``stage.py`` in them, which builds
-    the file system, gives up all privileges and serves. Its connection is the only thing it has
-    of the host, and it ends when that closes or when this process ends, however that happens.
+    A fork of :mod:`.fork_server` makes the namespaces; in them ``stage.py`` builds the file system,
+    gives up all privileges and serves. Its connection is the only thing it has of the host, and it
+    ends when that closes or when this process ends, however that happens.
+
+    The root is made of the host's own programs, or of an image, which has to lie in a store
+    (:mod:`agentgym.sandbox.images`) or be where one can be pulled from. The image need hold no
+    Python, and what it holds is never run but by commands. Its ``Env``, ``User`` and ``WorkingDir``
+    count; it has one user, to whom all files belong; changes of owners do nothing. Commands can
+    write everywhere, to a layer of the size that the limits say.
 
     Args:
         config: What it holds and may do.
         overlay: Whether the tree lies under a layer that takes the changes, where the kernel can do
-            that; else it is copied, which costs time and memory by its size.
+            that; else it is copied, which costs time and memory by its size. So are the layers of
+            an image, if they fit into the memory that the box may use.
+        pull: When an image is pulled into the store: one of ``image_boxes.POLICIES``.
+        mirror: Registry from which images of the Docker Hub are pulled instead.
+        store: Folder of the images; in the cache of agentgym if left out.
 
     Raises:
-        ConfigurationError: The configuration asks for an image.
+        ConfigurationError: The configuration asks for an image and for something of the host.
     """
 
     isolation: ClassVar[str] = "namespace"
+    images: ClassVar[bool] = True
 
-    def __init__(self, config: SandboxConfig, *, overlay: bool = True) -> None:
-        if config.image:
-            raise ConfigurationError(
-                f"expected no image, which namespaces do not run, got {config.image!r}; use "
-                "sandbox='docker'"
-            )
+    def __init__(
+        self,
+        config: SandboxConfig,
+        *,
+        overlay: bool = True,
+        pull: str = "missing",
+        mirror: str = "",
+        store: Path | None = None,
+    ) -> None:
         super().__init__(config)
         self._with_overlay = overlay
-        self._process: subprocess.Popen[bytes] | None = None
+        self._options: dict[str, Any] = {
+            "overlay": overlay,
+            "pull": pull,
+            "mirror": mirror,
+            "store": store,
+        }
+        self._image = None
+        if config.image:
+            self._image = ImageRoot(config, own_store(store), pull, mirror)
+        self._process: BoxProcess | None = None
         self._group: MemoryGroup | None = None
 
     @classmethod
@@ -76,10 +95,20 @@ class NamespaceSandbox(ServedSandbox):
             return str(error)
         return ""
 
+    @classmethod
+    def holds(cls, image: str) -> bool:
+        """Return whether the store has an image."""
+        with suppress(DataError):  # the store is another user's
+            return own_store().find(image) is not None
+        return False
+
     @property
     def capabilities(self) -> frozenset[str]:
         """Everything; where there is no cgroup for its memory, the server inside looks at it."""
         return frozenset({"snapshot", "network", "memory", "processes", "disk", "files"})
+
+    def _twin(self) -> Self:
+        return type(self)(self.config, **self._options)
 
     def _holds_memory(self) -> bool:
         """Return whether there is a cgroup, which is known once it is started."""
@@ -111,38 +140,64 @@ class NamespaceSandbox(ServedSandbox):
         try:
             near, far = socket.socketpair()
             with far:
-                self._process = _spawn(far, self._group)
-        except OSError as error:  # this process may open no more files, or start no more programs
+                self._process = fork_box(far, self._group, self._users())
+        except BaseException as error:
             self._dispose()
-            raise SandboxLost(f"expected to start a sandbox of namespaces, got: {error}") from error
+            if isinstance(error, OSError):  # this process may open no more files
+                raise SandboxLost(
+                    f"expected to start a sandbox of namespaces, got: {error}"
+                ) from error
+            raise
         channel = Channel(SocketStream(near))
         try:
             channel.call("build", seconds=PATIENCE, **settings)
         except (OSError, SandboxDied) as error:
             channel.close()
-            told = self._last_words()
             self._dispose()
             raise SandboxUnavailable(
-                f"expected to build a sandbox of namespaces, got: {told or error}; correct what "
-                "it names, or use another back end"
+                f"expected to build a sandbox of namespaces, got: {error}; correct what it names, "
+                "or use another back end"
             ) from error
         return channel
 
+    def _users(self) -> tuple[int, ...]:
+        """Return whose the files of the tree are, and shall be inside, if that differs."""
+        if self.config.tree is None or self._image is not None or not privileged():
+            return ()
+        found = self.config.tree.stat()
+        return () if found.st_uid == UID else (found.st_uid, found.st_gid, UID)
+
     def _stage_settings(self) -> dict[str, Any]:
         """Return what ``stage.py`` is told."""
-        config = self.config
+        config, image = self.config, self._image
         check_tree(config)
-        return {
-            "workdir": config.workdir,
-            "home": self.home,
-            "places": list(self.places),
+        common = {
             "tree": None if config.tree is None else str(config.tree.resolve()),
-            "visible": [[str(place), str(path)] for place, path in shown_folders(config).items()],
-            "hidden": [str(path) for path in covered_places(config)],
             "overlay": self._with_overlay,
             "limits": asdict(config.limits),
             "uid": UID if privileged() else None,
         }
+        if image is not None:
+            return {**common, "image": image.stage_settings()}
+        return {
+            **common,
+            "image": None,
+            "workdir": config.workdir,
+            "home": self.home,
+            "places": list(self.places),
+            "visible": [[str(place), str(path)] for place, path in shown_folders(config).items()],
+            "hidden": [str(path) for path in covered_places(config)],
+        }
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what the server inside is told, with what the image says."""
+        settings = super()._settings()
+        return settings if self._image is None else self._image.completed(settings)
+
+    @property
+    def home(self) -> str:
+        """The home folder of commands."""
+        return super().home if self._image is None else self._image.user.home
 
     def _rlimits(self) -> dict[str, int]:
         """Bound every process; memory only where no cgroup bounds all of them."""
@@ -155,29 +210,28 @@ class NamespaceSandbox(ServedSandbox):
         }
         return found if self._group is not None else {**found, "AS": limits.memory}
 
-    def _last_words(self) -> str:
-        """Return the last line that the processes printed before they failed."""
-        assert self._process is not None and self._process.stderr is not None
-        try:
-            _, printed = self._process.communicate(timeout=5)
-        except subprocess.TimeoutExpired:
-            return ""
-        return (printed.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
-
     def _dispose(self) -> None:
         """Wait for the end of the processes and remove the cgroup."""
         process, self._process = self._process, None
         group, self._group = self._group, None
         if process is not None:
-            try:
+            if not process.wait(LAST_WAIT):
+                process.kill()  # and with it process 1
                 process.wait(LAST_WAIT)
-            except subprocess.TimeoutExpired:
-                process.kill()  # and with it process 1, by --kill-child
-                process.wait()
-            if process.stderr is not None:
-                process.stderr.close()
+            process.close()
+        if self._image is not None:
+            self._image.release()
         if group is not None:
             group.remove()
+
+
+def own_store(folder: Path | None = None) -> ImageStore:
+    """Return a store whose files belong to the user that commands have on the host.
+
+    Args:
+        folder: Where it lies; in the cache of agentgym if left out.
+    """
+    return ImageStore(folder, owner=UID if privileged() else None)
 
 
 @cache
@@ -193,31 +247,3 @@ def _open_once() -> None:
         raise SandboxUnavailable(f"expected a sandbox of namespaces to start, got: {error}") from (
             error
         )
-
-
-def _spawn(connection: socket.socket, group: MemoryGroup | None) -> subprocess.Popen[bytes]:
-    """Start the stage in new namespaces, with nothing of the host but its connection."""
-    # A Python that was built with old headers has none; then only the connection tells of our end.
-    owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
-    joining = -1 if group is None else group.open()
-    given = [connection.fileno(), owner, joining]
-    # Where this process has closed its standard streams, these have their numbers, which the
-    # child's own streams take.
-    passed = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 3) if one >= 0 else -1 for one in given]
-    folders = map(str, STAGE.parents[:2])
-    command = [sys.executable, "-I", "-S", "-c", BOOT, *folders, *map(str, passed)]
-    try:
-        return subprocess.Popen(
-            [*unshare(), *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=[descriptor for descriptor in passed if descriptor >= 0],
-            env={},
-            cwd="/",
-            start_new_session=True,  # the keys that interrupt this process are not meant for it
-        )
-    finally:
-        for descriptor in (owner, joining, *passed):
-            if descriptor >= 0:
-                os.close(descriptor)

@@ -93,17 +93,41 @@ GUARDED: Mapping[str, tuple[tuple[int, int], tuple[tuple[int, tuple[int, ...], b
 """Call -> its numbers, and what it may be made with: an argument, values, and whether it has to be
 among them or may not be. Priorities are set of one process, not of a group or user, which process 1
 may belong to; the personality only asked for, or to lay out addresses as debuggers want them."""
+FAKED: Mapping[str, tuple[int, int | None]] = {
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "lchown": (94, None),
+    "setfsgid": (123, 152),
+    "setfsuid": (122, 151),
+    "setgid": (106, 144),
+    "setgroups": (116, 159),
+    "setregid": (114, 143),
+    "setresgid": (119, 149),
+    "setresuid": (117, 147),
+    "setreuid": (113, 145),
+    "setuid": (105, 146),
+}
+"""Call -> its numbers. With the one user of a box they could only fail, and with them the builds
+and package managers of images. In boxes of images they do nothing and say that all is well."""
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 NUMBER, ARCHITECTURE = 0, 4
 """Offsets in what a filter sees of a call."""
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
+NOTHING_DONE = FAIL
+"""The call is left out, and its caller told that it went well."""
 OTHER_ABI = 0x40000000
 """Bit of the numbers of x86-64's second set of calls, x32."""
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 
 
-def program(machine: str) -> bytes:
-    """Return the filter for a machine; empty if there is none."""
+def program(machine: str, faked: bool = False) -> bytes:
+    """Return the filter for a machine; empty if there is none.
+
+    Args:
+        machine: The machine, as ``uname`` calls it.
+        faked: Whether the calls of :data:`FAKED` do nothing.
+    """
     if machine not in ARCHITECTURES:
         return b""
     name, column = ARCHITECTURES[machine]
@@ -116,9 +140,11 @@ def program(machine: str) -> bytes:
         (AT_LEAST, 0, 1, OTHER_ABI),
         (RETURN, 0, 0, denied),
     ]
-    for numbers in FORBIDDEN.values():
-        number = numbers[column]
-        steps += [] if number is None else [(EQUAL, 0, 1, number), (RETURN, 0, 0, denied)]
+    answers = [(FORBIDDEN, denied), *([(FAKED, NOTHING_DONE)] if faked else [])]
+    for table, answer in answers:
+        for numbers in table.values():
+            number = numbers[column]
+            steps += [] if number is None else [(EQUAL, 0, 1, number), (RETURN, 0, 0, answer)]
     for pair, checks in GUARDED.values():
         steps += _guard(pair[column], checks, denied)
     for pair in SOCKETS:
@@ -153,13 +179,14 @@ def _guard(
     return [(EQUAL, 0, len(body), number), *body]
 
 
-def install(libc: ctypes.CDLL) -> None:
+def install(libc: ctypes.CDLL, faked: bool = False) -> None:
     """Load the filter for this process and all that it starts, where the kernel has filters.
 
     Args:
         libc: The C library.
+        faked: Whether the calls of :data:`FAKED` do nothing.
     """
-    code = program(os.uname().machine)
+    code = program(os.uname().machine, faked)
     if code:
         buffer = ctypes.create_string_buffer(code, len(code))
         head = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))

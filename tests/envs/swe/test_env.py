@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -220,29 +221,31 @@ def test_a_fork_goes_its_own_way(env: SWEEnv) -> None:
     assert env.step(SUBMIT)[4]["success"]
 
 
-def children() -> set[int]:
-    """Return the processes below this one."""
+def boxes() -> set[int]:
+    """Return the processes below this one that are process 1 of a box."""
     found = set()
-    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
-        found |= set(map(int, (task / "children").read_text().split()))
+    for child in psutil.Process().children(recursive=True):
+        with suppress(OSError):
+            if f"NSpid:\t{child.pid}\t1\n" in Path(f"/proc/{child.pid}/status").read_text():
+                found.add(child.pid)
     return found
 
 
 def test_boxes_end_with_their_episode() -> None:
-    before = children()
+    before = boxes()
     env = small_env(sandbox="namespace")
     for _ in range(3):
         env.reset(options=FIRST)
         env.step(bash("true"))
-    assert len(children() - before) == 1
+    assert len(boxes() - before) == 1
     env.close()
     env.close()
-    assert not children() - before
+    assert not boxes() - before
     env.reset(options=FIRST)
     env.step(bash("true"))
     del env
     gc.collect()
-    assert not children() - before
+    assert not boxes() - before
 
 
 def death(monkeypatch: pytest.MonkeyPatch, words: str = "lethal") -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import shlex
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, VIEW, Command
 from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
@@ -15,13 +15,11 @@ from agentgym.envs.swe.grading import FULL, Grade, Grader
 from agentgym.envs.swe.grading.protection import Edits
 from agentgym.envs.swe.grading.verdict import nothing_done
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
-from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.instance_boxes import LARGEST_FILE, Boxes, changes_since
 from agentgym.envs.swe.runtime import WORKDIR, runtime
 from agentgym.errors import NotSupported
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
 
-LARGEST_FILE = 4 << 20
-"""Most bytes of a file that ``edit`` changes and ``view`` shows."""
 MOST_LISTED = 50
 """Most entries of a list in the details."""
 DETAILS = frozenset({
@@ -30,6 +28,7 @@ DETAILS = frozenset({
 })  # fmt: skip
 """Keys of :meth:`SWESession.details`."""
 NO_EDITS = Edits({}, ())
+Found = TypeVar("Found")
 DIED = "[the sandbox died of this command]"
 """What is shown of a command that ended the box and with it the episode."""
 
@@ -102,7 +101,8 @@ class SWESession:
         self._box: Sandbox | None = None
         self._given: dict[str, bytes | None] = {}
         self._files: bytes | None = None  # of the box, as far as nothing has changed since
-        self._kept: bytes | None = None  # what the next box starts with
+        self._kept: bytes | None = None  # what the next box starts with, or this one goes back to
+        self._stale = False  # whether the box is yet to go back
         self._closing: weakref.finalize[..., SWESession] | None = None
         self._grades: dict[str, Grade] = {}
 
@@ -127,22 +127,37 @@ class SWESession:
         Raises:
             EnvFailure: It cannot be opened, or its files cannot be brought back.
         """
+        if self._box is not None and self._stale:
+            self._return(self._box)
         if self._box is None:
             box = self._boxes.open(self.instance)
             # A session that nobody closes takes its box with it.
-            closing = weakref.finalize(self, box.close)
-            try:
-                if isinstance(self.instance.source, ImageSource):
-                    self._given = box.changes()
-                if self._kept is not None:
-                    box.restore(self._kept)
-            except BaseException as error:
-                closing()
-                if isinstance(error, SandboxDied):  # before any command
-                    raise SandboxLost(str(error)) from error
-                raise
-            self._box, self._closing = box, closing
+            self._box, self._closing = box, weakref.finalize(self, box.close)
+            if isinstance(self.instance.source, ImageSource):
+                self._given = self._begun(box.changes)
+            if self._kept is not None:
+                self._return(box)
         return self._box
+
+    def _return(self, box: Sandbox) -> None:
+        """Bring the files of a box to what a snapshot holds."""
+        kept, self._stale = self._kept, False
+        if kept is None:  # of before the first command
+            self.close()
+        else:
+            self._begun(lambda: box.restore(kept))
+
+    def _begun(self, step: Callable[[], Found]) -> Found:
+        """Take a step before any command; what fails then is no fault of one."""
+        kept = self._kept
+        try:
+            return step()
+        except BaseException as error:
+            self.close()
+            self._kept = kept
+            if isinstance(error, SandboxDied):
+                raise SandboxLost(str(error)) from error
+            raise
 
     def act(self, command: Command, turns_left: int) -> Turn:
         """Carry out a command; one of which the box dies ends the episode.
@@ -206,25 +221,30 @@ class SWESession:
         Raises:
             NotSupported: The box cannot tell.
         """
-        if self._box is not None and self._files is None:
+        if self._box is None or self._stale:
+            return self.state, self._kept
+        if self._files is None:
             if "snapshot" not in self._box.capabilities:
                 raise NotSupported(
                     f"expected a sandbox that can be forked, got {type(self._box).__name__}; use "
                     "another back end"
                 )
             self._files = self._box.snapshot()
-        return self.state, self._kept if self._box is None else self._files
+        return self.state, self._files
 
     def restore(self, snapshot: tuple[State, bytes | None]) -> None:
-        """Return to a state of :meth:`snapshot`; nothing is executed again."""
-        self.close()
+        """Return to a state of :meth:`snapshot`; nothing is executed again.
+
+        The files of a box that is open go back when the next command needs them.
+        """
         state, self._kept = snapshot
-        self.state = State(*state)
+        self.state, self._files = State(*state), None
+        self._stale = self._box is not None
 
     def close(self) -> None:
         """Close the box, if there is one; may be called twice."""
         closing, self._closing = self._closing, None
-        self._box, self._files, self._kept = None, None, None
+        self._box, self._files, self._kept, self._stale = None, None, None, False
         if closing is not None:
             closing()
 
@@ -315,7 +335,7 @@ class SWESession:
     def _look(self) -> None:
         """Find out what has changed, and where it is wanted what that does to the tests."""
         self._files = None
-        edits = self._grader.edits(self.instance, self._changes())
+        edits = self._grader.edits(self.instance, changes_since(self.box, self._given))
         digest = _digest(edits.counted) if edits.counted else ""
         if digest != self.state.digest:
             self._count(edits=edits, digest=digest)
@@ -323,18 +343,6 @@ class SWESession:
                 self._count(potential=self._graded().potential)
         else:
             self._count(edits=edits)
-
-    def _changes(self) -> dict[str, bytes | None]:
-        """Return the files that differ from what the policy was given."""
-        now = self.box.changes()
-        found = {path: c for path, c in now.items() if self._given.get(path, c) != c or
-                 path not in self._given}  # fmt: skip
-        for path in self._given.keys() - now.keys():  # as the image has it, not as it was given
-            try:
-                found[path] = self.box.read(path, LARGEST_FILE)
-            except FileNotFoundError:
-                found[path] = None
-        return found
 
     def _graded(self) -> Grade:
         """Grade what has been changed so far, once for every state of the source."""

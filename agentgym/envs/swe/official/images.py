@@ -7,23 +7,15 @@ place: ``registry.example/mine`` in place of ``docker.io/swebench``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentgym.envs.swe.official.sets import DataSet
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.sandbox.images.names import canonical
 
 IMAGE_FIELDS = ("image", "image_name", "docker_image")
 """Fields of a row that may name its image; the first that does counts."""
-
-_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
-_HOST = r"(?:[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)+(?::\d+)?|[a-zA-Z0-9-]+:\d+|localhost)"
-_IMAGE = re.compile(
-    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*"
-    r"(?::[\w][\w.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
-)
-"""Names of images [distribution: reference/regexp.go]."""
 
 
 def image_name(
@@ -45,11 +37,7 @@ def image_name(
         raise DataError(f"expected the name of an image in image_name, got {named!r:.80}")
     name = named or _by_rule(data_set, row, instance_id)
     name = name.strip()
-    if not _IMAGE.fullmatch(name):
-        raise DataError(
-            f"expected the name of an image such as swebench/sweb.eval.x86_64.a_1776_b-1:latest, "
-            f"got {name!r:.200}"
-        )
+    canonical(name)
     return relocated(name, image_mirror) if image_mirror else name
 
 
@@ -60,11 +48,13 @@ def relocated(image: str, image_mirror: str) -> str:
         ConfigurationError: ``image_mirror`` is no such place.
     """
     moved = f"{image_mirror.strip('/')}/{image.rpartition('/')[2]}"
-    if not _IMAGE.fullmatch(moved):
+    try:
+        canonical(moved)
+    except DataError:
         raise ConfigurationError(
             "expected a registry and namespace such as registry.example:5000/mine, "
             f"got {image_mirror!r:.200}"
-        )
+        ) from None
     return moved
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from agentgym.core.tasks import SPLITS
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.official.hub import asked_once
 from agentgym.envs.swe.official.rows import read_row
 from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recognise
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
@@ -210,7 +211,8 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
     if known is None and (hub.count("/") != 1 or hub.endswith(ENDINGS)):
         raise DataError(
             f"expected a file that ends with {', '.join(ENDINGS)}, a folder with such files, the "
-            f"name of a data set, or its id on the hub, got {source}, which does not exist"
+            f"name of a data set, or its id on the hub, got {source}, which does not exist; rows "
+            "on disk are named by their path"
         )
     yield from _hub_rows(hub)
 
@@ -242,12 +244,15 @@ def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
     """Yield the rows of a data set of the hub."""
     datasets = require("datasets", "swe")
     try:
-        splits = datasets.load_dataset(hub)
+        with asked_once():
+            splits = datasets.load_dataset(hub)
     except Exception as error:  # of many kinds: the hub's, those of requests, of files
         shown = " ".join(str(error).split())[:300]
         raise DataError(
             f"expected to load the data set {hub} from the hub, got {type(error).__name__}: "
-            f"{shown}; download its files elsewhere and name their folder"
+            f"{shown}; if the hub cannot be reached from here, download its files elsewhere "
+            f"(`hf download --repo-type dataset {hub} --local-dir FOLDER`) and name their folder "
+            "or a file of rows (.jsonl, .parquet) as data"
         ) from error
     told = [name for name in splits if _split_of(name)]
     if told and len(told) < len(splits):  # "filtered" of SWE-rebench is a part of its "test"

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agentgym.sandbox import SandboxUnavailable
-from agentgym.sandbox.docker.images import Images
 
 FAILURES = 3
 """Images one after the other that cannot be had, until the cause is taken to be none of theirs: a
 limit of the registry, a disk that is full, a network that is down."""
+
+
+class Pulling(Protocol):
+    """What brings images: those of an engine, or of a store."""
+
+    def find(self, name: str) -> object | None:
+        """Return an image that is there."""
+
+    def ensure(self, name: str) -> object:
+        """Bring an image if it is not there; SandboxUnavailable says why it cannot be had."""
+
+    def taken(self) -> int:
+        """Return the bytes of what it brought."""
+        ...
 
 
 @dataclass
@@ -18,7 +32,7 @@ class Fetched:
     """What became of images."""
 
     there: list[str] = field(default_factory=list)
-    """Those that were on the engine already."""
+    """Those that were there already."""
     pulled: list[str] = field(default_factory=list)
     """Those that were pulled."""
     failed: dict[str, str] = field(default_factory=dict)
@@ -31,11 +45,11 @@ class Fetched:
 
 def prefetch(
     names: Iterable[str],
-    images: Images,
+    images: Pulling,
     budget: int | None = None,
     watch: Callable[[str], None] = lambda name: None,
 ) -> Fetched:
-    """Pull the images that are not on the engine yet, in their order.
+    """Pull the images that are not there yet, in their order.
 
     What was pulled stays whatever comes after it, so a run that was cut off goes on where it
     stopped.
@@ -53,7 +67,7 @@ def prefetch(
         if images.find(name) is not None:
             result.there.append(name)
             continue
-        if budget is not None and _size(images) >= budget:
+        if budget is not None and images.taken() >= budget:
             return _stopped(result, wanted[position:], "the budget for images is used up")
         try:
             images.ensure(name)
@@ -67,10 +81,6 @@ def prefetch(
         result.pulled.append(name)
         row = 0
     return result
-
-
-def _size(images: Images) -> int:
-    return sum(int(image["size"]) for image in images.records.ours())
 
 
 def _stopped(result: Fetched, left: Sequence[str], why: str) -> Fetched:

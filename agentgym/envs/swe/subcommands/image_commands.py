@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tyro.conf import Positional
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agentgym.envs.swe.instance import Instance
     from agentgym.envs.swe.official import OfficialInstances
-    from agentgym.envs.swe.official.prefetch import Fetched
+    from agentgym.envs.swe.official.prefetch import Fetched, Pulling
     from agentgym.sandbox.docker.images import Images
 
 
@@ -53,6 +53,9 @@ class Prefetch:
     """Most images, in the order of the instances; all of them if left out."""
     budget: str | None = None
     """Size, such as 50GB; stop pulling once our images take this much."""
+    sandbox: Literal["auto", "namespace", "docker"] = "auto"
+    """Whose images: those of the engine, or those that sandboxes of namespaces run, which needs no
+    daemon; auto takes an engine if one runs."""
     data_set: str | None = None
     """The set of the rows, such as swe-gym; recognised by their fields if left out."""
     image_mirror: str = ""
@@ -92,14 +95,14 @@ def prefetch(command: Prefetch, console: Console) -> int:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from agentgym.envs.swe.official.prefetch import prefetch
-    from agentgym.sandbox.docker.container_records import parse_size
+    from agentgym.support.sizes import parse_size
 
     instances = _open(command)
     names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
     if command.limit is not None:
         names = names[: integer(command.limit, "--limit", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
-    images = _images()
+    images = _pulling(command.sandbox)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     silent = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=silent) as progress:
@@ -117,7 +120,7 @@ def cache(command: Cache, console: Console) -> int:
     """Show the images that agentgym has pulled or made; remove some if a budget is given."""
     from rich.table import Table
 
-    from agentgym.sandbox.docker.container_records import parse_size
+    from agentgym.support.sizes import parse_size
 
     records = _images().records
     if command.budget is not None:
@@ -192,6 +195,17 @@ def _images() -> Images:
     from agentgym.sandbox.docker.images import Images
 
     return Images(find_engine())
+
+
+def _pulling(sandbox: str) -> Pulling:
+    """Return what brings images for a back end."""
+    from agentgym.sandbox import probe
+    from agentgym.sandbox.images.pulling import PulledImages
+    from agentgym.sandbox.namespace.box import own_store
+
+    if sandbox == "namespace" or (sandbox == "auto" and probe("docker")):
+        return PulledImages(own_store())
+    return _images()
 
 
 def _told(done: Fetched, wanted: int) -> str:

@@ -17,9 +17,12 @@ from collections.abc import Mapping
 from importlib.util import cache_from_source
 from pathlib import Path
 from py_compile import PycInvalidationMode, compile
+from typing import Any
 
-from agentgym.sandbox.docker.engine import DockerEngine
-from tests.sandbox.images import import_image
+from agentgym.sandbox.docker.engine import find_engine
+from agentgym.sandbox.namespace.box import own_store
+from tests.sandbox.images import import_image, root_archive
+from tests.sandbox.layouts import write_saved
 
 TOOLS = ("cp", "find", "git", "grep", "mv", "patch", "tail", "tar", "true")
 PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py")
@@ -78,8 +81,67 @@ def repository(folder: Path, base: Mapping[str, str] = BASE) -> tuple[str, str]:
     return patch, test_patch
 
 
-def build_base(engine: DockerEngine) -> str:
-    """Make the image that the others are made from, with the programs; return its name."""
+class EngineImages:
+    """Makes images on the engine of this machine."""
+
+    def __init__(self) -> None:
+        self._engine = find_engine()
+        base = f"{BASE_IMAGE}:latest"
+        content: dict[str, Any] = {"python": True, "tools": TOOLS, "compiled": True}
+        self._made = [import_image(self._engine, base, base_files(), **content)]
+
+    def build(self, name: str, testbed: Path, further: Mapping[str, str]) -> None:
+        """Make an image.
+
+        Args:
+            name: Its name, with a tag.
+            testbed: Content of ``/testbed``.
+            further: Further files, by absolute path.
+        """
+        context = io.BytesIO()
+        recipe = f"FROM {BASE_IMAGE}:latest\nADD content.tar /\n".encode()
+        with tarfile.open(fileobj=context, mode="w") as archive:
+            content = content_archive(testbed, further)
+            for file, data in (("Dockerfile", recipe), ("content.tar", content)):
+                entry = tarfile.TarInfo(file)
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+        context.seek(0)
+        arguments = {"fileobj": context, "custom_context": True, "tag": name, "rm": True}
+        lines = list(self._engine.api.build(decode=True, **arguments))
+        assert not [line for line in lines if "error" in line], lines
+        self._made.append(name)
+
+    def remove(self) -> None:
+        """Remove them."""
+        for name in reversed(self._made):
+            self._engine.api.remove_image(name, force=True)
+
+
+class StoredImages:
+    """Makes images in the store of this machine, from archives as ``docker save`` writes them.
+
+    Args:
+        scratch: A folder for these.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._saved = scratch / "saved.tar"
+        self._base = root_archive(base_files(), python=True, tools=TOOLS, compiled=True)
+
+    def build(self, name: str, testbed: Path, further: Mapping[str, str]) -> None:
+        """Make an image, as `EngineImages.build` does."""
+        layers = [self._base, content_archive(testbed, further)]
+        own_store().load(write_saved(self._saved, layers, name=name))
+        self._saved.unlink()
+
+    def remove(self) -> None:
+        """Remove them."""
+        own_store().prune(0)
+
+
+def base_files() -> dict[str, bytes]:
+    """Return the files that all images have besides the programs."""
     files: dict[str, bytes] = {}
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
@@ -98,38 +160,19 @@ def build_base(engine: DockerEngine) -> str:
         files[f"{ENVIRONMENT}/lib/{name}-{version}.dist-info/METADATA"] = described.encode()
     files[f"{ENVIRONMENT}/bin/pytest"] = RUNNER.encode()
     files[f"{ENVIRONMENT}/bin/python"] = b'#!/bin/sh\nexec python3 "$@"\n'
-    return import_image(
-        engine, f"{BASE_IMAGE}:latest", files, python=True, tools=TOOLS, compiled=True
-    )
+    return files
 
 
-def build(engine: DockerEngine, name: str, testbed: Path, further: Mapping[str, str]) -> None:
-    """Make an image on an engine.
-
-    Args:
-        engine: The engine.
-        name: Its name, with a tag.
-        testbed: Content of ``/testbed``.
-        further: Further files, by absolute path.
-    """
-    content, context = io.BytesIO(), io.BytesIO()
+def content_archive(testbed: Path, further: Mapping[str, str]) -> bytes:
+    """Return the layer that makes an image of its own."""
+    content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         archive.add(testbed, "testbed", filter=_owned_by_root)
         for path, text in further.items():
             entry = tarfile.TarInfo(path.lstrip("/"))
             entry.size = len(text)
             archive.addfile(entry, io.BytesIO(text.encode()))
-    recipe = f"FROM {BASE_IMAGE}:latest\nADD content.tar /\n".encode()
-    with tarfile.open(fileobj=context, mode="w") as archive:
-        for file, data in (("Dockerfile", recipe), ("content.tar", content.getvalue())):
-            entry = tarfile.TarInfo(file)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    context.seek(0)
-    lines = list(
-        engine.api.build(fileobj=context, custom_context=True, tag=name, rm=True, decode=True)
-    )
-    assert not [line for line in lines if "error" in line], lines
+    return content.getvalue()
 
 
 def _owned_by_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import socket
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -134,6 +137,7 @@ class Hub:
 
 
 def test_a_set_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # nothing is asked
     hub = Hub(dev=[swe_bench(instance_id="a__b-1")], test=[swe_bench()], filtered=[swe_bench()])
     monkeypatch.setitem(sys.modules, "datasets", hub)
     instances = OfficialInstances("swe-bench-lite")
@@ -146,12 +150,41 @@ def test_a_set_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
     def load_dataset(name: str) -> None:
         raise ConnectionError("offline")
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
     with pytest.raises(DataError, match=r"load the data set SWE-Gym/SWE-Gym .*offline.*folder"):
         OfficialInstances("swe-gym")
+
+
+OFFLINE = """
+import datasets, sys, time
+from agentgym.envs.swe.official import OfficialInstances
+from agentgym.errors import DataError
+began = time.monotonic()
+try:
+    OfficialInstances("swe-gym")
+except DataError as error:
+    print(error)
+print(time.monotonic() - began < 15, datasets.config.HF_HUB_OFFLINE)
+"""
+
+
+@pytest.mark.slow
+def test_a_hub_that_takes_no_connection_is_not_asked_again_and_again() -> None:
+    pytest.importorskip("datasets")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
+    variables = {**os.environ, "HF_ENDPOINT": nobody, "HF_HUB_OFFLINE": "0", "HF_HOME": "/missing"}
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE], env=variables, capture_output=True, text=True
+    )
+    error, last = done.stdout.strip().splitlines()
+    assert "SWE-Gym/SWE-Gym" in error and "name their folder or a file of rows" in error
+    assert last == "True False" and "Retrying" not in done.stderr
 
 
 def test_the_hub_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:

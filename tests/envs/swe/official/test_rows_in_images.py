@@ -1,4 +1,7 @@
-"""Instances of published sets in containers: their images are made here, no registry is asked."""
+"""Instances of published sets in their images, which are made here: no registry is asked.
+
+Each verdict is the same in boxes of namespaces, without a daemon, and in containers of an engine.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
 from agentgym.envs.swe.instance import Instance
-from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box
+from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box, changes_since
 from agentgym.envs.swe.official import open_official
 from agentgym.errors import EnvFailure
-from agentgym.sandbox.docker.engine import DockerEngine, find_engine
 from tests.envs.swe.official import local_image
 from tests.envs.swe.official.sample_rows import swe_gym, swe_smith
 from tests.sandbox.conftest import usable
@@ -30,36 +32,36 @@ R2E = "agentgym-test/ledger_final:latest"
 FAILS = ["tests/test_sums.py::test_two[four"]  # cut at the space, as the set's own lists are
 PASSES = ["tests/test_sums.py::test_one"]
 RUN_TESTS = f"PYTHONPATH=. /{local_image.ENVIRONMENT}/bin/pytest -rA r2e_tests\n"
-BOXES = Boxes(sandbox="docker", pull="never")
-GRADER = Grader(BOXES)
 
 
 class World(NamedTuple):
     """What the tests share."""
 
-    engine: DockerEngine
+    boxes: Boxes
     patch: str
     test_patch: str
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Make the images on an engine; remove them afterwards."""
-    usable("docker")
-    engine = find_engine()
+@pytest.fixture(scope="module", params=["namespace", "docker"])
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    """Make the images where a back end looks for them; remove them afterwards."""
+    name = usable(request.param)
     root = tmp_path_factory.mktemp("images")
-    base = local_image.build_base(engine)
-    patch, test_patch = local_image.repository(root / "faulty")
-    local_image.build(engine, SWE_GYM, root / "faulty", {})
-    fixed = {**local_image.BASE, **local_image.SOLUTION, **local_image.TESTS}
-    local_image.repository(root / "sound", fixed | {"README.md": "Sums.\n"})
-    local_image.build(engine, SMITH, root / "sound", {})
-    tests = local_image.TESTS["tests/test_sums.py"]
-    hidden = {"/r2e_tests/test_1.py": tests, "/testbed/run_tests.sh": RUN_TESTS}
-    local_image.build(engine, R2E, root / "faulty", hidden)
-    yield World(engine, patch, test_patch)
-    for name in (SWE_GYM, SMITH, R2E, base):
-        engine.api.remove_image(name, force=True)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AGENTGYM_CACHE", str(root / "cache"))
+        images = local_image.EngineImages() if name == "docker" else local_image.StoredImages(root)
+        patch, test_patch = local_image.repository(root / "faulty")
+        images.build(SWE_GYM, root / "faulty", {})
+        fixed = {**local_image.BASE, **local_image.SOLUTION, **local_image.TESTS}
+        local_image.repository(root / "sound", fixed | {"README.md": "Sums.\n"})
+        images.build(SMITH, root / "sound", {})
+        tests = local_image.TESTS["tests/test_sums.py"]
+        hidden = {"/r2e_tests/test_1.py": tests, "/testbed/run_tests.sh": RUN_TESTS}
+        images.build(R2E, root / "faulty", hidden)
+        yield World(Boxes(sandbox=name, pull="never"), patch, test_patch)
+        images.remove()
 
 
 def read(folder: Path, row: dict[str, Any]) -> Instance:
@@ -74,34 +76,37 @@ def row(world: World, **changes: Any) -> dict[str, Any]:
     return swe_gym(**{**real, "FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES, **changes})
 
 
-def grade(instance: Instance, *commands: str) -> Grade:
+def grade(world: World, instance: Instance, *commands: str) -> Grade:
     """Run commands as an agent would, and grade what they leave behind."""
-    with BOXES.open(instance) as box:
+    with world.boxes.open(instance) as box:
+        given = box.changes()
         for command in commands:
             result = box.exec(command)
             assert result.exit_code == 0, result.text
-        changes = box.changes()
-    return GRADER.grade(instance, changes)
+        changes = changes_since(box, given)
+    return Grader(world.boxes).grade(instance, changes)
 
 
-def gold(instance: Instance) -> Grade:
-    with BOXES.open(instance) as box:
+def gold(world: World, instance: Instance) -> Grade:
+    with world.boxes.open(instance) as box:
+        given = box.changes()
         apply_in_box(box, instance.patch, "the solution")
-        changes = box.changes()
-    return GRADER.grade(instance, changes)
+        changes = changes_since(box, given)
+    return Grader(world.boxes).grade(instance, changes)
 
 
 def test_the_right_solution_of_a_row_of_swe_gym_resolves_it(world: World, tmp_path: Path) -> None:
-    assert gold(read(tmp_path, row(world))).verdict == FULL
+    assert gold(world, read(tmp_path, row(world))).verdict == FULL
 
 
 def test_doing_nothing_does_not(world: World, tmp_path: Path) -> None:
-    result = grade(read(tmp_path, row(world)))
+    result = grade(world, read(tmp_path, row(world)))
     assert (result.verdict, result.unfixed, result.broken) == (NO, tuple(FAILS), ())
 
 
 def test_changed_tests_do_not_count(world: World, tmp_path: Path) -> None:
     result = grade(
+        world,
         read(tmp_path, row(world)),
         "echo 'def test_two(): pass' > tests/test_sums.py",
         "echo 'collect_ignore = []' > conftest.py",
@@ -112,26 +117,26 @@ def test_changed_tests_do_not_count(world: World, tmp_path: Path) -> None:
 
 def test_a_half_solution(world: World, tmp_path: Path) -> None:
     instance = read(tmp_path, row(world, FAIL_TO_PASS=[*FAILS, "tests/test_sums.py::test_three"]))
-    result = grade(instance, "sed -i 's/= amount/+= amount/' ledger/sums.py")
+    result = grade(world, instance, "sed -i 's/= amount/+= amount/' ledger/sums.py")
     assert (result.verdict, result.fixed) == (PARTIAL, tuple(FAILS))
 
 
 def test_a_solution_that_breaks_something(world: World, tmp_path: Path) -> None:
     broken = "def total(amounts):\\n    return 9\\n"
-    result = grade(read(tmp_path, row(world)), f"printf '{broken}' > ledger/sums.py")
+    result = grade(world, read(tmp_path, row(world)), f"printf '{broken}' > ledger/sums.py")
     assert (result.verdict, result.broken) == (NO, tuple(PASSES))
 
 
 def test_source_that_ends_the_run_early_is_not_believed(world: World, tmp_path: Path) -> None:
     lines = "".join(f"print('PASSED {test}')\\n" for test in (*FAILS, *PASSES))
     forged = f"import os\\n{lines}os._exit(3)\\n"
-    result = grade(read(tmp_path, row(world)), f'printf "{forged}" > ledger/sums.py')
+    result = grade(world, read(tmp_path, row(world)), f'printf "{forged}" > ledger/sums.py')
     assert result.verdict == NO
     assert "exit code" in result.reason
 
 
 def test_an_agent_sees_no_later_commit_and_its_python_first(world: World, tmp_path: Path) -> None:
-    with BOXES.open(read(tmp_path, row(world))) as box:
+    with world.boxes.open(read(tmp_path, row(world))) as box:
         history = box.exec("git log --all --format=%s; git status --short; git branch -a").text
         assert history.split("\n")[0] == "Initial commit"
         assert "solution" not in history
@@ -146,9 +151,9 @@ def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> 
     lists = {"FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES}
     fault = reversed_diff(world.patch)
     instance = read(tmp_path, swe_smith(patch=fault, image_name=SMITH, **lists))
-    result = gold(instance)
+    result = gold(world, instance)
     assert result.verdict == FULL, result
-    result = grade(instance)
+    result = grade(world, instance)
     assert (result.verdict, result.unfixed) == (NO, tuple(FAILS))
 
 
@@ -177,10 +182,10 @@ def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
             "execution_result_content": json.dumps({"old_commit_res_stdout": before}),
         },
     )  # fmt: skip
-    with BOXES.open(instance) as box:
+    with world.boxes.open(instance) as box:
         assert box.exec("ls -d /r2e_tests run_tests.sh").exit_code != 0
-    assert grade(instance).verdict == NO
-    result = gold(instance)
+    assert grade(world, instance).verdict == NO
+    result = gold(world, instance)
     assert result.verdict == FULL, result
 
 
@@ -192,15 +197,15 @@ def test_a_script_longer_than_an_argument_may_be(world: World, tmp_path: Path) -
         ": '>>>>> End Test Output'\n"
     )
     instance = read(tmp_path, row(world, eval_script=script, image=SWE_GYM))
-    result = gold(instance)
+    result = gold(world, instance)
     assert result.verdict == FULL, result
-    assert grade(instance).verdict == NO
+    assert grade(world, instance).verdict == NO
 
 
 @pytest.mark.parametrize("way", ["as it is", "fuzzy", "none"])
 def test_the_ways_to_apply_a_diff(world: World, tmp_path: Path, way: str) -> None:
     instance = read(tmp_path, row(world))
-    with BOXES.open(instance) as box:
+    with world.boxes.open(instance) as box:
         if way != "as it is":
             box.exec("sed -i 's/for amount in amounts/for amount in list(amounts)/' ledger/sums.py")
         if way == "none":
@@ -218,7 +223,7 @@ def test_the_ways_to_apply_a_diff(world: World, tmp_path: Path, way: str) -> Non
 
 def test_the_environment_plays_a_file_of_rows(world: World, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(json.dumps(row(world)) + "\n")
-    settings: dict[str, Any] = {"sandbox": "docker", "pull": "never", "reward": "dense"}
+    settings: dict[str, Any] = {"sandbox": world.boxes.sandbox, "pull": "never", "reward": "dense"}
     env = SWEEnv(data=tmp_path / "rows.jsonl", **settings)
     try:
         observation, info = env.reset(seed=0, options={"instance_id": "Quiet__ledger-7"})

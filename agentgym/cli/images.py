@@ -1,0 +1,122 @@
+"""``agentgym images``: container images that sandboxes of namespaces run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from agentgym.cli.arguments import ListImages, LoadImage, PruneImages, PullImages
+from agentgym.errors import ConfigurationError
+from agentgym.support.terminal import cell, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.sandbox.images.store import Image, ImageStore, Watch
+
+
+def load(command: LoadImage, console: Console) -> int:
+    """Unpack an image of a file."""
+    with _shown(console) as watch:
+        image = _store().load(command.source, command.name, watch)
+    say(console, f"loaded {_told(image)}")
+    return 0
+
+
+def pull(command: PullImages, console: Console) -> int:
+    """Bring images; 1 if one could not be had."""
+    from agentgym.errors import AgentGymError
+    from agentgym.sandbox.images.pulling import pull as pull_image
+
+    store, failed = _store(), 0
+    for name in command.names:
+        try:
+            with _shown(console) as watch:
+                image = pull_image(name, store, mirror=command.mirror, watch=watch)
+        except AgentGymError as error:
+            say(console, f"failed: {error}")
+            failed += 1
+        else:
+            say(console, f"pulled {_told(image)}")
+    return int(bool(failed))
+
+
+def show(command: ListImages, console: Console) -> int:
+    """List the images."""
+    from rich.table import Table
+
+    store = _store()
+    images = store.images()
+    table = Table("image", "layers", "size", "last used")
+    for one in images:
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used))
+        table.add_row(cell(one.name), str(len(one.layers)), _size(one.size), used)
+    if images:
+        console.print(table)
+    say(
+        console,
+        f"{len(images)} image(s) in {store.folder}, {_size(store.size())}; layers that they share "
+        "count once there",
+    )
+    return 0
+
+
+def prune(command: PruneImages, console: Console) -> int:
+    """Remove images; 1 if one that was named is not there."""
+    from agentgym.support.sizes import parse_size
+
+    store, missing = _store(), 0
+    if not command.names and command.budget is None:
+        raise ConfigurationError("expected names of images, or --budget SIZE, got neither")
+    for name in command.names:
+        there = store.remove(name)
+        say(console, f"removed {name}" if there else f"expected {name} to be there, but it is not")
+        missing += not there
+    if command.budget is not None:
+        store.prune(
+            parse_size(command.budget),
+            lambda image: say(console, f"removed {image.name} ({_size(image.size)})"),
+        )
+    say(console, f"{_size(store.size())} are left")
+    return int(bool(missing))
+
+
+def _store() -> ImageStore:
+    from agentgym.sandbox.namespace.box import own_store
+
+    return own_store()
+
+
+@contextmanager
+def _shown(console: Console) -> Iterator[Watch]:
+    """Show how far an image is, and yield what is told of it."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
+        bar = progress.add_task("image", total=None)
+
+        def watch(said: str, done: int, total: int) -> None:
+            progress.update(bar, description=said, completed=done, total=total or None)
+
+        yield watch
+
+
+def _told(image: Image) -> str:
+    return f"{image.name}: {len(image.layers)} layer(s), {_size(image.size)}"
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.2f} GB"
+
+
+ACTIONS: Mapping[type, Callable[[Any, Console], int]] = {
+    LoadImage: load,
+    PullImages: pull,
+    ListImages: show,
+    PruneImages: prune,
+}
+"""What each of the subcommands does."""

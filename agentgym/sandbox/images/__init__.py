@@ -1,0 +1,1 @@
+"""Container images without a daemon: read, unpacked once into a store, pulled from registries."""

@@ -1,0 +1,70 @@
+"""Names of images, in the one form in which the store and registries know them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from agentgym.errors import DataError
+
+HUB = "docker.io"
+HUB_SERVER = "registry-1.docker.io"
+"""The server of images of :data:`HUB`."""
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_FORM = re.compile(rf"{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?")
+"""The part of a name behind its registry [distribution: reference/regexp.go]."""
+_SERVER = re.compile(r"[a-zA-Z0-9.-]+(?::\d+)?")
+
+
+class Reference(NamedTuple):
+    """The parts of a name."""
+
+    server: str
+    """Host of the registry, and perhaps a port."""
+    repository: str
+    """Name within it."""
+    wanted: str
+    """Tag, or digest, which counts more."""
+
+
+def canonical(name: str) -> str:
+    """Return a name as the store keeps it: without the hub's own parts, with a tag.
+
+    ``docker.io/library/python`` and ``python`` are both ``python:latest``.
+
+    Raises:
+        DataError: It is no name of an image.
+    """
+    server, rest = _split(name)
+    if not _FORM.fullmatch(rest):
+        raise DataError(
+            "expected the name of an image such as swebench/sweb.eval.x86_64.a_1776_b-1:latest, "
+            f"got {name!r:.200}"
+        )
+    if "@" not in rest and ":" not in rest:
+        rest += ":latest"
+    return rest.removeprefix("library/") if server == HUB else f"{server}/{rest}"
+
+
+def reference(name: str) -> Reference:
+    """Return where a registry keeps an image.
+
+    Raises:
+        DataError: It is no name of an image.
+    """
+    server, rest = _split(canonical(name))
+    rest, _, digest = rest.partition("@")
+    repository, _, tag = rest.partition(":")
+    if server == HUB and "/" not in repository:
+        repository = f"library/{repository}"
+    host = HUB_SERVER if server == HUB else server
+    return Reference(host, repository, digest or tag or "latest")
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the registry of a name and the rest."""
+    first, _, rest = name.strip().partition("/")
+    named = "." in first or ":" in first or first == "localhost"
+    if rest and named and _SERVER.fullmatch(first):
+        return (HUB if first in (HUB, f"index.{HUB}") else first), rest
+    return HUB, name.strip()

@@ -1,0 +1,375 @@
+"""From a registry into the store [OCI distribution specification 1.1], without a daemon.
+
+Blobs go to the store's folder of downloads first. What came before a transfer broke off, or the
+process was killed, is not asked for again; layers that are unpacked already are not asked for at
+all; every byte is compared with its digest.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.client
+import ipaddress
+import json
+import os
+import re
+import shutil
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from filelock import FileLock
+
+from agentgym.errors import DataError
+from agentgym.sandbox.base import SandboxUnavailable
+from agentgym.sandbox.images.names import HUB_SERVER, canonical, reference
+from agentgym.sandbox.images.reading import (
+    LARGEST_JSON,
+    PackedImage,
+    check_digest,
+    choose_manifest,
+    packed_image,
+    read_json,
+)
+from agentgym.sandbox.images.store import Image, ImageStore, Watch, lock_of
+from agentgym.sandbox.images.streams import read_bounded
+
+KINDS = (
+    "application/vnd.oci.image.index.v1+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+    "application/vnd.oci.image.manifest.v1+json",
+    "application/vnd.docker.distribution.manifest.v2+json",
+)
+"""Kinds of manifests, as registries are asked for them."""
+TRIES = 6
+"""How often a request is made, or a transfer goes on, before it is given up."""
+LONGEST_WAIT = 30.0
+"""Seconds between two tries."""
+TIMEOUT = 60.0
+"""Seconds that a registry may be silent."""
+BLOCK = 1 << 20
+
+
+def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None = None) -> Image:
+    """Bring an image from its registry into a store.
+
+    Args:
+        name: The image.
+        store: Where it is unpacked.
+        mirror: Registry, perhaps with a path, from which images of the Docker Hub come instead.
+        watch: Told how far it is.
+
+    Raises:
+        SandboxUnavailable: The registry cannot be reached, or does not give the image.
+        DataError: What it gives is damaged, hostile, or of another machine.
+    """
+    known = canonical(name)
+    place = reference(known)
+    if mirror and place.server == HUB_SERVER:
+        place = reference(f"{mirror.strip('/')}/{place.repository}{_ending(place.wanted)}")
+    registry = _Registry(name, place.server, place.repository)
+    folder = store.downloads(known)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"expected to write to {folder}, got {error}; set AGENTGYM_CACHE to a folder of yours"
+        ) from error
+    with FileLock(lock_of(folder)):
+        image = _described(registry, place.wanted, folder)
+        missing = [
+            layer for layer, chain in store.chained(image.layers) if not store.has_layer(chain)
+        ]
+        total, done = sum(layer.size for layer in missing), 0
+        for layer in missing:
+            registry.download(
+                layer.place, layer.size, folder,
+                lambda now, done=done: watch and watch("download", done + now, total),
+            )  # fmt: skip
+            done += layer.size
+        found = store.add(image, known, watch)
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+class PulledImages:
+    """Brings images to a store, as they are wanted.
+
+    Args:
+        store: The store.
+        mirror: As for `pull`.
+    """
+
+    def __init__(self, store: ImageStore, mirror: str = "") -> None:
+        self._store, self._mirror = store, mirror
+
+    def find(self, name: str) -> Image | None:
+        """Return an image that is there."""
+        return self._store.find(name)
+
+    def ensure(self, name: str) -> Image:
+        """Return an image; it is pulled if it is not there.
+
+        Raises:
+            SandboxUnavailable: It cannot be had; says what to do.
+        """
+        found = self.find(name)
+        return self.pull(name) if found is None else found
+
+    def pull(self, name: str) -> Image:
+        """Pull an image, whether it is there or not.
+
+        Raises:
+            SandboxUnavailable: It cannot be had; says what to do.
+        """
+        try:
+            return pull(name, self._store, mirror=self._mirror)
+        except (SandboxUnavailable, DataError) as error:
+            raise SandboxUnavailable(f"{error}. {how_to_bring(name)}") from error
+
+    def taken(self) -> int:
+        """Return the bytes of all images of the store."""
+        return self._store.size()
+
+
+def how_to_bring(name: str) -> str:
+    """Say how an image gets into the store."""
+    return (
+        f"Bring it with `agentgym images pull {name}`, or where no registry can be reached with "
+        f"`docker save {name} -o FILE` elsewhere and `agentgym images load FILE` here"
+    )
+
+
+def _ending(wanted: str) -> str:
+    return f"@{wanted}" if wanted.startswith("sha256:") else f":{wanted}"
+
+
+def _described(registry: _Registry, wanted: str, folder: Path) -> PackedImage:
+    """Return what a registry says of an image, its layers to be downloaded."""
+
+    def opened(place: str) -> BinaryIO:
+        path = folder / check_digest(place).removeprefix("sha256:")
+        if not path.exists():
+            registry.download(place, 0, folder, lambda now: None)
+        return path.open("rb")
+
+    manifest = registry.manifest(wanted)
+    if "manifests" in manifest:
+        # Of the parts of a list, the one for this machine is read by its digest.
+        def part(digest: str) -> BinaryIO:
+            registry.keep_manifest(check_digest(digest), folder)
+            return opened(digest)
+
+        manifest = choose_manifest(manifest, part)
+    return packed_image(manifest, opened)
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a registry to where it keeps blobs, which must not get its token."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
+        headers: Any, newurl: str,
+    ) -> urllib.request.Request | None:  # fmt: skip
+        made = super().redirect_request(req, fp, code, msg, headers, newurl)
+        before, after = (urllib.parse.urlsplit(url) for url in (req.full_url, newurl))
+        if before.scheme == "https" and after.scheme != "https":
+            raise urllib.error.URLError(f"a redirect from https to {after.scheme}")
+        if made is not None and before.netloc != after.netloc:
+            made.headers.pop("Authorization", None)
+        return made
+
+
+class _Registry:
+    """One repository of a registry."""
+
+    def __init__(self, name: str, server: str, repository: str) -> None:
+        self._name, self._server = name, server
+        scheme = "http" if _is_loopback(server) else "https"
+        self._base = f"{scheme}://{server}/v2/{repository}"
+        self._repository = repository
+        self._authorization = ""
+        self._open = urllib.request.build_opener(_Redirects).open
+
+    def manifest(self, wanted: str) -> dict[str, Any]:
+        """Return the manifest of a tag or digest."""
+        return read_json(self._manifest_bytes(wanted), "a manifest")
+
+    def keep_manifest(self, digest: str, folder: Path) -> None:
+        """Store a manifest of a digest among the blobs."""
+        (folder / digest.removeprefix("sha256:")).write_bytes(self._manifest_bytes(digest))
+
+    def download(self, digest: str, size: int, folder: Path, watch: Any) -> None:
+        """Bring a blob into a folder, going on where an earlier transfer broke off.
+
+        Args:
+            digest: Its digest.
+            size: Its bytes; 0 if nobody tells, then it is a small one.
+            folder: Where it goes.
+            watch: Told how many bytes are there.
+        """
+        check_digest(digest)
+        target = folder / digest.removeprefix("sha256:")
+        part = target.with_name(f"{target.name}.part")
+        most, problem = size or LARGEST_JSON, "it ended too early"
+        for number in range(TRIES):
+            if target.exists():
+                return
+            if number:
+                time.sleep(min(LONGEST_WAIT, 0.1 * 4**number))
+            try:
+                whole = self._continue(digest, part, most, watch)
+            except (OSError, http.client.HTTPException) as error:
+                if isinstance(error, urllib.error.HTTPError):
+                    raise self._refused(error) from error
+                problem = str(error) or type(error).__name__
+                continue  # what came is kept
+            if (size and part.stat().st_size < size) or not whole:
+                continue
+            if _digest_of(part) != digest:
+                part.unlink()
+                raise DataError(
+                    f"expected the blob {digest} of {self._name}, got other bytes from "
+                    f"{self._server}; pull again, or from elsewhere"
+                )
+            os.replace(part, target)
+        if not target.exists():
+            raise SandboxUnavailable(
+                f"expected to download {digest} of {self._name} from {self._server}, got: "
+                f"{problem:.200}; run the command again to go on from there"
+            )
+
+    def _continue(self, digest: str, part: Path, most: int, watch: Any) -> bool:
+        """Append what is missing of a blob; whether the answer came to its end."""
+        with part.open("ab") as file:
+            have = file.tell()
+            if have == most:
+                return True
+            headers = {"Range": f"bytes={have}-"} if have else {}
+            with self._get(f"/blobs/{digest}", headers) as answer:
+                if have and answer.status != 206:  # it sends all again
+                    file.truncate(0)
+                    have = 0
+                while data := answer.read(BLOCK):
+                    have += file.write(data)
+                    watch(have)
+                    if have > most:
+                        raise DataError(
+                            f"expected a blob of {most:,} bytes from {self._server}, got more"
+                        )
+                return not answer.length
+
+    def _manifest_bytes(self, wanted: str) -> bytes:
+        try:
+            with self._get(f"/manifests/{wanted}", {"Accept": ", ".join(KINDS)}) as answer:
+                data = read_bounded(answer, LARGEST_JSON, "a manifest")
+        except urllib.error.HTTPError as error:
+            raise self._refused(error) from error
+        except (OSError, http.client.HTTPException) as error:
+            raise SandboxUnavailable(
+                f"expected to reach the registry {self._server} for {self._name}, got: {error}; "
+                "see that the name is right and the network there"
+            ) from error
+        if wanted.startswith("sha256:") and wanted != f"sha256:{hashlib.sha256(data).hexdigest()}":
+            raise DataError(f"expected the manifest {wanted} of {self._name}, got other bytes")
+        return data
+
+    def _get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
+        """Ask for something, with the token that the registry wants, and wait where it says so."""
+        for number in range(TRIES):
+            request = urllib.request.Request(self._base + path, headers=dict(headers))
+            if self._authorization:
+                request.add_header("Authorization", self._authorization)
+            try:
+                found: http.client.HTTPResponse = self._open(request, timeout=TIMEOUT)
+                return found
+            except urllib.error.HTTPError as error:
+                last = number == TRIES - 1
+                if error.code == 401 and not self._authorization:
+                    self._authorization = self._login(error.headers)
+                elif (error.code == 429 or error.code >= 500) and not last:
+                    time.sleep(_wait(error.headers, number))
+                else:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    def _login(self, headers: Message) -> str:
+        """Return what a registry wants to see: a token, or the name and password themselves."""
+        told = headers.get("WWW-Authenticate", "")
+        kind, _, rest = told.partition(" ")
+        own = _credentials(self._server)
+        if kind.lower() == "basic":
+            return f"Basic {own}"
+        asked = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        realm = urllib.parse.urlsplit(asked.get("realm", ""))
+        if realm.scheme != "https" and not _is_loopback(realm.netloc):
+            raise SandboxUnavailable(
+                f"expected {self._server} to say over https where tokens are, got {told!r:.200}"
+            )
+        scope = asked.get("scope") or f"repository:{self._repository}:pull"
+        query = urllib.parse.urlencode({"service": asked.get("service", ""), "scope": scope})
+        request = urllib.request.Request(f"{asked['realm']}?{query}")
+        if own:
+            request.add_header("Authorization", f"Basic {own}")
+        with self._open(request, timeout=TIMEOUT) as answer:
+            found = read_json(read_bounded(answer, LARGEST_JSON, "a token"), "a token")
+        return f"Bearer {found.get('token') or found.get('access_token', '')}"
+
+    def _refused(self, error: urllib.error.HTTPError) -> SandboxUnavailable:
+        """Say why a registry gives nothing, and what to do."""
+        remedies = {
+            401: "log in with `docker login`, whose file is read here (DOCKER_CONFIG)",
+            403: "log in with `docker login`, whose file is read here (DOCKER_CONFIG)",
+            404: "see that the name is right, and private images need `docker login`",
+            429: "the registry limits pulls: wait, log in with `docker login`, or name a mirror",
+        }
+        remedy = remedies.get(
+            error.code, "try again, name a mirror, or bring the image with `agentgym images load`"
+        )
+        return SandboxUnavailable(
+            f"expected the registry {self._server} to give {self._name}, got {error.code} "
+            f"{error.reason}; {remedy}"
+        )
+
+
+def _is_loopback(server: str) -> bool:
+    """Return whether a registry runs on this machine, where engines too do without TLS."""
+    host = server.rpartition(":")[0] or server
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _credentials(server: str) -> str:
+    """Return name and password in base64, as `docker login` keeps them in its file; or ""."""
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    try:
+        auths = json.loads((folder / "config.json").read_bytes())["auths"]
+        names = [server, f"https://{server}"]
+        names += ["https://index.docker.io/v1/", "docker.io"] if server == HUB_SERVER else []
+        found = next((str(auths[one]["auth"]) for one in names if one in auths), "")
+        base64.b64decode(found, validate=True)
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError):
+        return ""
+    return found
+
+
+def _wait(headers: Message, number: int) -> float:
+    """Return how many seconds a registry wants one to wait."""
+    told = headers.get("Retry-After", "")
+    return min(LONGEST_WAIT, float(told) if told.isdigit() else 0.5 * 2**number)
+
+
+def _digest_of(path: Path) -> str:
+    result = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(BLOCK):
+            result.update(data)
+    return f"sha256:{result.hexdigest()}"

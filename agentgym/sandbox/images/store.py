@@ -1,0 +1,376 @@
+"""Images on this machine: layers that were unpacked once, and names for stacks of them.
+
+``layers/<chain id>/fs`` is a layer, ``layer.json`` beside it says what it holds. The chain id
+[OCI image specification: config] names a layer together with all below it, since what a layer's
+archive means depends on those. ``images/<name>.json`` names a stack. What is there is whole: it was
+made under another name, forced to the disk and renamed; whoever writes holds the lock of the store,
+and what a killed process left is removed by the next. Only its user can enter the folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tarfile import TarError
+from tarfile import open as open_tar
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from agentgym.errors import DataError
+from agentgym.sandbox.images.layers import Layers
+from agentgym.sandbox.images.names import canonical
+from agentgym.sandbox.images.reading import PackedImage, PackedLayer, opened_image
+from agentgym.sandbox.images.streams import BoundedHeader, HashedStream, plain_stream
+from agentgym.sandbox.images.unpacking import Bounds, LayerWriter
+from agentgym.support.caching import SCRATCH, cache_folder, write_atomically
+
+LOCK = ".lock"
+BOUNDS = Bounds()
+Watch = Callable[[str, int, int], None]
+"""Told what is being done, and how many bytes of how many are."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that boxes can be opened of."""
+
+    name: str
+    """Its name, with a tag."""
+    layers: tuple[Path, ...]
+    """Folders of its layers, lowest first."""
+    config: Mapping[str, Any]
+    """``Env``, ``User``, ``WorkingDir`` and other settings."""
+    size: int
+    """Bytes of its files; layers that it shares with others count."""
+    used: float
+    """When a box of it was opened last, or it was loaded."""
+
+
+class ImageStore:
+    """Images unpacked on this machine.
+
+    Args:
+        folder: Where they lie; in the cache of agentgym if left out.
+        bounds: What an image may hold.
+        owner: User whose the files become; None leaves them the running one's. Where root opens
+            boxes it is the user that commands have on the host.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, bounds: Bounds = BOUNDS, owner: int | None = None
+    ) -> None:
+        self.folder = cache_folder() / "sandbox" / "images" if folder is None else folder
+        self.bounds, self.owner = bounds, owner
+
+    def load(self, source: Path, name: str = "", watch: Watch | None = None) -> Image:
+        """Unpack an image that lies in a file or folder.
+
+        Args:
+            source: An OCI layout, as folder or tar, or an archive of ``docker save``.
+            name: What it is called; its name in the archive if left out.
+            watch: Told how far it is.
+
+        Raises:
+            DataError: It is none, damaged, hostile, or of another machine.
+        """
+        with opened_image(source, name) as (told, packed):
+            # Layouts may give a tag alone.
+            chosen = name or (told if "/" in told or ":" in told else "")
+            if not chosen:
+                raise DataError(
+                    f"expected a name for the image of {source}, which says {told!r:.80}; give one"
+                )
+            return self.add(packed, chosen, watch)
+
+    def add(self, packed: PackedImage, name: str, watch: Watch | None = None) -> Image:
+        """Unpack the layers of an image that are not here yet, and give it a name.
+
+        Raises:
+            DataError: A layer is damaged, hostile or too large.
+        """
+        if len(packed.layers) > self.bounds.layers:
+            raise DataError(
+                f"expected an image of at most {self.bounds.layers} layers, got "
+                f"{len(packed.layers)}; merge some (docker build --squash, or docker export)"
+            )
+        known = canonical(name)
+        with self._locked():
+            below: list[str] = []
+            size = files = 0
+            for number, (layer, chain) in enumerate(self.chained(packed.layers), 1):
+                left = Bounds(self.bounds.size - size, self.bounds.files - files)
+                entry = self._entry(chain)
+                if entry is None:
+                    said = f"layer {number} of {len(packed.layers)}"
+                    entry = self._unpack(packed, layer, chain, below, left, said, watch)
+                size, files = size + entry["size"], files + entry["files"]
+                below.append(chain)
+            record = {"name": known, "layers": below, "config": dict(packed.config), "size": size}
+            write_atomically(self._record(known), json.dumps(record).encode())
+        found = self.find(known)
+        if found is None:
+            raise DataError(f"expected the image {known} in {self.folder}, which was removed again")
+        return found
+
+    def find(self, name: str) -> Image | None:
+        """Return an image; None if it is not here.
+
+        Raises:
+            DataError: The store is another user's.
+        """
+        try:
+            known = canonical(name)
+        except DataError:
+            return None
+        if self.folder.is_dir() and not os.access(self.folder, os.R_OK | os.X_OK):
+            raise DataError(
+                f"expected a store of this user, got {self.folder}, which is another's; set "
+                "AGENTGYM_CACHE to a folder of yours"
+            )
+        return self._read(self._record(known))
+
+    def has_layer(self, chain: str) -> bool:
+        """Return whether a layer is unpacked already."""
+        return self._entry(chain) is not None
+
+    def images(self) -> list[Image]:
+        """Return all images, the one that was used last first."""
+        records = sorted(self.folder.glob("images/*.json"))
+        found = [image for image in map(self._read, records) if image is not None]
+        return sorted(found, key=lambda image: (-image.used, image.name))
+
+    def hold(self, image: Image) -> int:
+        """Return a descriptor; until it is closed, or this process ends, the layers stay.
+
+        Raises:
+            DataError: It was removed before.
+        """
+        top = image.layers[-1].parent
+        try:
+            descriptor = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+        except OSError as error:
+            raise DataError(
+                f"expected the layers of {image.name}, got {error}; load it again"
+            ) from (error)
+        if not image.layers[-1].is_dir():  # removed while this waited
+            os.close(descriptor)
+            raise DataError(
+                f"expected the layers of {image.name}, which were removed; load it again"
+            )
+        with suppress(OSError):  # who may only read leaves no trace
+            os.utime(self._record(image.name))
+        return descriptor
+
+    def size(self) -> int:
+        """Return the bytes of all layers."""
+        return sum(entry["size"] for _, entry in self._entries())
+
+    def prune(self, budget: int, watch: Callable[[Image], None] = lambda image: None) -> None:
+        """Remove the longest unused images until the layers of the rest fit, but none in use.
+
+        Args:
+            budget: Bytes.
+            watch: Told each image that goes.
+        """
+        if not self.folder.is_dir():
+            return
+        with self._locked():
+            left = self.images()
+            while left and self._size_of(left) > budget:
+                gone = left.pop()
+                watch(gone)
+                self._record(gone.name).unlink(missing_ok=True)
+            self._remove_layers({layer.parent.name for image in left for layer in image.layers})
+            self._remove_downloads()
+
+    def remove(self, name: str) -> bool:
+        """Take a name away, and the layers that no other name needs; whether it was there."""
+        if self.find(name) is None:
+            return False
+        with self._locked():
+            self._record(canonical(name)).unlink(missing_ok=True)
+            kept = {layer.parent.name for image in self.images() for layer in image.layers}
+            self._remove_layers(kept)
+        return True
+
+    @staticmethod
+    def chained(layers: Sequence[PackedLayer]) -> Iterator[tuple[PackedLayer, str]]:
+        """Yield layers with their chain ids: sha256(chain id below + " " + diff id)."""
+        chain = ""
+        for layer in layers:
+            text = f"{chain} {layer.diff_id}"
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            chain = f"sha256:{digest}" if chain else layer.diff_id
+            yield layer, chain.removeprefix("sha256:")
+
+    def _unpack(
+        self,
+        packed: PackedImage,
+        layer: PackedLayer,
+        chain: str,
+        below: Iterable[str],
+        bounds: Bounds,
+        said: str,
+        watch: Watch | None,
+    ) -> dict[str, Any]:
+        """Unpack a layer and give it its place."""
+        scratch = self.folder / "layers" / f"{SCRATCH}{chain}"
+        (scratch / "fs").mkdir(mode=0o755, parents=True)
+        lower = Layers([self._layer(one) for one in reversed(list(below))])
+        writer = LayerWriter(str(scratch / "fs"), lower, bounds)
+        try:
+            with closing(packed.open(layer.place)) as raw:
+                _write(raw, layer, writer, bounds, lambda n: watch and watch(said, n, layer.size))
+            writer.finish(self.owner)
+            entry = {**asdict(writer.counts), "below": list(below)}
+            (scratch / "layer.json").write_text(json.dumps(entry))
+            os.sync()  # all at once: a layer has ten thousand files
+            os.rename(scratch, self._layer(chain).parent)
+        except (TarError, zlib.error, EOFError, UnicodeError, RecursionError) as error:
+            raise DataError(f"expected a layer that can be read ({said}), got {error}") from error
+        except OSError as error:
+            raise DataError(
+                f"expected to unpack an image in {self.folder} ({said}), got {error}; make room "
+                "with `agentgym images prune`, or set AGENTGYM_CACHE to a folder on a larger disk"
+            ) from error
+        finally:
+            _remove_folder(scratch)
+        return entry
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the store alone, swept of what processes left that were killed."""
+        try:
+            for name in ("layers", "images"):
+                (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+            lock = FileLock(self.folder / LOCK)
+            lock.acquire()
+        except OSError as error:
+            raise DataError(
+                f"expected to write to {self.folder}, got {error}; set AGENTGYM_CACHE to a folder "
+                "of yours"
+            ) from error
+        try:
+            for left in (self.folder / "layers").glob(f"{SCRATCH}*"):
+                _remove_folder(left)
+            yield
+        finally:
+            lock.release()
+
+    def downloads(self, name: str) -> Path:
+        """Return the folder in which an image's packed layers wait to be unpacked."""
+        return self.folder / "downloads" / hashlib.sha256(name.encode()).hexdigest()[:24]
+
+    def _remove_downloads(self) -> None:
+        """Remove what pulls that broke off have left."""
+        for folder in self.folder.glob("downloads/*/"):
+            with suppress(Timeout), FileLock(lock_of(folder), timeout=0):
+                _remove_folder(folder)
+
+    def _layer(self, chain: str) -> Path:
+        return self.folder / "layers" / chain / "fs"
+
+    def _record(self, name: str) -> Path:
+        # A name is one file's, whatever stands in it.
+        return self.folder / "images" / f"{name.replace('%', '%25').replace('/', '%2F')}.json"
+
+    def _entry(self, chain: str) -> dict[str, Any] | None:
+        try:
+            found = json.loads((self.folder / "layers" / chain / "layer.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        return dict(found)
+
+    def _entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for path in sorted(self.folder.glob("layers/*/layer.json")):
+            entry = self._entry(path.parent.name)
+            if entry is not None:
+                yield path.parent.name, entry
+
+    def _read(self, record: Path) -> Image | None:
+        """Return the image of a record; None if it, or a layer, is gone or damaged."""
+        try:
+            found = json.loads(record.read_bytes())
+            layers = tuple(self._layer(str(chain)) for chain in found["layers"])
+            image = Image(
+                found["name"], layers, found["config"], found["size"], record.stat().st_mtime
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return image if layers and all(layer.is_dir() for layer in layers) else None
+
+    def _size_of(self, images: Iterable[Image]) -> int:
+        needed = {layer.parent.name for image in images for layer in image.layers}
+        return sum(entry["size"] for chain, entry in self._entries() if chain in needed)
+
+    def _remove_layers(self, needed: set[str]) -> None:
+        """Remove the layers that nothing needs and no box stands on."""
+        entries, opened = dict(self._entries()), {}
+        try:
+            for chain, entry in entries.items():
+                if chain in needed:
+                    continue
+                descriptor = os.open(self._layer(chain).parent, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    opened[chain] = descriptor
+                except OSError:  # a box stands on it, and so on all below
+                    os.close(descriptor)
+                    needed |= {chain, *entry["below"]}
+            for chain in opened.keys() - needed:
+                gone = self.folder / "layers" / f"{SCRATCH}{chain}"
+                os.rename(self._layer(chain).parent, gone)
+                _remove_folder(gone)
+        finally:
+            for descriptor in opened.values():
+                os.close(descriptor)
+
+
+def _write(
+    raw: Any, layer: PackedLayer, writer: LayerWriter, bounds: Bounds, told: Callable[[int], Any]
+) -> None:
+    """Write a layer whose packed and plain bytes are those that their digests say."""
+    packed = HashedStream(raw, bounds.size + (64 << 20))
+    # An archive is as large as its files, and a kilobyte or two for the head of each.
+    plain = HashedStream(plain_stream(packed), bounds.size + bounds.files * 2048 + (1 << 20))
+    with open_tar(fileobj=plain, mode="r|", tarinfo=BoundedHeader, errorlevel=2) as archive:  # type: ignore[call-overload]
+        for member in archive:
+            writer.add(archive, member)
+            archive.members = []  # else every header stays in memory
+            if writer.counts.files % 64 == 0:
+                told(packed.taken)
+    found = plain.digest()
+    told(packed.taken)
+    if found != layer.diff_id:
+        raise DataError(
+            f"expected a layer whose content is {layer.diff_id}, got {found}; fetch the image again"
+        )
+    if layer.place.startswith("sha256:") and packed.digest() != layer.place:
+        raise DataError(f"expected a blob that is {layer.place}, got other bytes; fetch it again")
+
+
+def lock_of(downloads: Path) -> Path:
+    """Return the lock of a folder of downloads, which a pull holds."""
+    return downloads.with_suffix(LOCK)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder, also where its own modes are in the way."""
+
+    def again(function: Callable[..., Any], path: str, _: Any) -> None:
+        with suppress(OSError):
+            os.chmod(os.path.dirname(path), 0o700)
+            function(path)
+
+    shutil.rmtree(folder, onerror=again)

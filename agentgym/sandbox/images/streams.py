@@ -1,0 +1,164 @@
+"""Streams of packed layers, bounded before anything of a size that they name is read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import zlib
+from typing import BinaryIO, Protocol
+
+from agentgym.errors import DataError
+
+BLOCK = 1 << 20
+LARGEST_HEADER = 1 << 20
+"""Bytes of a long name or of the records of a PAX header, which are read into memory whole."""
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+"""How streams of these kinds begin."""
+_WHOLE = frozenset({
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+})  # fmt: skip
+
+
+class Readable(Protocol):
+    """What gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to so many bytes; empty at the end."""
+        ...
+
+
+class BoundedHeader(tarfile.TarInfo):
+    """A header whose size is looked at before so much is read (CVE-2025-8194 among others)."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> BoundedHeader:
+        """Read a header.
+
+        Raises:
+            DataError: It says that it is of a negative size, or larger than headers may be.
+        """
+        found = super().frombuf(buf, encoding, errors)
+        if found.size < 0 or (found.type in _WHOLE and found.size > LARGEST_HEADER):
+            raise DataError(
+                f"expected a header of at most {LARGEST_HEADER:,} bytes in an archive, got one of "
+                f"{found.size:,}; the archive is damaged or hostile"
+            )
+        return found
+
+
+class HashedStream:
+    """A stream that hashes what passes, up to a bound.
+
+    Args:
+        source: Where the bytes come from.
+        bound: How many there may be.
+    """
+
+    def __init__(self, source: Readable, bound: int) -> None:
+        self.taken = 0
+        """Bytes that have passed."""
+        self._source, self._bound = source, bound
+        self._hash = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to so many bytes.
+
+        Raises:
+            DataError: There are more than the bound.
+        """
+        data = self._source.read(BLOCK if size < 0 else size)
+        self.taken += len(data)
+        if self.taken > self._bound:
+            raise DataError(
+                f"expected a layer of at most {self._bound:,} bytes, got more; raise the bound "
+                "(Bounds) if the image is one of yours"
+            )
+        self._hash.update(data)
+        return data
+
+    def digest(self) -> str:
+        """Read what is left, which counts too, and return the hash of everything."""
+        while self.read(BLOCK):
+            pass
+        return f"sha256:{self._hash.hexdigest()}"
+
+
+class Gunzip:
+    """The plain bytes of a gzip stream of one member or several.
+
+    Each read is bounded by its own size, which those of ``gzip.GzipFile`` are not.
+
+    Args:
+        source: The packed bytes.
+    """
+
+    def __init__(self, source: Readable) -> None:
+        self._source, self._rest = source, b""
+        self._unpacker = zlib.decompressobj(31)
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes; empty at the end."""
+        while True:
+            data = self._rest or self._source.read(1 << 18)
+            if self._unpacker.eof:
+                if not data.strip(b"\0"):
+                    return b""
+                self._unpacker = zlib.decompressobj(31)
+            elif not data and not self._unpacker.unconsumed_tail:
+                raise DataError(
+                    "expected a whole gzip stream, got one that breaks off; fetch it again"
+                )
+            plain = self._unpacker.decompress(data, size)
+            self._rest = self._unpacker.unconsumed_tail or self._unpacker.unused_data
+            if plain:
+                return plain
+
+
+class Prefixed:
+    """A stream whose first bytes were read to see of what kind it is, with them put back.
+
+    Args:
+        start: The bytes.
+        source: What follows.
+    """
+
+    def __init__(self, start: bytes, source: Readable) -> None:
+        self._start, self._source = start, source
+
+    def read(self, size: int) -> bytes:
+        """Return up to so many bytes; empty at the end."""
+        if self._start:
+            data, self._start = self._start[:size], self._start[size:]
+            return data
+        return self._source.read(size)
+
+
+def plain_stream(source: Readable) -> Readable:
+    """Return the plain bytes of a layer, however it is packed.
+
+    Raises:
+        DataError: It is packed in a way that this Python cannot read.
+    """
+    start = source.read(1 << 16)
+    whole = Prefixed(start, source)
+    if start.startswith(ZSTD):
+        raise DataError(
+            "expected layers packed with gzip or not at all, got zstd, which no Python before 3.14 "
+            "reads; copy the image with `skopeo copy --dest-compress-format gzip`, or save it with "
+            "`docker save`"
+        )
+    return Gunzip(whole) if start.startswith(GZIP) else whole
+
+
+def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, what: str) -> bytes:
+    """Return the whole content of a small file.
+
+    Raises:
+        DataError: It is larger than may be.
+    """
+    data = source.read(most + 1)
+    if len(data) > most:
+        raise DataError(f"expected {what} of at most {most:,} bytes, got more")
+    return data

@@ -1,0 +1,274 @@
+"""A layer's archive becomes a folder that overlayfs can stack, without root and whatever it holds.
+
+Names never leave the folder: links on the way are followed inside of the image. Owners are not
+kept, since boxes have one user; set-id bits are taken off, devices left out, and both are counted.
+What it is refused for is an error that says so, and nothing of the layer stays.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tarfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from agentgym.errors import DataError
+from agentgym.sandbox.images.layers import (
+    MOST_LINKS,
+    OPAQUE,
+    Layers,
+    is_folder,
+    is_opaque,
+    is_whiteout,
+)
+
+DEEPEST = 200
+"""Folders in each other; ``shutil.rmtree`` recurses, and ends at about a thousand."""
+LONGEST_NAME = 255
+WHITEOUT, OPAQUE_MARK = ".wh.", ".wh..wh..opq"
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What an image may hold at most; one that holds more is refused."""
+
+    size: int = 32 << 30
+    """Bytes of all its files."""
+    files: int = 2_000_000
+    """Files, folders and links."""
+    layers: int = 127
+    """Layers, as for Docker."""
+
+
+@dataclass
+class Counts:
+    """What a layer holds, and what of it boxes do not get."""
+
+    size: int = 0
+    """Bytes of its files."""
+    files: int = 0
+    """Files, folders, links and whiteouts."""
+    devices: int = 0
+    """Devices, which are left out."""
+    set_ids: int = 0
+    """Files and folders whose set-id bits were taken off."""
+    owned: int = 0
+    """Files and folders of other users than root, who are the box's one user."""
+
+
+class LayerWriter:
+    """Writes the members of one layer.
+
+    Args:
+        root: An empty folder.
+        below: The layers under it: links through them, and modes of folders that the layer does not
+            list, depend on those.
+        bounds: What is left of what the image may hold.
+    """
+
+    def __init__(self, root: str, below: Layers, bounds: Bounds) -> None:
+        self.counts = Counts()
+        self._root, self._below, self._bounds = root, below, bounds
+        self._folders: list[tuple[str, int, float | None]] = []
+
+    def add(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        """Write one member.
+
+        Raises:
+            DataError: It leads outside, is of an unknown kind, or too much.
+        """
+        parts = _parts(member.name)
+        if not parts:
+            return
+        path = os.path.join(self._folder(parts[:-1]), parts[-1])
+        if parts[-1].startswith(WHITEOUT):
+            self._take_away(path)
+        elif member.ischr() or member.isblk():
+            self.counts.devices += 1
+        else:
+            self._count(member.size if member.isreg() else 0)
+            self.counts.owned += (member.uid, member.gid) != (0, 0)
+            self.counts.set_ids += bool(member.mode & 0o6000)
+            self._make_room(path, member)
+            self._make(archive, member, path)
+
+    def finish(self, owner: int | None) -> None:
+        """Set modes and times of folders, which could not be written to before, and the owner.
+
+        Args:
+            owner: User whose all of it becomes; None leaves it the running one's.
+        """
+        for path, mode, modified in reversed(self._folders):
+            with suppress(FileNotFoundError, NotADirectoryError):  # replaced later on
+                if modified is not None:
+                    _set_time(path, modified)
+                os.chmod(path, mode | 0o700)
+        if owner is None:
+            return
+        for parent, folders, files in os.walk(self._root):
+            for name in (*folders, *files):
+                os.chown(os.path.join(parent, name), owner, owner, follow_symlinks=False)
+        os.chown(self._root, owner, owner)
+
+    def _make(self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+        """Make what a member says, where nothing else is any more."""
+        mode = member.mode & 0o1777
+        if member.isdir():
+            if not is_folder(path):
+                os.mkdir(path, 0o755)
+            self._folders.append((path, mode, member.mtime))
+            return
+        if member.islnk():
+            self._link(member, path)
+            return
+        if member.issym():
+            os.symlink(member.linkname, path)
+        elif member.isfifo():
+            os.mkfifo(path, mode)
+        elif member.isreg():
+            content = archive.extractfile(member)
+            assert content is not None  # it is a regular file
+            with open(path, "xb") as file:
+                shutil.copyfileobj(content, file, BLOCK)
+                os.fchmod(file.fileno(), mode)
+        else:
+            raise DataError(
+                f"expected files, folders and links in a layer, got {member.name!r:.120} of the "
+                f"unknown type {member.type!r}"
+            )
+        _set_time(path, member.mtime)
+
+    def _link(self, member: tarfile.TarInfo, path: str) -> None:
+        """Make a second name of a file, of this layer or of one below."""
+        target = _parts(member.linkname)
+        if target:
+            source = os.path.join(self._folder(target[:-1]), target[-1])
+            if os.path.lexists(source) and not is_folder(source) and not is_whiteout(source):
+                os.link(source, path, follow_symlinks=False)
+                return
+            names = os.path.relpath(source, self._root).split("/")
+            found = None if os.path.lexists(source) else self._below.find(names)
+            if found is not None and not is_folder(found):
+                self._count(os.lstat(found).st_size)
+                shutil.copy2(found, path, follow_symlinks=False)
+                return
+        raise DataError(
+            f"expected the hard link {member.name!r:.120} to lead to a file of the image, got "
+            f"{member.linkname!r:.120}"
+        )
+
+    def _take_away(self, path: str) -> None:
+        """Carry out a whiteout: it hides what layers below have, and nothing of this one."""
+        parent, name = os.path.split(path)
+        if name == OPAQUE_MARK:
+            os.setxattr(parent, OPAQUE, b"y")
+            return
+        name = name.removeprefix(WHITEOUT)
+        if name in ("", ".", "..") or name.startswith(WHITEOUT):
+            return  # notes of aufs to itself
+        gone = os.path.join(parent, name)
+        if is_folder(gone):
+            os.setxattr(gone, OPAQUE, b"y")
+        elif not os.path.lexists(gone):
+            self._count(0)
+            os.mknod(gone, stat.S_IFCHR, 0)  # which needs no privilege since Linux 5.8
+
+    def _make_room(self, path: str, member: tarfile.TarInfo) -> None:
+        """Remove what has the name of a member, unless both are folders."""
+        if member.isdir() and is_whiteout(path):
+            _replace_whiteout(path)
+        elif is_folder(path):
+            if not member.isdir():
+                shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+
+    def _folder(self, parts: Sequence[str]) -> str:
+        """Return the real folder of this layer for a path; it is made if need be."""
+        waiting, done, links = list(parts), list[str](), 0
+        while waiting:
+            part = waiting.pop(0)
+            if part == "..":
+                done = done[:-1]
+                continue
+            here = os.path.join(self._root, *done, part)
+            seen = here if os.path.lexists(here) else self._below_at([*done, part])
+            if seen is not None and os.path.islink(seen):
+                links += 1
+                target = os.readlink(seen)
+                if links > MOST_LINKS:
+                    raise DataError(
+                        f"expected at most {MOST_LINKS} links on a path of a layer, got more at "
+                        f"{'/'.join(parts)!r:.120}"
+                    )
+                done = [] if target.startswith("/") else done
+                waiting = [one for one in target.split("/") if one not in ("", ".")] + waiting
+                continue
+            done.append(part)
+            if len(done) > DEEPEST:
+                raise DataError(f"expected at most {DEEPEST} folders in each other, got more")
+            self._enter(here, seen, parts)
+        return os.path.join(self._root, *done)
+
+    def _below_at(self, parts: Sequence[str]) -> str | None:
+        """Return what layers below have at a path, unless this one hides it."""
+        for number in range(1, len(parts)):
+            if is_opaque(os.path.join(self._root, *parts[:number])):
+                return None
+        return self._below.find(parts)
+
+    def _enter(self, here: str, seen: str | None, parts: Sequence[str]) -> None:
+        """Make one folder on the way to a member, with the mode that it has below."""
+        if seen == here:
+            if is_whiteout(here):
+                _replace_whiteout(here)
+            elif not is_folder(here):
+                raise DataError(
+                    f"expected a folder on the way to {'/'.join(parts)!r:.120}, got a file"
+                )
+            return
+        os.mkdir(here, 0o755)
+        self._count(0)
+        mode = 0o755
+        if seen is not None and is_folder(seen):
+            mode = stat.S_IMODE(os.lstat(seen).st_mode)
+        self._folders.append((here, mode, None))
+
+    def _count(self, size: int) -> None:
+        """Count what is about to be written."""
+        self.counts.files += 1
+        self.counts.size += size
+        if self.counts.files > self._bounds.files or self.counts.size > self._bounds.size:
+            raise DataError(
+                f"expected an image of at most {self._bounds.size:,} further bytes and "
+                f"{self._bounds.files:,} further files, got more; raise the bounds (Bounds) if it "
+                "is one of yours"
+            )
+
+
+def _parts(name: str) -> list[str]:
+    """Return the names of a path of a member."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if "\0" in name or ".." in parts:
+        raise DataError(f"expected names that stay in the image, got {name!r:.120}")
+    if len(parts) > DEEPEST or any(len(os.fsencode(part)) > LONGEST_NAME for part in parts):
+        raise DataError(
+            f"expected names of at most {LONGEST_NAME} bytes, {DEEPEST} deep, got {name!r:.120}"
+        )
+    return parts
+
+
+def _replace_whiteout(path: str) -> None:
+    """Make a folder that hides what lies below it, in place of a whiteout."""
+    os.unlink(path)
+    os.mkdir(path, 0o755)
+    os.setxattr(path, OPAQUE, b"y")
+
+
+def _set_time(path: str, modified: float) -> None:
+    with suppress(OSError, OverflowError):  # a time that no number of this system holds
+        os.utime(path, (modified, modified), follow_symlinks=False)

@@ -1,0 +1,191 @@
+"""The image of a box of namespaces: found or pulled, its user, and what the stage is told of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from typing import Any, NamedTuple
+
+from agentgym.core import options
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
+from agentgym.sandbox.images.layers import Layers
+from agentgym.sandbox.images.pulling import PulledImages, how_to_bring
+from agentgym.sandbox.images.store import Image, ImageStore
+
+POLICIES = ("missing", "never", "always")
+"""When images are pulled; ``"always"`` means once in each process."""
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are sought in an image that does not say."""
+LARGEST_LIST = 1 << 20
+"""Bytes of an image's list of users that are read."""
+HIGHEST_ID = (1 << 32) - 2
+
+_pulling = threading.Lock()
+_pulled: set[tuple[str, str]] = set()
+
+
+class User(NamedTuple):
+    """Who runs commands of an image."""
+
+    uid: int
+    gid: int
+    home: str
+
+
+class ImageRoot:
+    """The image of one box.
+
+    Args:
+        config: The configuration of the box.
+        store: Where images lie.
+        pull: One of :data:`POLICIES`.
+        mirror: Registry from which images of the Docker Hub are pulled instead.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain, or something of the host shall be
+            shown inside, which boxes of images cannot.
+    """
+
+    def __init__(self, config: SandboxConfig, store: ImageStore, pull: str, mirror: str) -> None:
+        shown = [name for name in ("visible", "mounts", "hidden") if getattr(config, name)]
+        if shown:
+            raise ConfigurationError(
+                f"expected nothing of the host in a box of the image {config.image}, got "
+                f"{' and '.join(shown)}; leave that out, or put it into the image"
+            )
+        self._config, self._store = config, store
+        self._pull = options.choice(pull, "pull", POLICIES)
+        self._mirror = options.text(mirror, "mirror")
+        self._found: Image | None = None
+        self._user: User | None = None
+        self._held = -1
+
+    @property
+    def image(self) -> Image:
+        """The image; pulled if it is not here.
+
+        Raises:
+            SandboxUnavailable: It cannot be had; says what to do.
+        """
+        if self._found is None:
+            self._found = self._ensure()
+        return self._found
+
+    @property
+    def user(self) -> User:
+        """Who runs commands."""
+        if self._user is None:
+            self._user = _user_of(self.image)
+        return self._user
+
+    def stage_settings(self) -> dict[str, Any]:
+        """Return what the stage is told, and keep the image from being removed until `release`."""
+        try:
+            self.release()
+            self._held = self._store.hold(self.image)
+        except DataError:  # removed meanwhile
+            self._found = self._user = None
+            self._held = self._store.hold(self.image)
+        image, user = self.image, self.user
+        return {
+            "layers": [str(layer) for layer in reversed(image.layers)],
+            "made": _made(image, self._config),
+            "uid": user.uid,
+            "gid": user.gid,
+        }
+
+    def completed(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings of the server inside with what the image says."""
+        listed = self.image.config.get("Env") or ()
+        own = dict(str(entry).partition("=")[::2] for entry in listed)
+        path = ":".join((*self._config.path, own.get("PATH") or PATH))
+        home = own.get("HOME") or self.user.home
+        environment = {**own, **settings["environment"], "PATH": path, "HOME": home}
+        environment |= self._config.environment
+        return {**settings, "places": ["/", "/dev/shm"], "environment": environment}
+
+    def release(self) -> None:
+        """Let the image be removed again."""
+        held, self._held = self._held, -1
+        if held >= 0:
+            os.close(held)
+
+    def _ensure(self) -> Image:
+        """Find or pull the image."""
+        name, key = self._config.image, (str(self._store.folder), self._config.image)
+        found = None
+        if self._pull != "always" or key in _pulled:
+            found = self._store.find(name)
+        if found is not None:
+            return found
+        if self._pull == "never":
+            raise SandboxUnavailable(
+                f"expected the image {name} among those in {self._store.folder}, but it is not "
+                f"there and pull is 'never'. {how_to_bring(name)}"
+            )
+        with _pulling:  # one pull at a time: sixteen boxes want the same image
+            found = self._store.find(name) if key in _pulled or self._pull == "missing" else None
+            found = found or PulledImages(self._store, self._mirror).pull(name)
+            _pulled.add(key)
+        return found
+
+
+def _made(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
+    """Return the folders that lead to ``workdir``, which is made if need be, each with its mode.
+
+    Empty where the image has it.
+    """
+    layers = Layers(image.layers[::-1])
+    try:
+        parts = layers.resolve(config.workdir)
+    except DataError as error:
+        raise ConfigurationError(f"{error}; choose another workdir") from error
+    found = [layers.find(parts[: number + 1]) for number in range(len(parts))]
+    for path in found:
+        if path is not None and not stat.S_ISDIR(os.lstat(path).st_mode):
+            raise ConfigurationError(
+                f"expected a folder, or nothing, at {config.workdir} of the image {image.name}, "
+                "got a file; choose another workdir"
+            )
+    if found and found[-1] is not None and config.tree is None:
+        return []
+    modes = [0o755 if path is None else stat.S_IMODE(os.lstat(path).st_mode) for path in found]
+    return list(zip(parts, modes, strict=True))
+
+
+def _user_of(image: Image) -> User:
+    """Return the user of an image: ``name``, ``id``, and perhaps ``:group``, from its own lists."""
+    layers = Layers(image.layers[::-1])
+    wanted, _, group = str(image.config.get("User") or "0").partition(":")
+    uid, gid, home = (_number(wanted), 0, "/") if wanted.isdigit() else (-1, 0, "/")
+    for fields in _lines(layers, "etc/passwd", 6):
+        if (wanted in (fields[0], fields[2])) and fields[2].isdigit():
+            uid, gid, home = _number(fields[2]), _number(fields[3]), fields[5] or "/"
+            break
+    else:
+        home = "/root" if wanted in ("0", "root") else home
+        uid = 0 if wanted == "root" else uid
+    if group:
+        gid = _number(group) if group.isdigit() else -1
+        for fields in _lines(layers, "etc/group", 3):
+            if group == fields[0]:
+                gid = _number(fields[2])
+                break
+    if min(uid, gid) < 0 or max(uid, gid) > HIGHEST_ID:
+        raise SandboxUnavailable(
+            f"expected the user of the image {image.name} in its /etc/passwd and /etc/group, got "
+            f"{image.config.get('User')!r:.80}, which is not there; make the image anew"
+        )
+    return User(uid, gid, home)
+
+
+def _lines(layers: Layers, path: str, least: int) -> list[list[str]]:
+    text = layers.read(path, LARGEST_LIST).decode("utf-8", "replace")
+    found = [line.split(":") for line in text.splitlines()]
+    return [fields for fields in found if len(fields) >= least]
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() and len(text) < 12 else -1

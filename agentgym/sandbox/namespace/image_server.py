@@ -1,0 +1,233 @@
+"""Process 1 of a box that is made of an image: what changed is what lies in the layer of changes.
+
+So nothing has to be marked before, and no tree walked afterwards: a snapshot holds what was written
+anywhere in the root, and takes as long as that.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import tarfile
+
+TYPE_CHECKING = False  # as in pid1.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentgym.sandbox import pid1
+    from agentgym.sandbox.namespace import image_root
+    from agentgym.sandbox.pid1 import Message
+else:
+    import image_root
+    import pid1
+
+
+class ImageServer(pid1.Server):
+    """Answers requests; see :class:`pid1.Server`.
+
+    Args:
+        wire: The connection.
+        owner: Descriptor of the process with which it ends.
+        oom_score: Of its own ``oom_score_adj``.
+        kept: Of the layer of changes, of ``/dev/shm``, and of the image as it was.
+    """
+
+    def __init__(
+        self, wire: pid1.Wire, owner: int | None, oom_score: int, kept: tuple[int, int, int]
+    ) -> None:
+        super().__init__(wire, owner, oom_score)
+        self._written, self._pristine = kept[:2], kept[2]
+        self._root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def do_configure(self, request: Message) -> Message:
+        """Take the settings; nothing need be remembered."""
+        self.config, self.pristine = request, [{} for _ in request["places"]]
+        self._workdir = os.path.realpath(request["workdir"]).strip("/")
+        return {"shell": self.shell, "pid": os.getpid()}
+
+    def do_changes(self, request: Message) -> Message | None:
+        """Send the changed regular files of ``workdir``, as the other server does."""
+        workdir, room = self._workdir, request["total_bytes"]
+        cut = len(workdir) + 1 if workdir else 0
+        chosen: list[tuple[str, str]] = []
+        gone, inside = self._above(workdir)
+        try:
+            for path, found in self._walk(0, workdir or ".") if inside else ():
+                if pid1._of_repository(path[cut:]):
+                    continue
+                if not stat.S_ISDIR(found.st_mode) or image_root._is_opaque(path):
+                    gone.append(path)  # at least of another kind, or with other content
+                fits = stat.S_ISREG(found.st_mode) and found.st_size <= min(
+                    room, request["file_bytes"]
+                )
+                if fits and not self._same(path, found):
+                    room -= found.st_size
+                    chosen.append((path[cut:], path))
+            before = {one for path in gone for one in self._files_before(path)}
+            deleted = [
+                one[cut:]
+                for one in sorted(before)
+                if not pid1._of_repository(one[cut:]) and not stat.S_ISREG(_kind(self._root, one))
+            ]
+            if not chosen:
+                return {"deleted": deleted}
+            os.fchdir(self._written[0])
+            self._send_archive({"deleted": deleted}, chosen, "", b"")
+        finally:
+            os.chdir("/")
+        return None
+
+    def do_snapshot(self, request: Message) -> None:
+        """Send all that was written as a tar archive for ``restore``."""
+        gone: list[str] = []
+        members: list[tuple[int, str]] = []
+        self.wire.send({"body": True})
+        trailer: Message = {}
+        try:
+            for number in (0, 1):
+                for path, found in self._walk(number, "."):
+                    folder = stat.S_ISDIR(found.st_mode)
+                    hides = stat.S_ISCHR(found.st_mode) or not folder
+                    if hides or image_root._is_opaque(path):
+                        gone.append(f"{number}/{path}")
+                    if not stat.S_ISCHR(found.st_mode):
+                        members.append((number, path))
+            with tarfile.open(
+                fileobj=self._body(), mode="w|", format=tarfile.PAX_FORMAT
+            ) as archive:
+                data = json.dumps(gone).encode("ascii")
+                first = tarfile.TarInfo(pid1.DELETED)
+                first.size = len(data)
+                archive.addfile(first, io.BytesIO(data))
+                for number, path in members:
+                    os.fchdir(self._written[number])
+                    pid1._pack(archive, f"{number}/{path}", path, links=True)
+        except (OSError, ValueError) as error:
+            trailer = pid1._failure(error)
+        finally:
+            os.chdir("/")
+        self.wire.finish(trailer)
+
+    def _walk(self, number: int, folder: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Yield what was written below a folder, which becomes the working folder's."""
+        os.fchdir(self._written[number])  # a mount that is out of sight, so no absolute paths
+        waiting = [(folder, 0)]
+        while waiting:  # no recursion: a command can make thousands of folders in each other
+            parent, depth = waiting.pop()
+            for name in sorted(_names_of(parent)):
+                path = os.path.join(parent, name).removeprefix("./")
+                found = os.lstat(path)
+                yield path, found
+                if stat.S_ISDIR(found.st_mode) and depth < pid1.DEPTH:
+                    waiting.append((path, depth + 1))
+
+    def _above(self, workdir: str) -> tuple[list[str], bool]:
+        """Return what hides the image's own ``workdir``, and whether it is a folder of changes."""
+        os.fchdir(self._written[0])
+        gone: list[str] = []
+        parts = workdir.split("/") if workdir else []
+        for number in range(1, len(parts) + 1):
+            path = "/".join(parts[:number])
+            try:
+                found = os.lstat(path)
+            except OSError:
+                return gone, False
+            if not stat.S_ISDIR(found.st_mode):
+                return [workdir], False
+            if image_root._is_opaque(path):
+                gone = [workdir]
+        return gone, True
+
+    def _same(self, path: str, found: os.stat_result) -> bool:
+        """Return whether the image holds the same bytes at a path of the layer of changes."""
+        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
+        if before is None:
+            return False
+        with open(before, "rb") as old:
+            state = os.fstat(before)
+            if not stat.S_ISREG(state.st_mode) or state.st_size != found.st_size:
+                return False
+            try:
+                with open(path, "rb") as new:
+                    while data := old.read(pid1.CHUNK):
+                        if data != new.read(pid1.CHUNK):
+                            return False
+            except OSError:
+                return False
+        return True
+
+    def _files_before(self, path: str) -> Iterator[str]:
+        """Yield the regular files that the image has at and below a path."""
+        kind = _kind(self._pristine, path)
+        if stat.S_ISREG(kind):
+            yield path
+        if not stat.S_ISDIR(kind):
+            return
+        before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_DIRECTORY)
+        if before is None:
+            return
+        try:
+            for parent, _, names, folder in os.fwalk(dir_fd=before):
+                for name in names:
+                    if stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
+                        yield os.path.normpath(os.path.join(path, parent, name))
+        finally:
+            os.close(before)
+
+
+class CopyServer(pid1.Server):
+    """Answers requests where the image was copied, since the kernel could not lay its layers."""
+
+    def do_changes(self, request: Message) -> Message | None:
+        """Send the changed regular files of ``workdir``, out of all that is marked."""
+        config, pristine = self.config, self.pristine
+        workdir = os.path.realpath(config["workdir"])
+        start = f"{workdir}/".lstrip("/")
+        own = {
+            path[len(start) :]: mark
+            for path, mark in pristine[0].items()
+            if path[: len(start)] == start
+        }
+        self.config, self.pristine = {**config, "places": [workdir]}, [own]
+        try:
+            return super().do_changes(request)
+        finally:
+            self.config, self.pristine = config, pristine
+
+
+def _open_inside(root: int, path: str, flags: int) -> int | None:
+    """Open what lies at a path below a folder, or return None; no link is followed."""
+    here = os.dup(root)
+    try:
+        *parents, last = path.split("/")
+        for name in parents:
+            folder = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            above, here = here, os.open(name, folder, dir_fd=here)
+            os.close(above)
+        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+    except OSError:
+        return None
+    finally:
+        os.close(here)
+
+
+def _kind(root: int, path: str) -> int:
+    """Return the kind of what lies at a path below a folder, without a link on the way; 0: none."""
+    found = _open_inside(root, path, os.O_PATH)
+    if found is None:
+        return 0
+    try:
+        return os.fstat(found).st_mode
+    finally:
+        os.close(found)
+
+
+def _names_of(folder: str) -> list[str]:
+    """List a folder of the box's own user, even if a command took away its rights."""
+    try:
+        return os.listdir(folder)
+    except PermissionError:
+        os.chmod(folder, 0o700)
+        return os.listdir(folder)

@@ -1,0 +1,107 @@
+"""Mounts: the calls of the kernel that a box is built with, and their constants.
+
+As ``stage.py``, this runs in the process that becomes process 1, on the standard library alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+TYPE_CHECKING = False  # as in pid1.py
+if TYPE_CHECKING:
+    from typing import Any
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
+MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 1 << 14, 1 << 18
+MNT_DETACH = 2
+MOUNT_RDONLY, MOUNT_NOSUID, MOUNT_NODEV, MOUNT_NOEXEC, MOUNT_IDMAP = 1, 2, 4, 8, 1 << 20
+OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
+"""System calls, of one number on every architecture."""
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result: int, what: str) -> int:
+    """Raise what a system call failed with."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def syscall(what: str, number: int, *arguments: Any) -> int:
+    """Make a system call that the C library may not know."""
+    full = [ctypes.c_long(a) if isinstance(a, int) else a for a in (number, *arguments)]
+    return check(libc.syscall(*full), what)
+
+
+def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
+    """Mount a file system."""
+    result = libc.mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        None if kind is None else kind.encode(),
+        ctypes.c_ulong(flags),
+        os.fsencode(options) if options else None,
+    )
+    check(result, f"mount of {kind or source} at {target}")
+
+
+def detach(target: str) -> None:
+    """Take a mount out of sight; what uses it goes on to."""
+    check(libc.umount2(os.fsencode(target), MNT_DETACH), f"umount of {target}")
+
+
+def clone(source: str, attributes: int, users: int | None = None) -> int:
+    """Return a descriptor of a file or folder with all mounts below it, to be attached elsewhere.
+
+    Args:
+        source: What is shown.
+        attributes: How, for instance read-only, down to the last mount.
+        users: Descriptor of a user namespace that says whose its files are inside.
+    """
+    here, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
+    if users is not None:
+        recursive, attributes = 0, attributes | MOUNT_IDMAP
+    path = ctypes.c_char_p(os.fsencode(source))
+    copy = syscall(f"opening {source}", OPEN_TREE, here, path, clone | recursive)
+    wanted = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
+    try:
+        syscall(f"attributes of {source}", MOUNT_SETATTR, copy, ctypes.c_char_p(b""),
+                 empty | recursive, ctypes.byref(wanted), ctypes.sizeof(wanted))  # fmt: skip
+    except OSError:
+        os.close(copy)
+        raise
+    return copy
+
+
+def attach(copy: int, target: str) -> None:
+    """Mount what a descriptor of :func:`_clone` holds, and close it."""
+    try:
+        syscall(f"mount at {target}", MOVE_MOUNT, copy, ctypes.c_char_p(b""), -100,
+                 ctypes.c_char_p(os.fsencode(target)), 4)  # fmt: skip
+    finally:
+        os.close(copy)
+
+
+def bind(source: str, target: str, attributes: int) -> None:
+    """Show a file or folder at another place too."""
+    attach(clone(source, attributes), target)
+
+
+def show(copy: int, folder: bool, target: str) -> None:
+    """Attach a file or folder at a place that is made for it."""
+    if folder:
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if not os.path.exists(target):
+            touch(target)
+    attach(copy, target)
+
+
+def touch(path: str, content: str = "") -> None:
+    """Write a file."""
+    with open(path, "w") as file:
+        file.write(content)

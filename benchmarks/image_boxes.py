@@ -1,0 +1,223 @@
+"""Boxes of an image without a daemon, beside boxes without one, Docker and bubblewrap, as JSON.
+
+    python benchmarks/image_boxes.py [--kinds image plain docker bubblewrap] [--starts 100]
+                                     [--boxes 50] [--forks 40] [--pause 0.5]
+
+The image is made here, of this machine's own programs and Python. Times are wall time, since other
+processes do the work: upper bounds where other jobs run, whose load stands beside them, so the
+shortest is told too. ``forks`` are snapshots of an episode of SWE and returns to them, once with a
+pause before each, as a policy makes one while it thinks, and once without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from provenance import to_json
+from stopwatch import make, wall
+
+from agentgym.sandbox import Sandbox, SandboxConfig, SandboxLimits, open_sandbox, probe
+from agentgym.sandbox.namespace.box import own_store
+from tests.sandbox.images import ALL_TOOLS, root_archive
+from tests.sandbox.layouts import write_saved
+
+IMAGE = "agentgym-benchmark/programs:1"
+LIMITS = SandboxLimits(disk=1 << 30, processes=64)
+WRITTEN = "for i in $(seq 20); do echo $i > file_$i; done; echo x >> /root/notes"
+"""What a snapshot holds."""
+BAR = 20.0
+"""Milliseconds that taking a snapshot, and returning to it, may take."""
+
+
+def spread(times: list[float], name: str) -> dict[str, float]:
+    """Return the median, the 99th percentile and the shortest of times in seconds."""
+    ordered = sorted(1000 * seconds for seconds in times)
+    last = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+    return {
+        f"{name}_milliseconds_p50": round(statistics.median(ordered), 2),
+        f"{name}_milliseconds_p99": round(last, 2),
+        f"{name}_milliseconds_best": round(ordered[0], 2),
+    }
+
+
+@contextmanager
+def opener(kind: str, archive: bytes, scratch: Path) -> Iterator[Callable[[], Sandbox]]:
+    """Yield what makes boxes of a kind, none of them started."""
+    if kind == "plain":
+        yield lambda: open_sandbox(SandboxConfig(limits=LIMITS), "namespace")
+        return
+    config = SandboxConfig(image=IMAGE, limits=LIMITS)
+    if kind == "image":
+        yield lambda: open_sandbox(config, "namespace", store=scratch / "store", pull="never")
+        return
+    from agentgym.sandbox.docker.engine import find_engine
+
+    engine = find_engine()
+    repository, _, tag = IMAGE.partition(":")
+    engine.api.import_image_from_data(archive, repository=repository, tag=tag)
+    try:
+        yield lambda: open_sandbox(config, "docker", pull="never")
+    finally:
+        engine.api.remove_image(IMAGE, force=True)
+
+
+def measure(new: Callable[[], Sandbox], options: argparse.Namespace) -> dict[str, Any]:
+    """Measure one kind of boxes."""
+    starts, commands, closes = [], [], []
+    for _ in range(options.starts):
+        box = new()
+        starts.append(wall(box.start))
+        commands += [wall(lambda box=box: box.exec("true")) for _ in range(3)]
+        closes.append(wall(box.close))
+    found: dict[str, Any] = {
+        **spread(starts, "start"), **spread(commands, "exec"), **spread(closes, "close")
+    }  # fmt: skip
+    with new() as box:
+        resets = [wall(box.reset) for _ in range(max(5, options.starts // 3))]
+        found.update(spread(resets, "reset"))
+        box.exec(WRITTEN)
+        if "snapshot" in box.capabilities:
+            found["snapshot_bytes"] = len(box.snapshot())
+            found.update(spread([wall(box.snapshot) for _ in range(20)], "snapshot"))
+    return {**found, **at_once(new, options.boxes)}
+
+
+def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
+    """Start many boxes side by side, and weigh them."""
+    before, boxes = available(), [new() for _ in range(count)]
+    with ThreadPoolExecutor(8) as pool:
+        up = wall(lambda: list(pool.map(lambda box: box.start(), boxes)))
+        weight = [proportional(pid) for pid in born()]
+        taken = before - available()
+        down = wall(lambda: list(pool.map(lambda box: box.close(), boxes)))
+    found = {
+        "boxes_at_once": count,
+        "all_up_seconds": round(up, 2),
+        "all_closed_seconds": round(down, 2),
+        "machine_megabytes_a_box": round(taken / count, 2),
+    }
+    if weight:
+        found["own_processes_megabytes_a_box"] = round(sum(weight) / count, 2)
+    return found
+
+
+def available() -> float:
+    """Return the memory that the machine has left, in megabytes."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable"))
+
+
+def born(pid: int | None = None) -> list[int]:
+    """Return the processes below this one, which of boxes are their keepers and processes 1."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid or os.getpid()}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            found += [child, *born(child)]
+    return found
+
+
+def proportional(pid: int) -> float:
+    """Return the memory of a process in megabytes; of what it shares, its part."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+def bubblewrap(root: Path, count: int) -> dict[str, Any]:
+    """Time a command in bubblewrap, which starts anew for each and writes nowhere."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return {"failed": "expected the program bwrap, got none; install the package bubblewrap"}
+    shown = [
+        part
+        for name in sorted(os.listdir(root))
+        for part in ("--ro-bind", f"{root}/{name}", f"/{name}")
+    ]
+    apart = ("--proc", "/proc", "--dev", "/dev", "--unshare-all", "--die-with-parent")
+    command = [program, *shown, *apart, "/bin/bash", "-c", "true"]
+    times = [wall(lambda: subprocess.run(command, check=True)) for _ in range(count)]
+    return spread(times, "start_and_exec")
+
+
+def forks(count: int, pause: float) -> dict[str, float]:
+    """Take snapshots of an episode, and return to them until the next command could run."""
+    env = make("agentgym/SWE-v0")
+    unwrapped = env.unwrapped
+    env.reset(options={"split": "train", "index": 0})
+    env.step("```bash\nfor i in $(seq 10); do echo $i >> notes; done\n```")
+    session, taken, returned = unwrapped.session, list[float](), list[float]()
+
+    def back(state: Any) -> None:
+        session.restore(state)
+        _ = session.box  # which brings the files back
+
+    for _ in range(count):
+        session._files = None  # else it is that of the last time
+        taken.append(wall(session.snapshot))
+        state = session.snapshot()
+        time.sleep(pause)
+        returned.append(wall(lambda state=state: back(state)))
+    env.close()
+    return {**spread(taken, "take"), **spread(returned, "return")}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    kinds = ["image", "plain", "docker", "bubblewrap"]
+    parser.add_argument("--kinds", nargs="+", default=kinds, choices=kinds)
+    parser.add_argument("--starts", type=int, default=100)
+    parser.add_argument("--boxes", type=int, default=50)
+    parser.add_argument("--forks", type=int, default=40)
+    parser.add_argument("--pause", type=float, default=0.5)
+    options = parser.parse_args()
+    load, results = os.getloadavg(), {}
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        archive = root_archive({"etc/motd": b"hello\n"}, python=True, tools=ALL_TOOLS)
+        saved, store = write_saved(scratch / "image.tar", [archive], name=IMAGE), own_store(
+            scratch / "store"
+        )  # fmt: skip
+        took = wall(lambda: store.load(saved))
+        results["unpacking"] = {
+            "seconds": round(took, 2),
+            "megabytes": round(len(archive) / 1e6, 1),
+        }
+        image = store.images()[0]
+        for kind in options.kinds:
+            reason = probe("docker" if kind == "docker" else "namespace")
+            if reason:
+                results[kind] = {"failed": reason}
+            elif kind == "bubblewrap":
+                results[kind] = bubblewrap(image.layers[0], options.starts)
+            else:
+                with opener(kind, archive, scratch) as new:
+                    results[kind] = measure(new, options)
+    results["forks"] = {
+        "bar_milliseconds": BAR,
+        "with_pause": forks(options.forks, options.pause),
+        "back_to_back": forks(options.forks, 0.0),
+    }
+    loads = {"before": round(load[0], 2), "after": round(os.getloadavg()[0], 2)}
+    counts = {"n_starts": options.starts, "n_forks": options.forks, "pause_seconds": options.pause}
+    print(to_json({**results, "loads": loads, **counts, "user": os.geteuid(), "nice": os.nice(0)}))
+
+
+if __name__ == "__main__":
+    main()
