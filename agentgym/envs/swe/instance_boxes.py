@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agentgym.envs.swe.diffs import read_diff
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
@@ -30,6 +33,10 @@ LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
 LARGEST_FILE = 4 << 20
 """Most bytes of a file that an agent sees and changes."""
+MOUNTING = ("namespace", "container")
+"""Isolation of the back ends that show files of this machine read-only."""
+LONGEST_REPORT = SMALL.output
+"""Bytes of an output that are kept of a box for grading: reports and answers come as such."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -81,11 +88,57 @@ class Boxes:
         except SandboxDied as error:
             raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
 
+    @contextmanager
+    def judging(
+        self,
+        instance: Instance,
+        brought: Mapping[str, bytes],
+        folders: Collection[str] = (),
+    ) -> Iterator[tuple[Sandbox, Callable[[str], str]]]:
+        """Start a box for grading, with files that what runs inside cannot change.
+
+        They lie in a folder of the host that is mounted read-only, whatever user commands are. A
+        back end that shows no such folder (``remote``, ``subprocess``) gets them written, and then
+        the source under test can change them.
+
+        Args:
+            instance: The instance, whose source is a folder.
+            brought: Content by absolute path inside.
+            folders: Folders of which nothing but what is brought shall be there.
+
+        Yields:
+            The box, and where a path of ``brought`` really lies.
+
+        Raises:
+            SandboxUnavailable: No back end can run on this machine.
+            EnvFailure: The box cannot be started.
+        """
+        assert isinstance(instance.source, FolderSource)
+        config = self._folder(instance, instance.source, grading=True)
+        with tempfile.TemporaryDirectory(prefix="agentgym-judge-") as folder:
+            mounts = _mounts(Path(folder), brought, folders)
+            shown = replace(config, mounts={**config.mounts, **mounts})
+            box = open_sandbox(shown, self.sandbox)
+            mounted = box.isolation in MOUNTING
+            if not mounted:
+                box = open_sandbox(config, self.sandbox)
+            try:
+                box.start()
+            except SandboxDied as error:
+                raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
+            with box:
+                if mounted:
+                    yield box, str
+                    return
+                for path, content in brought.items():
+                    box.write(_written(path), content)
+                yield box, _written
+
     def _open(self, instance: Instance, grading: bool) -> Sandbox:
         """Start a box with the repository and its fault."""
         source = instance.source
         if isinstance(source, FolderSource):
-            return open_sandbox(self._folder(instance, source), self.sandbox).start()
+            return open_sandbox(self._folder(instance, source, grading), self.sandbox).start()
         config = self._image(instance, source, grading)
         backend = choose_backend(config) if self.sandbox == "auto" else self.sandbox
         options = {"pull": self.pull} if backend in PULLING else {}
@@ -97,7 +150,9 @@ class Boxes:
             raise
         return box
 
-    def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
+    def _folder(
+        self, instance: Instance, source: FolderSource, grading: bool = False
+    ) -> SandboxConfig:
         """Describe a box for a repository of a folder."""
         shared = runtime()
         return SandboxConfig(
@@ -108,7 +163,7 @@ class Boxes:
             hidden=shared.hidden,
             path=shared.path,
             environment={**shared.environment, **instance.environment},
-            limits=SMALL,
+            limits=replace(SMALL, kept_output=LONGEST_REPORT) if grading else SMALL,
             trusted=self.allow_unsafe,
         )
 
@@ -142,6 +197,31 @@ def changes_since(box: Sandbox, given: Mapping[str, bytes | None]) -> dict[str, 
         except FileNotFoundError:
             found[path] = None
     return found
+
+
+def _mounts(
+    folder: Path, brought: Mapping[str, bytes], folders: Collection[str]
+) -> dict[str, Path]:
+    """Write files into a folder of the host; return what of it is mounted, by its place inside."""
+    mounts: dict[str, Path] = {}
+    for path, content in sorted(brought.items()):
+        target = folder / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        place = next((one for one in folders if path.startswith(f"{one}/")), path)
+        mounts[place] = folder / place.lstrip("/")
+    for one in (folder, *folder.rglob("*")):  # for whatever user reads them inside
+        one.chmod(0o755 if one.is_dir() else 0o644)
+    return mounts
+
+
+def _written(path: str) -> str:
+    """Return where a file lies that is written, since it cannot be mounted: below the repository.
+
+    As a relative path, since that is not at its usual place without isolation.
+    """
+    inside = path == WORKDIR or path.startswith(f"{WORKDIR}/")
+    return path.removeprefix(WORKDIR).lstrip("/") if inside else f".brought{path}"
 
 
 def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
