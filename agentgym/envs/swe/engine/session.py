@@ -26,7 +26,7 @@ MOST_LISTED = 50
 """Most entries of a list in the details."""
 DETAILS = frozenset({
     "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
-    "tampered", "suspicious", "grading",
+    "tampered", "suspicious", "grading", "evidence", "blinded",
 })  # fmt: skip
 """Keys of :meth:`SWESession.details`."""
 NO_EDITS = Edits({}, ())
@@ -193,6 +193,8 @@ class SWESession:
             "tampered": grade and grade.tampered,
             "suspicious": grade and list(grade.suspicious),
             "grading": grade and grade.reason,
+            "evidence": grade and grade.evidence,
+            "blinded": grade and grade.blinded,
         }
 
     @property

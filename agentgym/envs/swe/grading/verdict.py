@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.instance import Instance
 
@@ -11,6 +11,13 @@ PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
 """What can become of a test, as far as it matters here."""
 FULL, PARTIAL, NO = "FULL", "PARTIAL", "NO"
 """Everything fixed and nothing broken; something fixed and nothing broken; all else."""
+
+LOG, LOG_CANARIES, REPORT, BLINDED = (
+    "log alone", "log with canaries", "report with canaries", "blinded values",
+)  # fmt: skip
+"""What a verdict may rest on, from the weakest to the strongest: what the tests' command printed,
+the same with two tests in it that must come out as known, a report of every test with those two,
+and besides that values of hidden tests whose expectations lie on the host alone."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,10 @@ class Grade:
     """``path: name`` of suspicious names in what was written."""
     ignored: tuple[str, ...] = ()
     """Files whose changes did not count."""
+    evidence: str = ""
+    """What the verdict rests on, such as :data:`BLINDED`; empty where no test was run."""
+    blinded: float = 0.0
+    """Share of the tests of FAIL_TO_PASS whose values were compared on the host."""
 
     @property
     def potential(self) -> float:
@@ -53,8 +64,8 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
     Args:
         instance: The instance.
         statuses: What became of each test.
-        lenient: Whether an expected failure (XFAIL) passes, as it does there. It is for the logs of
-            published sets alone: source under test can raise it whenever it likes.
+        lenient: Whether an expected failure (XFAIL) passes, as it does there: only where it is
+            known that the right solution has it, since source under test can raise it too.
     """
     good = {PASSED, XFAIL} if lenient else {PASSED}
     kept = {*good, SKIPPED}
@@ -70,3 +81,18 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
 def nothing_done(instance: Instance, reason: str = "nothing of the source was changed") -> Grade:
     """Return the grade of a repository as it was."""
     return Grade(NO, unfixed=instance.fail_to_pass, reason=reason)
+
+
+def unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
+    """Return the grade of a run whose canaries are wrong.
+
+    Args:
+        instance: The instance.
+        claimed: What the run would be worth.
+        reason: What is known of it, for people.
+    """
+    if claimed.fixed:  # A run that merely broke off has nothing good to report.
+        return replace(
+            nothing_done(instance, "the run of the tests was tampered with"), tampered=True
+        )
+    return replace(nothing_done(instance, reason), broken=claimed.broken)
