@@ -193,6 +193,15 @@ def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
         return
     if source.hidden:
         run_checked(box, f"rm -rf -- {shlex.join(source.hidden)}", "hiding the tests")
+    one_commit(box)
+
+
+def one_commit(box: Sandbox) -> None:
+    """Replace the history of the repository of an image by one commit of the files as they are.
+
+    Raises:
+        EnvFailure: It cannot be.
+    """
     run_checked(box, _ONE_COMMIT, "making one commit of the repository")
 
 

@@ -26,12 +26,13 @@ class _Untyped(ast.NodeTransformer):
         return ast.Assign([node.target], node.value)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        return None if node.module == "__future__" else node
+        ours = (node.module or "").partition(".")[0] in ("__future__", "agentgym")
+        return None if ours else node
 
 
 @cache
 def plain_source(module: str) -> str:
-    """Return the source of a module without its types.
+    """Return the source of a module without its types and its imports of ours.
 
     Args:
         module: Path of its file.

@@ -35,6 +35,7 @@ class {group}(unittest.TestCase):
 """
 _FUNCTIONS = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
 _PYTEST = re.compile(r"\bpy\.?test\b")
+_BETWEEN = {"PYTEST_ADDOPTS": " ", "PYTHONPATH": ":"}
 _OWN_REPORT = "--junit"
 # The line that starts a runner, behind variables and an interpreter.
 _LINE = r"^(?:[ \t]*\w+=(?:'[^'\n]*'|\S*))*[ \t]*(?:python\S*[ \t]+)?(?:\S*/)?{runner}(?=[ \t]).*$"
@@ -69,12 +70,20 @@ class Canaries:
     """Part of the name of the test that has to pass."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files to write before it runs; relative ones lie in the repository."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """What to put in front of variables that the image may have, with what separates the two."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What to put in front of variables that the image may have."""
     report: str = ""
     """The report that is written; empty where only the log tells."""
     read: Callable[[bytes], Report] = lambda content: {}
     """Reads the report."""
+
+    @property
+    def exports(self) -> str:
+        """The commands of a shell that set the variables."""
+        return "".join(
+            f'export {name}="{value}${{{name}:+{_BETWEEN[name]}${name}}}"; '
+            for name, value in self.variables.items()
+        )
 
     def sound(self, found: Mapping[str, str]) -> bool:
         """Return whether the canaries came out as they must.
@@ -130,8 +139,12 @@ def canaries_for(
     if not _PYTEST.search(text):
         return None
     plugin, here = f"agentgym_{token}", f"/tmp/agentgym-{token}"
-    files = _plugin(plugin, here, posixpath.join(workdir, canary)) | {canary: cases}
-    variables = {"PYTEST_ADDOPTS": f"-p {plugin} ", "PYTHONPATH": f"{here}:"}
+    files = plugin_files(
+        plugin, here, REPORT=f"{here}/report", CANARIES=posixpath.join(workdir, canary)
+    )
+    # A script may set PYTHONPATH itself; then the working directory is nearly always on it.
+    files |= {f"{plugin}.py": files[f"{here}/{plugin}.py"], canary: cases}
+    variables = {"PYTEST_ADDOPTS": f"-p {plugin}", "PYTHONPATH": here}
     return Canaries(command, bad, good, files, variables, f"{here}/report", read_report)
 
 
@@ -160,14 +173,17 @@ def read_report(content: bytes) -> Report:
     return found
 
 
-def _plugin(name: str, folder: str, canary: str) -> dict[str, bytes]:
-    """Return the files of the plugin.
+def plugin_files(name: str, folder: str, **places: str) -> dict[str, bytes]:
+    """Return the files of pytest's plugin.
 
-    A script may set PYTHONPATH itself; then the working directory is nearly always on it.
+    Args:
+        name: The module that it is to be.
+        folder: Where that lies.
+        **places: Names of :mod:`.pytest_plugin` in capitals, and the paths that they stand for.
     """
-    told = f"\nREPORT = {f'{folder}/report'!r}\nCANARIES = {canary!r}\n"
+    told = "".join(f"{key} = {place!r}\n" for key, place in places.items())
     text = plain_source(str(Path(__file__).with_name("pytest_plugin.py"))) + told
-    return dict.fromkeys((f"{folder}/{name}.py", f"{name}.py"), text.encode())
+    return {f"{folder}/{name}.py": text.encode()}
 
 
 def _of_django(command: str, token: str, bad: str, good: str) -> Canaries | None:

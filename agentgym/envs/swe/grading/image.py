@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import posixpath
 import re
-import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
-from agentgym.envs.swe.grading.canaries import Canaries, Report, canaries_for
+from agentgym.envs.swe.grading.blinded_run import read_text, run_blinded, test_paths
+from agentgym.envs.swe.grading.canaries import Canaries, canaries_for
 from agentgym.envs.swe.grading.expected_failures import expected_failures, is_expected
+from agentgym.envs.swe.grading.gold import Gold, load_gold
 from agentgym.envs.swe.grading.junit import LARGEST_REPORT
 from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.grading.verdict import (
+    BLINDED,
     FAILED,
     LOG,
     LOG_CANARIES,
     REPORT,
+    SKIPPED,
     XFAIL,
     Grade,
     judge,
@@ -33,8 +38,7 @@ from agentgym.sandbox import ExecResult, Sandbox, SandboxDied, SandboxLost
 
 DIED = "the sandbox died of the tests"
 """Why nothing can be said of source of which the box died."""
-LARGEST_TESTS = 8 << 20
-"""Bytes of a file of tests that are read."""
+_log = logging.getLogger(__name__)
 _SCRIPT = "/tmp/agentgym-tests.sh"
 
 
@@ -50,22 +54,41 @@ class ImageRun:
     """Why nothing of it counts; empty where it does."""
     forged: bool = False
     """Whether the reason is that the canaries are wrong."""
+    expected: tuple[str, ...] = ()
+    """Tests that failed as expected, and pass for that."""
 
 
 def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: float) -> Grade:
     """Grade edits by the tests of an instance whose source is an image.
 
     Args:
-        boxes: How containers are opened.
+        boxes: How boxes are opened.
         instance: The instance.
         edits: The edits that count.
         timeout: Seconds that the tests may take.
 
     Raises:
         ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: The container cannot be opened, or not be reached any more.
+        EnvFailure: A box cannot be opened, or not be reached any more.
     """
-    run = run_in_image(boxes, instance, edits, timeout)
+    gold = load_gold(instance)
+    if gold is None:
+        _remind()
+    run = run_in_image(boxes, instance, edits, timeout, gold=gold)
+    grade = grade_run(instance, run)
+    if gold is None or not gold.tests or not grade.fixed or run.reason:
+        return grade
+    looks = run_blinded(boxes, instance, gold.files, edits, timeout)
+    named = PYTEST_NAMES[instance.log_format]
+    wrong = {named(test): FAILED for test in gold.wrong(looks)}
+    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
+    failed = {test: one for test, one in statuses_of(tests, wrong).items() if one is not None}
+    grade = judge(instance, {**run.statuses, **failed}, lenient=True)
+    return replace(grade, evidence=BLINDED, blinded=gold.share(instance))
+
+
+def grade_run(instance: Instance, run: ImageRun) -> Grade:
+    """Return the grade of a run of an instance's own command."""
     if run.forged:
         grade = unsound(instance, judge(instance, run.statuses, lenient=True), run.reason)
     elif run.reason:
@@ -75,21 +98,53 @@ def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: fl
     return replace(grade, evidence=run.evidence)
 
 
-def run_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: float) -> ImageRun:
-    """Run the tests of an instance on edits in a fresh container.
-
-    An expected failure counts only where the text of a test expects it, and a skip only where no
-    edited file asks for it.
+def evidence_of(instance: Instance) -> str:
+    """Return what verdicts on an instance rest on, as far as can be told before one is made.
 
     Args:
-        boxes: How containers are opened.
+        instance: The instance, whose source is an image.
+    """
+    gold = load_gold(instance)
+    if gold is not None and gold.tests:
+        return BLINDED
+    canaries = None if gold is not None and not gold.reported else _canaries(instance, "pytest")
+    return _evidence(canaries)
+
+
+@cache
+def _remind() -> None:
+    """Say once for a process what could be had."""
+    _log.warning(
+        "rows without the values of their right solutions are graded by a report or a log alone; "
+        "make the values with: agentgym swe gold DATA"
+    )
+
+
+def run_in_image(
+    boxes: Boxes,
+    instance: Instance,
+    edits: Changes,
+    timeout: float,
+    *,
+    gold: Gold | None = None,
+    trusted: bool = False,
+) -> ImageRun:
+    """Run the own command of an instance on edits in a fresh box.
+
+    An expected failure passes only where the right solution has it too, or where nothing is known
+    of that, where the text of the test expects it. What an edited file skips has failed.
+
+    Args:
+        boxes: How boxes are opened.
         instance: The instance, whose source is an image.
         edits: The edits that count.
         timeout: Seconds that the tests may take.
+        gold: What is known of the right solution.
+        trusted: Whether the edits are the right solution; then every expected failure passes.
 
     Raises:
         ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: The container cannot be opened, or not be reached any more.
+        EnvFailure: The box cannot be opened, or not be reached any more.
     """
     if instance.log_format not in LOG_FORMATS or not instance.test_command:
         raise ConfigurationError(
@@ -99,13 +154,17 @@ def run_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: floa
         )
     brought = set(touched_files(instance.test_patch))
     own = {path: content for path, content in edits.items() if path not in brought}
-    evidence = ""
     with boxes.open(instance, grading=True) as box:
         if instance.test_patch:  # before the edits, on files that nobody has touched
             apply_in_box(box, instance.test_patch, "the tests")
-        canaries = _canaries(box, instance)
-        expected = {
-            name for path in test_paths(instance) for name in expected_failures(_text(box, path))
+        canaries = None
+        if gold is None or gold.reported:
+            canaries = _canaries(instance, _scripts(box, instance))
+        evidence = _evidence(canaries)
+        names = {
+            name
+            for path in test_paths(instance)
+            for name in expected_failures(read_text(box, path))
         }
         try:
             write_files(box, own)
@@ -120,26 +179,27 @@ def run_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: floa
         return ImageRun({}, evidence, f"the tests took longer than {timeout:g} s")
     if result.flooded:
         return ImageRun({}, evidence, "the tests printed more than a box takes")
-    return _judged(instance, result, canaries, content, (set(own), expected))
+    try:
+        found = _found(instance, result, canaries, content, own)
+    except DataError as error:
+        return ImageRun({}, evidence, f"the report of the tests cannot be read: {error}"[:300])
+
+    def passes(test: str) -> bool:
+        return test in gold.expected_failures if gold else is_expected(test, names)
+
+    run = _judged(instance, found, (lambda test: True) if trusted else passes)
+    return _checked(replace(run, evidence=evidence), found, canaries, result.exit_code)
 
 
-def test_paths(instance: Instance) -> tuple[str, ...]:
-    """Return the files that the tests of an instance lie in, as far as its names and diffs tell."""
-    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    named = (test.partition("::")[0] for test in tests if "::" in test)
-    brought = (*touched_files(instance.test_patch), *touched_files(instance.brought_tests))
-    return tuple(dict.fromkeys(path for path in (*brought, *named) if path.endswith(".py")))
+def _evidence(canaries: Canaries | None) -> str:
+    if canaries is None:
+        return LOG
+    return REPORT if canaries.report else LOG_CANARIES
 
 
-test_paths.__test__ = False  # type: ignore[attr-defined]
-
-
-def _canaries(box: Sandbox, instance: Instance) -> Canaries | None:
+def _canaries(instance: Instance, scripts: str) -> Canaries | None:
     """Return how canaries get into the tests of an instance; None if they cannot."""
     assert isinstance(instance.source, ImageSource)
-    scripts = ""
-    if instance.log_format == "r2e":
-        scripts = "".join(_text(box, path) for path in R2E_SCRIPTS)
     function = re.search(r"\w+$", instance.fail_to_pass[0].partition("[")[0])
     return canaries_for(
         instance.test_command,
@@ -151,30 +211,24 @@ def _canaries(box: Sandbox, instance: Instance) -> Canaries | None:
     )
 
 
-def _text(box: Sandbox, path: str) -> str:
-    """Read a file that may not be there."""
-    try:
-        return box.read(path, LARGEST_TESTS).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _scripts(box: Sandbox, instance: Instance) -> str:
+    """Return the text of what the command of an instance starts in its image."""
+    started = R2E_SCRIPTS if instance.log_format == "r2e" else ()
+    return "".join(read_text(box, path) for path in started)
 
 
 def _execute(
     box: Sandbox, instance: Instance, canaries: Canaries | None, timeout: float
 ) -> tuple[ExecResult, bytes]:
     """Run the command of an instance; return what it did, and its report."""
-    command, variables = instance.test_command, ""
+    command, exports = instance.test_command, ""
     if canaries is not None:
         write_files(box, canaries.files)
-        command = canaries.command
-        variables = "".join(
-            f'export {name}={shlex.quote(value)}"${{{name}:-}}"; '
-            for name, value in canaries.environment.items()
-        )
+        command, exports = canaries.command, canaries.exports
     # Scripts that bring tests along are longer than an argument may be.
     box.write(_SCRIPT, command.encode())
     shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
-    result = box.exec(f"{variables}{shell}", timeout=timeout)
+    result = box.exec(f"{exports}{shell}", timeout=timeout)
     if canaries is None or not canaries.report or result.timed_out:
         return result, b""
     try:
@@ -185,48 +239,49 @@ def _execute(
         return result, b""
 
 
-def _judged(
+def _found(
     instance: Instance,
     result: ExecResult,
     canaries: Canaries | None,
     content: bytes,
-    known: tuple[Collection[str], Collection[str]],
-) -> ImageRun:
-    """Read what a run gave."""
-    edited, expected = known
-    if canaries is not None and canaries.report:
-        evidence = REPORT
-        try:
-            found = _named(instance, canaries.read(content), edited)
-        except DataError as error:
-            return ImageRun({}, evidence, f"the report of the tests cannot be read: {error}"[:300])
-    else:
-        evidence = LOG if canaries is None else LOG_CANARIES
-        found = LOG_FORMATS[instance.log_format](test_section(result.text))
-    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    told = statuses_of(tests, found)
-    statuses = {
-        test: FAILED if status == XFAIL and not is_expected(test, expected) else status
-        for test, status in told.items()
-        if status is not None
-    }
-    if canaries is not None and not canaries.sound(found):
-        reason = f"the tests did not run to their end (exit code {result.exit_code})"
-        return ImageRun(statuses, evidence, reason, forged=True)
-    bad = any(status in ("FAILED", "ERROR") for status in found.values())
-    if result.exit_code and not bad:
-        # SWE-bench invalidates such runs since outputs were forged (SWE-bench#620).
-        reason = f"exit code {result.exit_code}, and no test that failed"
-        return ImageRun({}, evidence, reason)
-    return ImageRun(statuses, evidence)
+    edited: Collection[str],
+) -> dict[str, str]:
+    """Return the status of each test that a report or a log tells, by the name in the set.
 
-
-def _named(instance: Instance, report: Report, edited: Collection[str]) -> dict[str, str]:
-    """Return the status of each test of a report by the name that the set gives it."""
+    Raises:
+        DataError: The report is none.
+    """
+    if canaries is None or not canaries.report:
+        return LOG_FORMATS[instance.log_format](test_section(result.text))
     assert isinstance(instance.source, ImageSource)
-    named = PYTEST_NAMES[instance.log_format]
-    found = {}
-    for name, one in report.items():
+    named, found = PYTEST_NAMES[instance.log_format], dict[str, str]()
+    for name, one in canaries.read(content).items():
         place = one.place.removeprefix(f"{instance.source.workdir}/")
-        found[named(name)] = FAILED if one.status == "SKIPPED" and place in edited else one.status
+        found[named(name)] = FAILED if one.status == SKIPPED and place in edited else one.status
     return found
+
+
+def _judged(
+    instance: Instance, found: Mapping[str, str], passes: Callable[[str], bool]
+) -> ImageRun:
+    """Return the statuses of the tests of an instance, with expected failures as they count."""
+    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
+    told = {test: one for test, one in statuses_of(tests, found).items() if one is not None}
+    expected = tuple(test for test, one in told.items() if one == XFAIL and passes(test))
+    told |= {test: FAILED for test, one in told.items() if one == XFAIL and test not in expected}
+    return ImageRun(told, "", expected=expected)
+
+
+def _checked(
+    run: ImageRun, found: Mapping[str, str], canaries: Canaries | None, exit_code: int
+) -> ImageRun:
+    """Say whether anything of a run counts."""
+    if canaries is not None and not canaries.sound(found):
+        reason = f"the tests did not run to their end (exit code {exit_code})"
+        return replace(run, reason=reason, forged=True)
+    bad = any(status in ("FAILED", "ERROR") for status in found.values())
+    if exit_code and not bad:
+        # SWE-bench invalidates such runs since outputs were forged (SWE-bench#620).
+        reason = f"exit code {exit_code}, and no test that failed"
+        return replace(run, statuses={}, reason=reason)
+    return run
