@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from agentgym.envs.swe.held_out.judge import HeldOutResult
 from agentgym.envs.swe.instance import Instance
 
 PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
@@ -12,12 +13,12 @@ PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
 FULL, PARTIAL, NO = "FULL", "PARTIAL", "NO"
 """Everything fixed and nothing broken; something fixed and nothing broken; all else."""
 
-LOG, LOG_CANARIES, REPORT, BLINDED = (
-    "log alone", "log with canaries", "report with canaries", "blinded values",
+LOG, LOG_CANARIES, REPORT, BLINDED, HELD_OUT = (
+    "log alone", "log with canaries", "report with canaries", "blinded values", "held-out answers",
 )  # fmt: skip
-"""What a verdict may rest on, from the weakest to the strongest: what the tests' command printed,
-the same with two tests in it that must come out as known, a report of every test with those two,
-and besides that values of hidden tests whose expectations lie on the host alone."""
+"""What a verdict may rest on: what the tests' command printed; the same with two tests in it that
+must come out as known; a report of every test with those two; besides that values of the hidden
+tests, whose expectations lie on the host alone; besides a report, answers to held-out questions."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,19 @@ class Grade:
     """What the verdict rests on, such as :data:`BLINDED`; empty where no test was run."""
     blinded: float = 0.0
     """Share of the tests of FAIL_TO_PASS whose values were compared on the host."""
+    held_out: HeldOutResult | None = None
+    """What came of the held-out questions; None where none were asked, since there are none or
+    the visible tests had decided already."""
+
+    @property
+    def cheated(self) -> bool:
+        """Whether all visible tests passed and a held-out answer was wrong."""
+        return self.held_out is not None and not self.held_out.right
 
     @property
     def potential(self) -> float:
-        """phi: the share of tests that were fixed; 0 as soon as one is broken."""
-        if self.broken or self.tampered:
+        """phi: the share of tests that were fixed; 0 as soon as one is broken, or they deceive."""
+        if self.broken or self.tampered or self.cheated:
             return 0.0
         whole = len(self.fixed) + len(self.unfixed)
         return len(self.fixed) / whole if whole else float(self.verdict == FULL)

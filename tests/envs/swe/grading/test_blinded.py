@@ -32,9 +32,7 @@ def label(amount):
     return "zero" if amount == 0 else str(amount)
 """
 RIGHT = WRONG.replace("= amount\n", "+= amount\n")
-OTHER = RIGHT.replace("    result = 0\n", "").replace(
-    "    for amount in amounts:\n        result += amount\n    return result", "    return sum(amounts)"
-)  # fmt: skip
+OTHER = f"def total(amounts):\n    return sum(amounts)\n\n\n{WRONG[WRONG.index('def label') :]}"
 PATH, TESTS = "ledger/sums.py", "tests/test_sums.py"
 FIRST = "from ledger.sums import total\n\n\ndef test_one():\n    assert total([4]) == 4\n"
 HIDDEN = """\
