@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import posixpath
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from agentgym.envs.swe.grading.blinded_run import read_text, run_blinded, test_paths
-from agentgym.envs.swe.grading.canaries import Canaries, canaries_for
+from agentgym.envs.swe.grading.canaries import Canaries
+from agentgym.envs.swe.grading.evidence import canaries_of, evidence_with
 from agentgym.envs.swe.grading.expected_failures import expected_failures, is_expected
 from agentgym.envs.swe.grading.gold import Gold, load_gold
 from agentgym.envs.swe.grading.junit import LARGEST_REPORT
@@ -18,9 +17,6 @@ from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.grading.verdict import (
     BLINDED,
     FAILED,
-    LOG,
-    LOG_CANARIES,
-    REPORT,
     SKIPPED,
     XFAIL,
     Grade,
@@ -98,19 +94,6 @@ def grade_run(instance: Instance, run: ImageRun) -> Grade:
     return replace(grade, evidence=run.evidence)
 
 
-def evidence_of(instance: Instance) -> str:
-    """Return what verdicts on an instance rest on, as far as can be told before one is made.
-
-    Args:
-        instance: The instance, whose source is an image.
-    """
-    gold = load_gold(instance)
-    if gold is not None and gold.tests:
-        return BLINDED
-    canaries = None if gold is not None and not gold.reported else _canaries(instance, "pytest")
-    return _evidence(canaries)
-
-
 @cache
 def _remind() -> None:
     """Say once for a process what could be had."""
@@ -159,8 +142,8 @@ def run_in_image(
             apply_in_box(box, instance.test_patch, "the tests")
         canaries = None
         if gold is None or gold.reported:
-            canaries = _canaries(instance, _scripts(box, instance))
-        evidence = _evidence(canaries)
+            canaries = canaries_of(instance, _scripts(box, instance))
+        evidence = evidence_with(canaries)
         names = {
             name
             for path in test_paths(instance)
@@ -189,26 +172,6 @@ def run_in_image(
 
     run = _judged(instance, found, (lambda test: True) if trusted else passes)
     return _checked(replace(run, evidence=evidence), found, canaries, result.exit_code)
-
-
-def _evidence(canaries: Canaries | None) -> str:
-    if canaries is None:
-        return LOG
-    return REPORT if canaries.report else LOG_CANARIES
-
-
-def _canaries(instance: Instance, scripts: str) -> Canaries | None:
-    """Return how canaries get into the tests of an instance; None if they cannot."""
-    assert isinstance(instance.source, ImageSource)
-    function = re.search(r"\w+$", instance.fail_to_pass[0].partition("[")[0])
-    return canaries_for(
-        instance.test_command,
-        instance.log_format,
-        instance.source.workdir,
-        posixpath.dirname(next(iter(test_paths(instance)), "")),
-        hint=function[0] if function else "",
-        scripts=scripts,
-    )
 
 
 def _scripts(box: Sandbox, instance: Instance) -> str:

@@ -14,6 +14,7 @@ from agentgym.envs.swe.grading.gold import Gold, load_gold, save_gold
 from agentgym.envs.swe.grading.preparation import make_gold, prepare
 from agentgym.envs.swe.grading.verdict import BLINDED, FULL, NO, REPORT
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.runtime import runtime
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.official.folder_image import BOXES, gold, graded, made
 
@@ -136,6 +137,7 @@ def known(row: Instance) -> Gold:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An empty cache, with the runtime of boxes made in the old one."""
+    runtime()
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     yield
 
