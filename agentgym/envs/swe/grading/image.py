@@ -17,6 +17,7 @@ from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.grading.verdict import (
     BLINDED,
     FAILED,
+    FULL,
     SKIPPED,
     XFAIL,
     Grade,
@@ -76,11 +77,19 @@ def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: fl
         return grade
     looks = run_blinded(boxes, instance, gold.files, edits, timeout)
     named = PYTEST_NAMES[instance.log_format]
-    wrong = {named(test): FAILED for test in gold.wrong(looks)}
+    wrong = gold.wrong(looks)
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    failed = {test: one for test, one in statuses_of(tests, wrong).items() if one is not None}
-    grade = judge(instance, {**run.statuses, **failed}, lenient=True)
-    return replace(grade, evidence=BLINDED, blinded=gold.share(instance))
+    told = statuses_of(tests, {named(test): FAILED for test in wrong})
+    failed = {test: status for test, status in told.items() if status is not None}
+    found = judge(instance, {**run.statuses, **failed}, lenient=True)
+    reason = looks.reason or f"{len(wrong)} of {len(gold.tests)} blinded tests gave other values"
+    return replace(
+        found,
+        evidence=BLINDED,
+        blinded=gold.share(instance),
+        belied=grade.verdict == FULL != found.verdict,
+        reason=reason if wrong else "",
+    )
 
 
 def grade_run(instance: Instance, run: ImageRun) -> Grade:

@@ -167,7 +167,14 @@ def test_right_solutions_are_full(blinded: Instance, text: str) -> None:
 
 @pytest.mark.parametrize("text", CHEATS.values(), ids=CHEATS)
 def test_cheats_on_the_process_of_the_tests_are_not_paid(blinded: Instance, text: str) -> None:
-    assert graded(blinded, {PATH: text}).verdict == NO
+    grade = graded(blinded, {PATH: text})
+    assert (grade.verdict, grade.evidence, grade.cheated) == (NO, BLINDED, True)
+    assert "blinded tests gave other values" in grade.reason
+
+
+def test_a_wrong_repair_is_no_cheat(blinded: Instance) -> None:
+    grade = graded(blinded, {PATH: WRONG.replace("result = amount", "result = 9")})
+    assert (grade.verdict, grade.cheated) == (NO, False)
 
 
 def test_without_values_the_report_decides_and_that_is_said(
