@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from agentgym.envs.swe.grading.blinded_run import Looks, bring_tests, read_tests, run_blinded
 from agentgym.envs.swe.grading.blinding import blind
 from agentgym.envs.swe.grading.gold import RUNS, Gold, load_gold, save_gold, steady
+from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.image import grade_run, run_in_image
 from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.grading.verdict import FULL
@@ -89,7 +90,8 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
     """
     with boxes.open(instance) as box:
         apply_in_box(box, instance.patch, "the solution")
-        solution = box.changes()
+        changes = box.changes()
+    solution = Grader(boxes).edits(instance, changes).counted
     gold = _plain(boxes, instance, solution, timeout)
     if gold.reason:
         return gold

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from agentgym.envs.swe.grading.evidence import evidence_of
+from agentgym.envs.swe.grading.gold import Gold, save_gold
+from agentgym.envs.swe.grading.preparation import make_gold
 from agentgym.envs.swe.grading.verdict import FULL, LOG, NO, REPORT
 from agentgym.envs.swe.instance import Instance
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.official.folder_image import gold, graded, made
+from tests.envs.swe.official.folder_image import BOXES, gold, graded, made
 
 pytestmark = needs_box
 SUMS = "ledger/sums.py"
@@ -89,3 +92,56 @@ def test_exploits_are_not_paid(row: Instance, path: str, text: str) -> None:
 def test_a_command_that_cannot_report_is_judged_by_its_log_and_says_so(row: Instance) -> None:
     silent = replace(row, test_command=f"{COMMAND} --junitxml=/tmp/mine.xml")
     assert (gold(silent).verdict, gold(silent).evidence) == (FULL, LOG)
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["by the test", "by the source"])
+def test_expected_failures_pass_where_the_text_of_the_test_expects_them(
+    tmp_path_factory: pytest.TempPathFactory, marked: bool
+) -> None:
+    mark = "import pytest\n\n\n@pytest.mark.xfail\n" if marked else "\n\n"
+    known = f"{mark}def test_known():\n    assert total([]) == 1\n"
+    listed = made(
+        tmp_path_factory.mktemp("images") / "ledger-9",
+        {"ledger/__init__.py": "", SUMS: WRONG, TESTS: FIRST},
+        {SUMS: RIGHT},
+        tests={TESTS: HIDDEN + "\n\n" + known},
+        test_command=COMMAND,
+        fail_to_pass=(FAILS,),
+        pass_to_pass=(PASSES, f"{TESTS}::test_known"),
+    )
+    forged = (
+        RIGHT
+        + "\n\n_total = total\n\n\n"
+        + XFAIL.replace("    pytest", "    if amounts:\n        return _total(amounts)\n    pytest")
+    )
+    assert graded(listed, {SUMS: forged}).verdict == (FULL if marked else NO)
+    if marked:
+        assert save_gold(listed, Gold()) is not None  # with the right solution it passes
+        assert graded(listed, {SUMS: forged}).broken == (f"{TESTS}::test_known",)
+
+
+def test_what_a_changed_file_skips_has_failed(row: Instance) -> None:
+    skips = "import pytest\n\n\ndef total(amounts):\n    if len(amounts) == 1:\n"
+    skips += "        pytest.skip('one')\n    return sum(amounts)\n"
+    grade = graded(row, {SUMS: skips})
+    assert (grade.verdict, grade.fixed, grade.broken) == (NO, (FAILS,), (PASSES,))
+
+
+@pytest.mark.parametrize(
+    ("command", "evidence"),
+    [
+        (f"export PYTHONPATH=.:$PYTHONPATH\ncd tests && cd ..\n{COMMAND}", REPORT),
+        (f"pytest -q -k 'test_one or test_two' {TESTS}", REPORT),
+        (f"env -u PYTEST_ADDOPTS {COMMAND}", LOG),
+    ],
+    ids=["script", "by names", "drops variables"],
+)
+def test_commands_of_many_kinds(row: Instance, command: str, evidence: str) -> None:
+    odd = replace(row, test_command=command)
+    if evidence == LOG:  # only a run of the right solution can tell
+        assert gold(odd).verdict == NO
+        known = make_gold(BOXES, odd, 30)
+        assert not known.reported
+        assert save_gold(odd, replace(known, files={}, tests={})) is not None
+        assert evidence_of(odd) == LOG
+    assert (gold(odd).verdict, gold(odd).evidence) == (FULL, evidence)
