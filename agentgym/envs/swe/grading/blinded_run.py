@@ -80,8 +80,8 @@ def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
     """Return the files of the tests of an instance, after :func:`bring_tests`."""
     paths = test_paths(instance)
     if not paths and instance.log_format == "r2e":
-        found = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null | sort").text
-        paths = tuple(found.splitlines())
+        found = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
+        paths = tuple(sorted(found.splitlines()))
     return {path: text for path in paths if (text := read_text(box, path))}
 
 
@@ -132,7 +132,9 @@ def run_blinded(
                 return Looks(reason=f"the blinded tests took longer than {timeout:g} s")
             if result.flooded:
                 return Looks(reason="the blinded tests printed more than a box takes")
-            return Looks(_names(_read(box, collected)), _answers(_read(box, told)))
+            names = _names(_read(box, collected))
+            reason = "" if names else f"pytest found no blinded test: {result.text[-200:]}"
+            return Looks(names, _answers(_read(box, told)), reason)
         except SandboxLost:
             raise
         except SandboxDied:

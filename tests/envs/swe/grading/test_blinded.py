@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.swe.grading import image
+from agentgym.envs.swe.grading.blinded_run import run_blinded
 from agentgym.envs.swe.grading.gold import Gold, load_gold, save_gold
 from agentgym.envs.swe.grading.preparation import make_gold, prepare
 from agentgym.envs.swe.grading.verdict import BLINDED, FULL, NO, REPORT
@@ -200,3 +201,9 @@ def test_preparing_goes_on_where_it_stopped(blinded: Instance) -> None:
     assert (set(done.there), done.made, done.left) == ({blinded.id}, {}, ())
     assert "applying the solution" in done.failed["ledger-9"]
     assert seen == [blinded.id, "ledger-9"]
+
+
+def test_a_run_that_collects_nothing_says_what_pytest_said(row: Instance) -> None:
+    looks = run_blinded(BOXES, row, {"tests/test_none.py": "x = 1\n"}, {}, 30)
+    assert looks.answers == {}
+    assert looks.reason.startswith("pytest found no blinded test: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.preparation import prepare
 from agentgym.envs.swe.grading.verdict import BLINDED, FULL, NO, PARTIAL, REPORT, Grade
-from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box
 from agentgym.envs.swe.official import open_official
 from agentgym.envs.swe.official.patches import reversed_diff
@@ -206,6 +207,9 @@ def test_hidden_tests_are_blinded(
         "swe-smith": lambda: swe_smith(patch=reversed_diff(world.patch), image_name=SMITH, **lists),
     }
     instance = read(tmp_path, found[kind]())
+    assert isinstance(instance.source, ImageSource)
+    python = (f"/{local_image.ENVIRONMENT}/bin",)  # that of R2E-Gym would lie in the repository
+    instance = replace(instance, source=replace(instance.source, path=python))
     done = prepare([instance], BOXES, 120)
     assert done.failed == {} and done.made[instance.id].reason == ""
     grade_ = gold(instance)
