@@ -79,6 +79,8 @@ class Instance:
     """Tests that pass and shall go on to."""
     test_patch: str = ""
     """A unified diff that adds hidden tests before grading."""
+    brought_tests: str = ""
+    """The unified diff of hidden tests that ``test_command`` itself brings along."""
     test_command: str = ""
     """How a set of other people runs its tests; empty runs pytest on the tests' files."""
     log_format: str = ""

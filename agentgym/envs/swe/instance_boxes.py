@@ -16,6 +16,7 @@ from agentgym.envs.swe.trees import tree
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLimits, SandboxLost
 from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
+from agentgym.support.caching import BoundedCache
 
 SMALL = SandboxLimits(
     memory=1 << 30, processes=64, disk=64 << 20, files=5_000, file_size=16 << 20, output=20 << 20
@@ -52,6 +53,15 @@ commit -q --no-verify --allow-empty -m 'Initial commit'
 """
 """Images hold the history of their repository, and often the commit with the solution in it: agents
 have read it there (SWE-bench#465). One commit is left, of the files as they are."""
+
+_LISTING = "/tmp/agentgym.files"
+_LIST = f"""\
+{{ command -v git > /dev/null && {GIT} ls-files -z --cached --others --exclude-standard; }} \
+> {_LISTING} || find . -path './.*' -prune -o -type f -print0 > {_LISTING}
+"""
+LARGEST_LISTING = 64 << 20
+"""Bytes of the list of a repository's files."""
+_files: BoundedCache[ImageSource, frozenset[str]] = BoundedCache(512)
 
 
 @dataclass(frozen=True)
@@ -145,10 +155,32 @@ class Boxes:
         box = open_sandbox(config, backend, **options).start()
         try:
             _prepare(box, source, grading)
+            if not grading and source not in _files:
+                _files.put(source, _list_files(box))
         except BaseException:
             box.close()
             raise
         return box
+
+    def files(self, instance: Instance) -> frozenset[str]:
+        """Return the files of a repository in an image, as an agent is given it.
+
+        They are what git counts as its files: those under version control, and new ones that it
+        does not ignore. Without git they are all that lie there.
+
+        Args:
+            instance: The instance, whose source is an image.
+
+        Raises:
+            SandboxUnavailable: No back end can run on this machine.
+            EnvFailure: The repository cannot be brought into its state.
+        """
+        assert isinstance(instance.source, ImageSource)
+        known = _files.get(instance.source)
+        if known is None:
+            self.open(instance).close()
+            known = _files[instance.source]
+        return known
 
     def _folder(
         self, instance: Instance, source: FolderSource, grading: bool = False
@@ -261,7 +293,24 @@ def _prepare(box: Sandbox, source: ImageSource, grading: bool) -> None:
         return
     if source.hidden:
         run_checked(box, f"rm -rf -- {shlex.join(source.hidden)}", "hiding the tests")
+    one_commit(box)
+
+
+def one_commit(box: Sandbox) -> None:
+    """Replace the history of the repository of an image by one commit of the files as they are.
+
+    Raises:
+        EnvFailure: It cannot be.
+    """
     run_checked(box, _ONE_COMMIT, "making one commit of the repository")
+
+
+def _list_files(box: Sandbox) -> frozenset[str]:
+    """List the files of the repository of a box in which no agent has been."""
+    run_checked(box, _LIST, "listing the files of the repository")
+    listing = box.read(_LISTING, LARGEST_LISTING).decode("utf-8", "surrogateescape")
+    box.exec(f"rm -f {_LISTING}")
+    return frozenset(path.removeprefix("./") for path in listing.split("\0") if path)
 
 
 def apply_in_box(box: Sandbox, diff: str, what: str) -> None:

@@ -23,7 +23,8 @@ MOST_LISTED = 50
 """Most entries of a list in the details."""
 DETAILS = frozenset({
     "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
-    "tampered", "suspicious", "grading", "held_out", "held_out_seed", "cheated",
+    "tampered", "suspicious", "grading", "evidence", "blinded", "held_out", "held_out_seed",
+    "cheated",
 })  # fmt: skip
 """Keys of :meth:`SWESession.details`."""
 NO_EDITS = Edits({}, ())
@@ -208,6 +209,8 @@ class SWESession:
             "tampered": grade and grade.tampered,
             "suspicious": grade and list(grade.suspicious),
             "grading": grade and grade.reason,
+            "evidence": grade and grade.evidence,
+            "blinded": grade and grade.blinded,
             "held_out": asked and f"{asked.wrong} of {asked.asked} wrong",
             "held_out_seed": asked and asked.seed,
             "cheated": grade and grade.cheated,

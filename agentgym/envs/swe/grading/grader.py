@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from agentgym.envs.swe.diffs import apply_diff, read_diff
-from agentgym.envs.swe.grading.image import DIED, run_in_image
+from agentgym.envs.swe.grading.image import DIED, grade_in_image
 from agentgym.envs.swe.grading.junit import CaseResult
 from agentgym.envs.swe.grading.protection import (
     Changes,
@@ -22,10 +22,12 @@ from agentgym.envs.swe.grading.test_run import FileRun, run_tests
 from agentgym.envs.swe.grading.verdict import (
     FAILED,
     FULL,
+    HELD_OUT,
     NO,
+    REPORT,
     Grade,
     judge,
-    nothing_done,
+    unsound,
 )
 from agentgym.envs.swe.held_out.bank import load_bank
 from agentgym.envs.swe.held_out.judge import judge_behaviour
@@ -71,9 +73,8 @@ class Grader:
 
     def edits(self, instance: Instance, changes: Changes) -> Edits:
         """Return which of an agent's changes count."""
-        known: Collection[str] = ()
-        if isinstance(instance.source, FolderSource):
-            known = contents(instance.source)
+        source = instance.source
+        known = contents(source) if isinstance(source, FolderSource) else self.boxes.files(instance)
         return source_edits(changes, known, solution_paths(instance), instance.protected)
 
     def grade(self, instance: Instance, changes: Changes) -> Grade:
@@ -106,11 +107,11 @@ class Grader:
             run = self.run(instance, edits.counted)
             grade = judge(instance, run.statuses)
             if not run.sound:
-                grade = _unsound(instance, grade, run.reason)
+                grade = unsound(instance, grade, run.reason)
+            grade = replace(grade, evidence=REPORT)
         else:
             before = {}
-            statuses, reason = run_in_image(self.boxes, instance, edits.counted, self.timeout)
-            grade = nothing_done(instance, reason) if reason else _by_log(instance, statuses)
+            grade = grade_in_image(self.boxes, instance, edits.counted, self.timeout)
         flags = suspicious_edits(edits.counted, before)
         return replace(grade, suspicious=flags, ignored=edits.ignored)
 
@@ -139,10 +140,11 @@ class Grader:
         result = judge_behaviour(
             self.boxes, instance, edits.counted, bank, seed=edits.digest, timeout=self.timeout
         )
+        grade = replace(grade, held_out=result, evidence=HELD_OUT)
         if result.right:
-            return replace(grade, held_out=result)
+            return grade
         reason = f"held-out questions: {result.reason or 'other answers than the sound source'}"
-        return replace(grade, verdict=NO, held_out=result, reason=reason)
+        return replace(grade, verdict=NO, reason=reason)
 
     def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> GuardedRun:
         """Run the tests of a repository of a folder on edits of it, all of which are taken over.
@@ -242,17 +244,3 @@ def _status(test: str, case: CaseResult) -> str:
     place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
     mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
     return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()
-
-
-def _unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
-    """Return the grade of a run whose canaries are wrong."""
-    if claimed.fixed:  # A run that merely broke off has nothing good to report.
-        return replace(
-            nothing_done(instance, "the run of the tests was tampered with"), tampered=True
-        )
-    return replace(nothing_done(instance, reason), broken=claimed.broken)
-
-
-def _by_log(instance: Instance, statuses: Mapping[str, str]) -> Grade:
-    """Judge what the log of a published set's own test command says."""
-    return judge(instance, statuses, lenient=True)

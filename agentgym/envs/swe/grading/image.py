@@ -2,41 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 
+from agentgym.envs.swe.grading.blinded_run import read_text, run_blinded, test_paths
+from agentgym.envs.swe.grading.canaries import Canaries
+from agentgym.envs.swe.grading.evidence import canaries_of, evidence_with
+from agentgym.envs.swe.grading.expected_failures import expected_failures, is_expected
+from agentgym.envs.swe.grading.gold import Gold, load_gold
+from agentgym.envs.swe.grading.junit import LARGEST_REPORT
 from agentgym.envs.swe.grading.protection import Changes
-from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.grading.verdict import (
+    BLINDED,
+    FAILED,
+    FULL,
+    SKIPPED,
+    XFAIL,
+    Grade,
+    judge,
+    nothing_done,
+    unsound,
+)
+from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box, write_files
-from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of, test_section
+from agentgym.envs.swe.official.commands import R2E_SCRIPTS
+from agentgym.envs.swe.official.logs import LOG_FORMATS, PYTEST_NAMES, statuses_of, test_section
 from agentgym.envs.swe.official.patches import touched_files
-from agentgym.errors import ConfigurationError
-from agentgym.sandbox import SandboxDied, SandboxLost
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.sandbox import ExecResult, Sandbox, SandboxDied, SandboxLost
 
-_SCRIPT = "/tmp/agentgym-tests.sh"
 DIED = "the sandbox died of the tests"
 """Why nothing can be said of source of which the box died."""
+_log = logging.getLogger(__name__)
+_SCRIPT = "/tmp/agentgym-tests.sh"
 
 
-def run_in_image(
-    boxes: Boxes, instance: Instance, edits: Changes, timeout: float
-) -> tuple[Mapping[str, str], str]:
-    """Run the tests on edits in a fresh container.
+@dataclass(frozen=True)
+class ImageRun:
+    """What a run of the tests in an image gave."""
+
+    statuses: Mapping[str, str]
+    """Status of each test of the instance that was run."""
+    evidence: str
+    """What that rests on."""
+    reason: str = ""
+    """Why nothing of it counts; empty where it does."""
+    forged: bool = False
+    """Whether the reason is that the canaries are wrong."""
+    expected: tuple[str, ...] = ()
+    """Tests that failed as expected, and pass for that."""
+
+
+def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: float) -> Grade:
+    """Grade edits by the tests of an instance whose source is an image.
 
     Args:
-        boxes: How containers are opened.
-        instance: The instance, whose source is an image.
+        boxes: How boxes are opened.
+        instance: The instance.
         edits: The edits that count.
         timeout: Seconds that the tests may take.
 
-    Returns:
-        The status of each test of the instance that was run, and why there is none (or empty).
+    Raises:
+        ConfigurationError: The instance does not say how its tests are run or its log is read.
+        EnvFailure: A box cannot be opened, or not be reached any more.
+    """
+    gold = load_gold(instance)
+    if gold is None:
+        _remind()
+    run = run_in_image(boxes, instance, edits, timeout, gold=gold)
+    grade = grade_run(instance, run)
+    if gold is None or not gold.tests or not grade.fixed or run.reason:
+        return grade
+    looks = run_blinded(boxes, instance, gold.files, edits, timeout)
+    named = PYTEST_NAMES[instance.log_format]
+    wrong = gold.wrong(looks)
+    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
+    told = statuses_of(tests, {named(test): FAILED for test in wrong})
+    failed = {test: status for test, status in told.items() if status is not None}
+    found = judge(instance, {**run.statuses, **failed}, lenient=True)
+    reason = looks.reason or f"{len(wrong)} of {len(gold.tests)} blinded tests gave other values"
+    return replace(
+        found,
+        evidence=BLINDED,
+        blinded=gold.share(instance),
+        belied=grade.verdict == FULL != found.verdict,
+        reason=reason if wrong else "",
+    )
+
+
+def grade_run(instance: Instance, run: ImageRun) -> Grade:
+    """Return the grade of a run of an instance's own command."""
+    if run.forged:
+        grade = unsound(instance, judge(instance, run.statuses, lenient=True), run.reason)
+    elif run.reason:
+        grade = nothing_done(instance, run.reason)
+    else:
+        grade = judge(instance, run.statuses, lenient=True)
+    return replace(grade, evidence=run.evidence)
+
+
+@cache
+def _remind() -> None:
+    """Say once for a process what could be had."""
+    _log.warning(
+        "rows without the values of their right solutions are graded by a report or a log alone; "
+        "make the values with: agentgym swe gold DATA"
+    )
+
+
+def run_in_image(
+    boxes: Boxes,
+    instance: Instance,
+    edits: Changes,
+    timeout: float,
+    *,
+    gold: Gold | None = None,
+    trusted: bool = False,
+) -> ImageRun:
+    """Run the own command of an instance on edits in a fresh box.
+
+    An expected failure passes only where the right solution has it too, or where nothing is known
+    of that, where the text of the test expects it. What an edited file skips has failed.
+
+    Args:
+        boxes: How boxes are opened.
+        instance: The instance, whose source is an image.
+        edits: The edits that count.
+        timeout: Seconds that the tests may take.
+        gold: What is known of the right solution.
+        trusted: Whether the edits are the right solution; then every expected failure passes.
 
     Raises:
         ConfigurationError: The instance does not say how its tests are run or its log is read.
-        EnvFailure: The container cannot be opened, or not be reached any more.
+        EnvFailure: The box cannot be opened, or not be reached any more.
     """
-    reader = LOG_FORMATS.get(instance.log_format)
-    if reader is None or not instance.test_command:
+    if instance.log_format not in LOG_FORMATS or not instance.test_command:
         raise ConfigurationError(
             f"expected instance {instance.id} to have a test_command and a log_format among "
             f"{', '.join(LOG_FORMATS)}; got {instance.test_command!r:.80} and "
@@ -47,27 +149,111 @@ def run_in_image(
     with boxes.open(instance, grading=True) as box:
         if instance.test_patch:  # before the edits, on files that nobody has touched
             apply_in_box(box, instance.test_patch, "the tests")
+        canaries = None
+        if gold is None or gold.reported:
+            canaries = canaries_of(instance, _scripts(box, instance))
+        evidence = evidence_with(canaries)
+        names = {
+            name
+            for path in test_paths(instance)
+            for name in expected_failures(read_text(box, path))
+        }
         try:
             write_files(box, own)
-            # Scripts that bring tests along are longer than an argument may be.
-            box.write(_SCRIPT, instance.test_command.encode())
-            shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
-            result = box.exec(shell, timeout=timeout)
+            result, content = _execute(box, instance, canaries, timeout)
         except OSError as error:
-            return {}, f"the edits cannot be written: {error}"[:300]
+            return ImageRun({}, evidence, f"the edits cannot be written: {error}"[:300])
         except SandboxLost:
             raise
         except SandboxDied:
-            return {}, DIED
+            return ImageRun({}, evidence, DIED)
     if result.timed_out:
-        return {}, f"the tests took longer than {timeout:g} s"
+        return ImageRun({}, evidence, f"the tests took longer than {timeout:g} s")
     if result.flooded:
-        return {}, "the tests printed more than a box takes"
-    found = reader(test_section(result.text))
-    bad = any(status in ("FAILED", "ERROR") for status in found.values())
-    if result.exit_code and not bad:
-        # SWE-bench invalidates such runs since outputs were forged (SWE-bench#620).
-        return {}, f"exit code {result.exit_code}, and no test that failed"
+        return ImageRun({}, evidence, "the tests printed more than a box takes")
+    try:
+        found = _found(instance, result, canaries, content, own)
+    except DataError as error:
+        return ImageRun({}, evidence, f"the report of the tests cannot be read: {error}"[:300])
+
+    def passes(test: str) -> bool:
+        return test in gold.expected_failures if gold else is_expected(test, names)
+
+    run = _judged(instance, found, (lambda test: True) if trusted else passes)
+    return _checked(replace(run, evidence=evidence), found, canaries, result.exit_code)
+
+
+def _scripts(box: Sandbox, instance: Instance) -> str:
+    """Return the text of what the command of an instance starts in its image."""
+    started = R2E_SCRIPTS if instance.log_format == "r2e" else ()
+    return "".join(read_text(box, path) for path in started)
+
+
+def _execute(
+    box: Sandbox, instance: Instance, canaries: Canaries | None, timeout: float
+) -> tuple[ExecResult, bytes]:
+    """Run the command of an instance; return what it did, and its report."""
+    command, exports = instance.test_command, ""
+    if canaries is not None:
+        write_files(box, canaries.files)
+        command, exports = canaries.command, canaries.exports
+    # Scripts that bring tests along are longer than an argument may be.
+    box.write(_SCRIPT, command.encode())
+    shell = f"if command -v bash > /dev/null; then bash {_SCRIPT}; else sh {_SCRIPT}; fi"
+    result = box.exec(f"{exports}{shell}", timeout=timeout)
+    if canaries is None or not canaries.report or result.timed_out:
+        return result, b""
+    try:
+        return result, box.read(canaries.report, LARGEST_REPORT + 1)
+    except SandboxDied:
+        raise
+    except OSError:
+        return result, b""
+
+
+def _found(
+    instance: Instance,
+    result: ExecResult,
+    canaries: Canaries | None,
+    content: bytes,
+    edited: Collection[str],
+) -> dict[str, str]:
+    """Return the status of each test that a report or a log tells, by the name in the set.
+
+    Raises:
+        DataError: The report is none.
+    """
+    if canaries is None or not canaries.report:
+        return LOG_FORMATS[instance.log_format](test_section(result.text))
+    assert isinstance(instance.source, ImageSource)
+    named, found = PYTEST_NAMES[instance.log_format], dict[str, str]()
+    for name, one in canaries.read(content).items():
+        place = one.place.removeprefix(f"{instance.source.workdir}/")
+        found[named(name)] = FAILED if one.status == SKIPPED and place in edited else one.status
+    return found
+
+
+def _judged(
+    instance: Instance, found: Mapping[str, str], passes: Callable[[str], bool]
+) -> ImageRun:
+    """Return the statuses of the tests of an instance, with expected failures as they count."""
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    statuses = statuses_of(tests, found)
-    return {test: status for test, status in statuses.items() if status is not None}, ""
+    told = {test: one for test, one in statuses_of(tests, found).items() if one is not None}
+    expected = tuple(test for test, one in told.items() if one == XFAIL and passes(test))
+    told |= {test: FAILED for test, one in told.items() if one == XFAIL and test not in expected}
+    return ImageRun(told, "", expected=expected)
+
+
+def _checked(
+    run: ImageRun, found: Mapping[str, str], canaries: Canaries | None, exit_code: int
+) -> ImageRun:
+    """Say whether anything of a run counts."""
+    if canaries is not None and not canaries.sound(found):
+        reason = f"the tests did not run to their end (exit code {exit_code})"
+        return replace(run, reason=reason, forged=True)
+    bad = any(status in ("FAILED", "ERROR") for status in found.values())
+    if exit_code and not bad:
+        # SWE-bench invalidates such runs since outputs were forged (SWE-bench#620).
+        reason = f"exit code {exit_code}, and no test that failed"
+        return replace(run, statuses={}, reason=reason)
+    return run

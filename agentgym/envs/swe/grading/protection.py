@@ -26,7 +26,7 @@ LARGEST_EDIT = 1 << 20
 """Most bytes of a file that an edit may leave; source files are smaller."""
 LARGEST_EDITS = 8 << 20
 """Most bytes of all edits together."""
-SOURCE_ROOTS = ("src",)
+SOURCE_ROOTS = ("src", "lib")
 """Folders of the top level that Python looks for modules in, as it does in the top level itself."""
 MOST_EDITS = 500
 """Most files that edits may change."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.held_out.judge import HeldOutResult
 from agentgym.envs.swe.instance import Instance
@@ -12,6 +12,13 @@ PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
 """What can become of a test, as far as it matters here."""
 FULL, PARTIAL, NO = "FULL", "PARTIAL", "NO"
 """Everything fixed and nothing broken; something fixed and nothing broken; all else."""
+
+LOG, LOG_CANARIES, REPORT, BLINDED, HELD_OUT = (
+    "log alone", "log with canaries", "report with canaries", "blinded values", "held-out answers",
+)  # fmt: skip
+"""What a verdict may rest on: what the tests' command printed; the same with two tests in it that
+must come out as known; a report of every test with those two; besides that values of the hidden
+tests, whose expectations lie on the host alone; besides a report, answers to held-out questions."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +41,20 @@ class Grade:
     """``path: name`` of suspicious names in what was written."""
     ignored: tuple[str, ...] = ()
     """Files whose changes did not count."""
+    evidence: str = ""
+    """What the verdict rests on, such as :data:`BLINDED`; empty where no test was run."""
+    blinded: float = 0.0
+    """Share of the tests of FAIL_TO_PASS whose values were compared on the host."""
+    belied: bool = False
+    """Whether a report says FULL, and values of blinded tests are others."""
     held_out: HeldOutResult | None = None
     """What came of the held-out questions; None where none were asked, since there are none or
     the visible tests had decided already."""
 
     @property
     def cheated(self) -> bool:
-        """Whether all visible tests passed and a held-out answer was wrong."""
-        return self.held_out is not None and not self.held_out.right
+        """Whether all tests passed, and a held-out answer or a blinded value was wrong."""
+        return self.belied or (self.held_out is not None and not self.held_out.right)
 
     @property
     def potential(self) -> float:
@@ -62,8 +75,8 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
     Args:
         instance: The instance.
         statuses: What became of each test.
-        lenient: Whether an expected failure (XFAIL) passes, as it does there. It is for the logs of
-            published sets alone: source under test can raise it whenever it likes.
+        lenient: Whether an expected failure (XFAIL) passes, as it does there: only where it is
+            known that the right solution has it, since source under test can raise it too.
     """
     good = {PASSED, XFAIL} if lenient else {PASSED}
     kept = {*good, SKIPPED}
@@ -79,3 +92,18 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
 def nothing_done(instance: Instance, reason: str = "nothing of the source was changed") -> Grade:
     """Return the grade of a repository as it was."""
     return Grade(NO, unfixed=instance.fail_to_pass, reason=reason)
+
+
+def unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
+    """Return the grade of a run whose canaries are wrong.
+
+    Args:
+        instance: The instance.
+        claimed: What the run would be worth.
+        reason: What is known of it, for people.
+    """
+    if claimed.fixed:  # A run that merely broke off has nothing good to report.
+        return replace(
+            nothing_done(instance, "the run of the tests was tampered with"), tampered=True
+        )
+    return replace(nothing_done(instance, reason), broken=claimed.broken)

@@ -103,7 +103,7 @@ def _of_class(node: ast.ClassDef, shared: Sequence[ast.stmt], name: str) -> Iter
     for one in node.body:
         if not isinstance(one, ast.FunctionDef) or not _is_test(one):
             continue
-        method = _Unittest().visit(copy.deepcopy(one))
+        method = UnittestAsserts().visit(copy.deepcopy(one))
         if "self" in _used(method.body):
             continue
         method.args.args = method.args.args[1:]
@@ -186,12 +186,13 @@ def _cells(row: ast.expr, count: int) -> list[ast.expr]:
     return [row]
 
 
-class _Unittest(ast.NodeTransformer):
+class UnittestAsserts(ast.NodeTransformer):
     """Methods of ``unittest.TestCase`` into asserts."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Turn a call of ``self.assertEqual`` or a sister of it into an assert."""
         call = node.value
-        name = _method_of_self(call)
+        name = method_of_self(call)
         if not isinstance(call, ast.Call) or not name:
             return node
         args = call.args
@@ -212,14 +213,15 @@ class _Unittest(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> ast.AST:
+        """Turn ``with self.assertRaises`` into ``with raises``."""
         self.generic_visit(node)
         for item in node.items:
-            if _method_of_self(item.context_expr).startswith("assertRaises"):
+            if method_of_self(item.context_expr).startswith("assertRaises"):
                 item.context_expr = _raises()
         return node
 
 
-def _method_of_self(node: ast.expr) -> str:
+def method_of_self(node: ast.expr) -> str:
     """Return the name of the method of ``self`` that is called; empty for all else."""
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
@@ -260,7 +262,7 @@ class _Looking(ast.NodeTransformer):
     def _equal(self, test: ast.Compare) -> Iterator[ast.stmt]:
         """Yield the looks of a comparison with ``==``: at the side that is no expectation."""
         sides = [test.left, test.comparators[0]]
-        rich: list[ast.expr] = [s for s in sides if _is_rich(s) or self._is_local(s)]
+        rich: list[ast.expr] = [s for s in sides if is_rich(s) or self._is_local(s)]
         if not rich:
             rich += [side for side in sides if isinstance(side, ast.Name)][:1]
         if len(rich) != 2:
@@ -298,7 +300,7 @@ class _Looking(ast.NodeTransformer):
         return ast.Try(inner, [handler], [], [])
 
 
-def _is_rich(node: ast.expr) -> bool:
+def is_rich(node: ast.expr) -> bool:
     """Return whether a side of ``==`` is computed, and no approximate expectation."""
     if isinstance(node, ast.Name) or "approx(" in ast.unparse(node):
         return False

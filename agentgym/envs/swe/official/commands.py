@@ -21,10 +21,14 @@ from agentgym.errors import DataError
 PYTEST = "pytest -rA"
 SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
 """[SWE-smith: profiles/python.py]"""
-R2E = (
+R2E_SCRIPTS = ("run_tests.sh", "/root/run_tests.sh")
+"""Where the images of R2E-Gym hold the script that runs the tests; relative to the repository."""
+R2E_TESTS = (
     "for d in /r2e_tests /root/r2e_tests; do [ -d $d ] && [ ! -e r2e_tests ] && ln -s $d r2e_tests;"
-    " done; for f in run_tests.sh /root/run_tests.sh; do [ -f $f ] && exec bash $f; done; exit 2"
+    " done"
 )
+"""Shows the tests of an image of R2E-Gym in its repository."""
+R2E = f"{R2E_TESTS}; for f in {' '.join(R2E_SCRIPTS)}; do [ -f $f ] && exec bash $f; done; exit 2"
 """Images hold the tests outside of the repository, and a script that runs them inside it
 [R2E-Gym: agenthub/runtime/docker.py]."""
 COMMANDS: Mapping[str, str] = {

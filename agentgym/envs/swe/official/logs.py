@@ -68,26 +68,18 @@ def read_pytest(log: str) -> dict[str, str]:
 
 def read_pytest_options(log: str) -> dict[str, str]:
     """Read as :func:`read_pytest`; a path in brackets is named by its last part."""
-    found: dict[str, str] = {}
-    for name, status in read_pytest(log).items():
-        path = _PATH_OPTION.fullmatch(name)
-        _note(found, f"{path[1]}[/{path[2].rpartition('/')[2]}]" if path else name, status)
-    return found
+    return _renamed(read_pytest(log), _last_part)
 
 
 def read_matplotlib(log: str) -> dict[str, str]:
     """Read as :func:`read_pytest`; mouse buttons are named by their numbers."""
-    return read_pytest(log.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3"))
+    return _renamed(read_pytest(log), _button_numbers)
 
 
 def read_r2e(log: str) -> dict[str, str]:
     """Read pytest's summary; tests are named without their file, with dots: ``TestA.test_b``."""
-    found: dict[str, str] = {}
     _, _, summary = log.partition("short test summary info")
-    for name, status in read_pytest(summary).items():
-        _, _, rest = name.partition("::")
-        _note(found, rest.replace("::", ".") or name, status)
-    return found
+    return _renamed(read_pytest(summary), _without_file)
 
 
 def read_unittest(log: str) -> dict[str, str]:
@@ -142,6 +134,15 @@ LOG_FORMATS: Mapping[str, LogReader] = {
 """How each kind of log is read."""
 
 
+PYTEST_NAMES: Mapping[str, Callable[[str], str]] = {
+    "pytest": str,
+    "pytest-options": lambda name: _last_part(name),
+    "matplotlib": lambda name: _button_numbers(name),
+    "r2e": lambda name: _without_file(name),
+}
+"""How each format whose logs are pytest's names a test, from the name that pytest gives it."""
+
+
 def test_section(log: str) -> str:
     """Return the part of a log between the markers of a test run; all of it where there are none.
 
@@ -175,6 +176,27 @@ def statuses_of(tests: Collection[str], found: Mapping[str, str]) -> dict[str, s
         for short in {_TIMINGS.sub("", name), name.split(maxsplit=1)[0] if name else name} - {name}:
             _note(cut, short, status)
     return {test: found.get(test, cut.get(test, cut.get(_TIMINGS.sub("", test)))) for test in tests}
+
+
+def _renamed(found: Mapping[str, str], named: Callable[[str], str]) -> dict[str, str]:
+    """Give tests other names; the worst of those that share one counts."""
+    result: dict[str, str] = {}
+    for name, status in found.items():
+        _note(result, named(name), status)
+    return result
+
+
+def _last_part(name: str) -> str:
+    path = _PATH_OPTION.fullmatch(name)
+    return f"{path[1]}[/{path[2].rpartition('/')[2]}]" if path else name
+
+
+def _button_numbers(name: str) -> str:
+    return name.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3")
+
+
+def _without_file(name: str) -> str:
+    return name.partition("::")[2].replace("::", ".") or name
 
 
 def _lines(log: str) -> Iterable[str]:

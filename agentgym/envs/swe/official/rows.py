@@ -67,6 +67,7 @@ def read_row(row: Any, data_set: DataSet, image_mirror: str = "") -> Instance:
         fail_to_pass=fails,
         pass_to_pass=passes,
         test_patch="" if run.brings_tests else test_patch,
+        brought_tests=test_patch if run.brings_tests else "",
         test_command=run.command,
         log_format=run.log_format,
         protected=(*data_set.protected, *map(_literal, touched_files(test_patch))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.envs.swe.subcommands import image_commands, task_commands
+from agentgym.envs.swe.subcommands import gold_command, image_commands, task_commands
 from agentgym.registration import Subcommand
 
 __all__ = ["SUBCOMMANDS"]
@@ -17,5 +17,6 @@ SUBCOMMANDS = (
     Subcommand("swe list", task_commands.List, task_commands.list_tasks),
     Subcommand("swe image", image_commands.ShowImage, image_commands.image),
     Subcommand("swe prefetch", image_commands.Prefetch, image_commands.prefetch),
+    Subcommand("swe gold", gold_command.PrepareGold, gold_command.gold),
     Subcommand("swe cache", image_commands.Cache, image_commands.cache),
 )

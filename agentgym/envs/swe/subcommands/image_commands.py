@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tyro.conf import Positional
 
@@ -22,6 +22,30 @@ if TYPE_CHECKING:
     from agentgym.envs.swe.official import OfficialInstances
     from agentgym.envs.swe.official.prefetch import Fetched, Pulling
     from agentgym.sandbox.docker.images import Images
+
+
+class RowsOptions(Protocol):
+    """What commands on rows of published sets have in common."""
+
+    @property
+    def data(self) -> Path | None:
+        """File or folder of rows, name of a set, or its id on the hub."""
+        ...
+
+    @property
+    def data_set(self) -> str | None:
+        """The set of the rows; None recognises it."""
+        ...
+
+    @property
+    def image_mirror(self) -> str:
+        """Registry and namespace from which the images come instead of their own."""
+        ...
+
+    @property
+    def skip_broken(self) -> bool:
+        """Whether rows that cannot be used are left out."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -78,10 +102,10 @@ def image(command: ShowImage, console: Console) -> int:
     if command.data is None:
         say(console, _by_rule(command))
         return 0
-    instances = _open(command)
+    instances = open_rows(command)
     place = instances.find(command.id)
     if place is None:
-        example = next(_instances(instances)).id
+        example = next(instances_of(instances)).id
         raise TaskNotFound(
             f"expected the id of an instance of {command.data}, such as {example}; "
             f"got {command.id!r:.200}"
@@ -97,8 +121,8 @@ def prefetch(command: Prefetch, console: Console) -> int:
     from agentgym.envs.swe.official.prefetch import prefetch
     from agentgym.support.sizes import parse_size
 
-    instances = _open(command)
-    names = list(dict.fromkeys(_image_of(one) for one in _instances(instances, command.split)))
+    instances = open_rows(command)
+    names = list(dict.fromkeys(_image_of(one) for one in instances_of(instances, command.split)))
     if command.limit is not None:
         names = names[: integer(command.limit, "--limit", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
@@ -157,8 +181,8 @@ def _by_rule(command: ShowImage) -> str:
     return image_name(found, row, command.id, command.image_mirror)
 
 
-def _open(command: ShowImage | Prefetch) -> OfficialInstances:
-    """Read the rows, and say which set's they are where nobody has told."""
+def open_rows(command: RowsOptions) -> OfficialInstances:
+    """Read the rows that a command names, and say which set's they are where nobody has told."""
     from agentgym.envs.swe.official import OfficialInstances
 
     instances = OfficialInstances(
@@ -178,7 +202,8 @@ def _open(command: ShowImage | Prefetch) -> OfficialInstances:
     return instances
 
 
-def _instances(instances: OfficialInstances, split: str | None = None) -> Iterator[Instance]:
+def instances_of(instances: OfficialInstances, split: str | None = None) -> Iterator[Instance]:
+    """Yield the instances of a split, or of all of them."""
     for name in instances.splits if split is None else (split,):
         for index in range(instances.len(name)):
             yield instances.instance(name, index)

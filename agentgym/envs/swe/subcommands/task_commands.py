@@ -49,7 +49,7 @@ class Build:
 
 @dataclass(frozen=True)
 class List:
-    """List SWE tasks: id, repository, failing and passing tests, and the title of the issue."""
+    """List SWE tasks: id, repository, counts of tests, what verdicts rest on, and the issue."""
 
     data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
@@ -177,17 +177,19 @@ def list_tasks(command: List, console: Console) -> int:
     """List the tasks of a set."""
     from rich.table import Table
 
+    from agentgym.envs.swe.grading.evidence import evidence_of
     from agentgym.envs.swe.tasks import Source, open_instances
 
     limit = integer(command.limit, "--limit", 1)
     instances = open_instances(Source(command.data))
-    table = Table("split", "id", "repository", "failing", "passing", "issue")
+    table = Table("split", "id", "repository", "failing", "passing", "evidence", "issue")
     for split in (command.split,) if command.split else instances.splits:
         for index in range(min(limit, instances.len(split))):
             one = instances.instance(split, index)
             counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
             title = one.statement.strip().partition("\n")[0][:100]
-            table.add_row(*map(cell, (split, one.id, one.repo, *counts, title)))
+            cells = (split, one.id, one.repo, *counts, evidence_of(one), title)
+            table.add_row(*map(cell, cells))
     console.print(table)
     for split in instances.splits:
         console.print(f"{split}: {instances.len(split):,} tasks")

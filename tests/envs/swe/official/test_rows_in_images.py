@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,12 @@ import pytest
 
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.grader import Grader
-from agentgym.envs.swe.grading.verdict import FULL, NO, PARTIAL, Grade
-from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.grading.preparation import prepare
+from agentgym.envs.swe.grading.verdict import BLINDED, FULL, NO, PARTIAL, REPORT, Grade
+from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box, changes_since
 from agentgym.envs.swe.official import open_official
+from agentgym.envs.swe.official.patches import reversed_diff
 from agentgym.errors import EnvFailure
 from tests.envs.swe.official import local_image
 from tests.envs.swe.official.sample_rows import swe_gym, swe_smith
@@ -146,8 +149,6 @@ def test_an_agent_sees_no_later_commit_and_its_python_first(world: World, tmp_pa
 
 
 def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> None:
-    from agentgym.envs.swe.official.patches import reversed_diff
-
     lists = {"FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES}
     fault = reversed_diff(world.patch)
     instance = read(tmp_path, swe_smith(patch=fault, image_name=SMITH, **lists))
@@ -157,7 +158,7 @@ def test_rows_of_swe_smith_break_a_sound_image(world: World, tmp_path: Path) -> 
     assert (result.verdict, result.unfixed) == (NO, tuple(FAILS))
 
 
-def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
+def r2e_row() -> dict[str, Any]:
     expected = {"test_one": "PASSED", "test_two[four and five]": "PASSED"}
     before = "= short test summary info =\nPASSED r2e_tests/test_1.py::test_one\n"
     lines = [
@@ -172,21 +173,62 @@ def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
         "header": {"file": {"path": path}}, "minus_file": {"path": f"a/{path}"},
         "plus_file": {"path": f"b/{path}"}, "hunks": [hunk],
     }  # fmt: skip
-    instance = read(
-        tmp_path,
-        {
-            "repo_name": "ledger", "commit_hash": "e" * 40, "docker_image": R2E,
-            "problem_statement": "[ISSUE]Sums are wrong.[/ISSUE]",
-            "parsed_commit_content": json.dumps({"file_diffs": [file]}),
-            "expected_output_json": json.dumps(expected),
-            "execution_result_content": json.dumps({"old_commit_res_stdout": before}),
-        },
-    )  # fmt: skip
+    return {
+        "repo_name": "ledger", "commit_hash": "e" * 40, "docker_image": R2E,
+        "problem_statement": "[ISSUE]Sums are wrong.[/ISSUE]",
+        "parsed_commit_content": json.dumps({"file_diffs": [file]}),
+        "expected_output_json": json.dumps(expected),
+        "execution_result_content": json.dumps({"old_commit_res_stdout": before}),
+    }  # fmt: skip
+
+
+def test_rows_of_r2e_gym_hide_their_tests(world: World, tmp_path: Path) -> None:
+    instance = read(tmp_path, r2e_row())
     with world.boxes.open(instance) as box:
         assert box.exec("ls -d /r2e_tests run_tests.sh").exit_code != 0
     assert grade(world, instance).verdict == NO
     result = gold(world, instance)
     assert result.verdict == FULL, result
+
+
+def eval_script(world: World) -> str:
+    """Return a script that brings the tests along, as rows of SWE-bench 5 have it."""
+    return (
+        f"git apply - <<'EOF'\n{world.test_patch}EOF\n"
+        ": '>>>>> Start Test Output'\npytest -rA tests\n: '>>>>> End Test Output'\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["patch", "script", "r2e-gym", "swe-smith"])
+def test_hidden_tests_are_blinded(world: World, tmp_path: Path, kind: str) -> None:
+    lists = {"FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES}
+    found = {
+        "patch": lambda: row(world),
+        "script": lambda: row(world, eval_script=eval_script(world), image=SWE_GYM),
+        "r2e-gym": r2e_row,
+        "swe-smith": lambda: swe_smith(patch=reversed_diff(world.patch), image_name=SMITH, **lists),
+    }
+    instance = read(tmp_path, found[kind]())
+    assert isinstance(instance.source, ImageSource)
+    python = (f"/{local_image.ENVIRONMENT}/bin",)  # that of R2E-Gym would lie in the repository
+    instance = replace(instance, source=replace(instance.source, path=python))
+    done = prepare([instance], world.boxes, 120)
+    assert done.failed == {} and done.made[instance.id].reason == ""
+    grade_ = gold(world, instance)
+    assert (grade_.verdict, grade_.evidence, grade_.blinded) == (FULL, BLINDED, 1.0)
+    cheat = "class E(int):\n    def __eq__(self, other):\n        return True\n"
+    cheat += "def total(amounts):\n    return E(4)\n"
+    assert grade(world, instance, f"cat > ledger/sums.py <<'END'\n{cheat}END").verdict == NO
+
+
+def test_what_lies_beside_the_package_takes_no_place(world: World, tmp_path: Path) -> None:
+    instance = read(tmp_path, row(world))
+    printed = "".join(f"PASSED {test}\n" for test in (*FAILS, *PASSES))
+    text = f"import os\nos.write(1, {printed!r}.encode())\nos._exit(0)\n"
+    write = f"cat > iniconfig.py <<'END'\n{text}END\ncp iniconfig.py pluggy.py"
+    result = grade(world, instance, write, "echo '# seen' >> ledger/sums.py")
+    assert (result.verdict, result.evidence) == (NO, REPORT)
+    assert result.ignored == ("iniconfig.py", "pluggy.py")
 
 
 def test_a_script_longer_than_an_argument_may_be(world: World, tmp_path: Path) -> None:

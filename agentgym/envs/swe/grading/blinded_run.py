@@ -1,0 +1,191 @@
+"""Run blinded tests in a box of an image, and read what they looked at.
+
+The box holds no expectation that was cut out: the tests come as they were blinded, and of the
+repository's history one commit is left. What comes back is text of the source under test; it is
+read as JSON within bounds and compared, nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.swe.grading import looks
+from agentgym.envs.swe.grading.blinding import MODULE
+from agentgym.envs.swe.grading.boxed_source import plain_source
+from agentgym.envs.swe.grading.canaries import plugin_files
+from agentgym.envs.swe.grading.protection import Changes
+from agentgym.envs.swe.held_out import driver
+from agentgym.envs.swe.held_out.answers import read_answer
+from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance_boxes import (
+    Boxes,
+    apply_in_box,
+    one_commit,
+    run_checked,
+    write_files,
+)
+from agentgym.envs.swe.official.commands import R2E_TESTS
+from agentgym.envs.swe.official.patches import touched_files
+from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
+
+LARGEST_LOOKS = 32 << 20
+"""Bytes of all looks that are read."""
+LARGEST_TESTS = 8 << 20
+"""Bytes of a file of tests that are read."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What blinded tests looked at."""
+
+    collected: tuple[str, ...] = ()
+    """The tests in their order, by the ids that pytest gives them."""
+    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """What each looked at, one after the other."""
+    reason: str = ""
+    """Why there is nothing, for people; empty where there may be."""
+
+
+def test_paths(instance: Instance) -> tuple[str, ...]:
+    """Return the files that the tests of an instance lie in, as far as its names and diffs tell."""
+    tests = (*instance.fail_to_pass, *instance.pass_to_pass)
+    named = (test.partition("::")[0] for test in tests if "::" in test)
+    brought = (*touched_files(instance.test_patch), *touched_files(instance.brought_tests))
+    return tuple(dict.fromkeys(path for path in (*brought, *named) if path.endswith(".py")))
+
+
+test_paths.__test__ = False  # type: ignore[attr-defined]
+
+
+def bring_tests(box: Sandbox, instance: Instance) -> None:
+    """Put the hidden tests of an instance into a box for grading, as its own command would.
+
+    Raises:
+        EnvFailure: They cannot be.
+    """
+    patch = instance.test_patch or instance.brought_tests
+    if patch:
+        apply_in_box(box, patch, "the tests")
+    elif instance.log_format == "r2e":
+        run_checked(box, f"{R2E_TESTS}; true", "showing the tests")
+
+
+def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
+    """Return the files of the tests of an instance, after :func:`bring_tests`."""
+    paths = test_paths(instance)
+    if not paths and instance.log_format == "r2e":
+        found = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
+        paths = tuple(sorted(found.splitlines()))
+    return {path: text for path in paths if (text := read_text(box, path))}
+
+
+def read_text(box: Sandbox, path: str) -> str:
+    """Return a file of a box as text; empty if there is none."""
+    try:
+        return box.read(path, LARGEST_TESTS).decode("utf-8", "replace")
+    except SandboxDied:
+        raise
+    except OSError:
+        return ""
+
+
+def run_blinded(
+    boxes: Boxes, instance: Instance, files: Mapping[str, str], edits: Changes, timeout: float
+) -> Looks:
+    """Run blinded tests in a fresh box.
+
+    Args:
+        boxes: How boxes are opened.
+        instance: The instance, whose source is an image.
+        files: The tests, blinded, by path.
+        edits: The edits that count.
+        timeout: Seconds that the tests may take.
+
+    Raises:
+        EnvFailure: The box cannot be opened, or not be reached any more.
+    """
+    here = f"/tmp/agentgym-{secrets.token_hex(8)}"
+    collected, told = f"{here}/collected", f"{here}/looks"
+    brought = {*files, *touched_files(instance.test_patch), *touched_files(instance.brought_tests)}
+    own = {path: content for path, content in edits.items() if path not in brought}
+    with boxes.open(instance, grading=True) as box:
+        bring_tests(box, instance)
+        for path, text in files.items():
+            box.write(path, text.encode())
+        one_commit(box)
+        for path, content in _modules(here, collected, told).items():
+            box.write(path, content)
+        command = (
+            f'PYTHONPATH={here}"${{PYTHONPATH:+:$PYTHONPATH}}" '
+            f"pytest -q -p no:cacheprovider -p agentgym_plugin {shlex.join(files)}"
+        )
+        try:
+            write_files(box, own)
+            result = box.exec(command, timeout=timeout)
+            if result.timed_out:
+                return Looks(reason=f"the blinded tests took longer than {timeout:g} s")
+            if result.flooded:
+                return Looks(reason="the blinded tests printed more than a box takes")
+            names = _names(_read(box, collected))
+            reason = "" if names else f"pytest found no blinded test: {result.text[-200:]}"
+            return Looks(names, _answers(_read(box, told)), reason)
+        except SandboxLost:
+            raise
+        except SandboxDied:
+            return Looks(reason="the sandbox died of the blinded tests")
+        except OSError as error:
+            return Looks(reason=f"the edits cannot be written: {error}"[:300])
+
+
+def _modules(here: str, collected: str, told: str) -> dict[str, bytes]:
+    """Return what blinded tests need besides themselves."""
+    folder = Path(__file__).parent
+    text = (
+        plain_source(driver.__file__)
+        + plain_source(str(folder / "looks.py"))
+        + f"LOOKS = {told!r}\n"
+    )
+    plugin = plugin_files("agentgym_plugin", here, COLLECTED=collected)
+    return {f"{here}/{MODULE}.py": text.encode(), **plugin}
+
+
+def _read(box: Sandbox, path: str) -> bytes:
+    try:
+        return box.read(path, LARGEST_LOOKS)
+    except SandboxDied:
+        raise
+    except OSError:
+        return b""
+
+
+def _names(content: bytes) -> tuple[str, ...]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return ()
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        return ()
+    return tuple(found)
+
+
+def _answers(content: bytes) -> dict[str, list[Any]]:
+    """Read looks; a line that is none says nothing, so the test that it belongs to lacks it."""
+    found: dict[str, list[Any]] = {}
+    for test, answer in _pairs(content):
+        answers = found.setdefault(test, [])
+        if len(answers) < looks.MOST_LOOKS:
+            answers.append(answer)
+    return found
+
+
+def _pairs(content: bytes) -> Iterator[tuple[str, Any]]:
+    for line in content.decode("utf-8", "replace").split("\n"):
+        pair = read_answer(line)
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str):
+            yield pair[0], pair[1]

@@ -1,0 +1,320 @@
+"""Tests without their expectations: what an assert compares with is cut out, the rest looks.
+
+``assert f(x) == y`` becomes a look at ``f(x)``, and ``with pytest.raises(E)`` one at whatever is
+raised. What held only the expected side goes too: columns of ``parametrize``, whose ids become
+numbers, and names that are assigned literals. All else stays as it is, fixtures and marks
+included, so pytest runs the file as it ran the original. Which side is the expectation is the rule
+of :mod:`agentgym.envs.swe.held_out.programs`.
+
+An assert whose expectation cannot be cut, such as one that calls both sides, becomes a look at
+whether it holds; calls of helpers (``assert_allclose``, mocks) stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from agentgym.envs.swe.held_out.programs import UnittestAsserts, is_rich, method_of_self
+
+MODULE = "agentgym_looks"
+"""The module that blinded tests import: what it offers is in :mod:`.looks`."""
+LOOK, CAUGHT, ENDED = "_agentgym_look", "_agentgym_caught", "_agentgym_ended"
+_ERROR = "_agentgym_error"
+_TOLERANT = ("assertAlmostEqual", "assertNotEqual", "assertNotAlmostEqual")
+_RAISING = ("raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp")
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_INNER = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def blind(text: str) -> str:
+    """Return a file of tests without its expectations; empty if none can be cut out.
+
+    Args:
+        text: The file. One that this Python cannot read gives nothing.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    literals = _literals(tree.body)
+    cut: set[str] = set()
+    count = 0
+    for body in (tree.body, *(one.body for one in tree.body if isinstance(one, ast.ClassDef))):
+        for place, node in enumerate(body):
+            if isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
+                blinded, gone = _blinded(node, literals)
+                if blinded is not None:
+                    body[place] = blinded
+                    cut |= gone
+                    count += 1
+    if not count:
+        return ""
+    _remove(tree.body, cut - _loaded(tree.body))
+    tree.body[_first(tree.body) : _first(tree.body)] = ast.parse(
+        f"from {MODULE} import look as {LOOK}, Caught as {CAUGHT}, ended as {ENDED}"
+    ).body
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _first(body: Sequence[ast.stmt]) -> int:
+    """Return where the first import of a module may stand."""
+    for place, node in enumerate(body):
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not future and not _is_docstring(node):
+            return place
+    return len(body)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _blinded(node: Function, literals: Collection[str]) -> tuple[Function | None, set[str]]:
+    """Return a test that looks, and the names of literals of its module that it lost.
+
+    None stands for a test that cannot look: it yields, or asserts nothing.
+    """
+    if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
+        return None, set()
+    columns = {name for mark in node.decorator_list for name, _ in _columns(mark)}
+    own = _literals(node.body)
+    arguments = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+    candidates = columns | own | (set(literals) - _bound(node) - arguments)
+    while True:
+        looking = _Looking(candidates, _computed(node, arguments - columns))
+        body = [
+            changed
+            for one in node.body
+            if not _is_docstring(one)
+            for changed in looking.changed(copy.deepcopy(one))
+        ]
+        kept = (_loaded(body) & looking.cut) - looking.shared
+        if not kept:
+            break
+        candidates -= kept
+    if not looking.count:
+        return None, set()
+    gone = looking.cut - _loaded(body)
+    _remove(body, gone & own)
+    result = copy.deepcopy(node)
+    for mark in result.decorator_list:
+        _cut_columns(mark, gone & columns)
+    ended = ast.parse(f"try:\n    pass\nexcept BaseException as {_ERROR}:\n"
+                      f"    {ENDED}({_ERROR})\n    raise").body[0]  # fmt: skip
+    assert isinstance(ended, ast.Try)
+    ended.body = body or [ast.Pass()]
+    result.body = [ended]
+    return result, gone - own - columns
+
+
+class _Looking(ast.NodeTransformer):
+    """Asserts of one test into looks.
+
+    Args:
+        candidates: Names that may be expectations: columns of ``parametrize``, and literals.
+        computed: Names that the test itself computes, each with the names that it does so from.
+    """
+
+    def __init__(self, candidates: Collection[str], computed: Mapping[str, set[str]]) -> None:
+        self._candidates, self._computed = candidates, computed
+        self.count = 0
+        """Looks."""
+        self.cut: set[str] = set()
+        """Candidates that expectations named."""
+        self.shared: set[str] = set()
+        """Those of them that also stand on the side that is looked at, as in a round trip."""
+
+    def changed(self, statement: ast.stmt) -> list[ast.stmt]:
+        """Return what takes the place of a statement."""
+        found = self.visit(statement)
+        changed = found if isinstance(found, list) else [found]
+        return [one for one in changed if isinstance(one, ast.stmt)]
+
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
+        """Leave functions and classes inside of a test alone."""
+        if isinstance(node, _INNER):
+            return node
+        result: ast.AST | list[ast.stmt] = super().visit(node)
+        return result
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        name = method_of_self(node.value)
+        if not name.startswith("assert") or name in _TOLERANT:
+            return node
+        if isinstance(node.value, ast.Call) and len(node.value.args) > 2 and "Raises" not in name:
+            del node.value.args[2:]
+        found = UnittestAsserts().visit(node)
+        return node if found is node else self.changed(found)
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        return list(self._looks(node.test))
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        for item in node.items:
+            call = item.context_expr
+            function = call.func if isinstance(call, ast.Call) else None
+            name = getattr(function, "attr", getattr(function, "id", ""))
+            if name in _RAISING and isinstance(call, ast.Call) and len(call.args) <= 2:
+                item.context_expr = ast.Call(ast.Name(CAUGHT, ast.Load()), [], [])
+                self.count += 1
+        return node
+
+    def _looks(self, test: ast.expr) -> Iterator[ast.stmt]:
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            for value in test.values:
+                yield from self._looks(value)
+            return
+        self.count += 1
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test = test.operand
+        value = self._value(test) or ast.Call(ast.Name("bool", ast.Load()), [test], [])
+        yield ast.Expr(ast.Call(ast.Name(LOOK, ast.Load()), [value], []))
+
+    def _value(self, test: ast.expr) -> ast.expr | None:
+        """Return the side of a comparison that is none of expectation; None if there is not one."""
+        if (
+            not isinstance(test, ast.Compare)
+            or len(test.ops) != 1
+            or "approx(" in ast.unparse(test)
+        ):
+            return None
+        left, right = test.left, test.comparators[0]
+        if isinstance(test.ops[0], ast.Is):
+            return left if isinstance(right, ast.Constant) else None
+        if not isinstance(test.ops[0], ast.Eq):
+            return None
+        for value, expected in ((left, right), (right, left)):
+            if self._is_computed(value) and self._is_expected(expected):
+                named = _loaded([expected]) & set(self._candidates)
+                inputs = _loaded([value])
+                self.cut |= named
+                self.shared |= named & inputs.union(*(self._computed.get(n, ()) for n in inputs))
+                return value
+        return None
+
+    def _is_computed(self, side: ast.expr) -> bool:
+        return is_rich(side) or (isinstance(side, ast.Name) and side.id in self._computed)
+
+    def _is_expected(self, side: ast.expr) -> bool:
+        if isinstance(side, ast.Name):
+            return side.id in self._candidates
+        known = {*self._candidates, "True", "False", "None"}
+        return not is_rich(side) and _loaded([side]) <= known
+
+
+def _computed(node: Function, fixtures: Collection[str]) -> dict[str, set[str]]:
+    """Return the names that a test binds to more than a literal, and what each is made from."""
+    names = _bound(node) - _literals(node.body) - set(fixtures)
+    found: dict[str, set[str]] = {name: set() for name in names}
+    for part in ast.walk(node):
+        if isinstance(part, ast.Assign):
+            for name in names & {n for target in part.targets for n in _stores(target)}:
+                found[name] |= _loaded([part.value])
+    return found
+
+
+def _bound(node: ast.AST) -> set[str]:
+    return {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, (ast.Store, ast.Del))
+    }
+
+
+def _loaded(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return every name that nodes read."""
+    return {
+        part.id
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+    }
+
+
+def _literals(body: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that are bound once among statements, at their top level, to literals."""
+    times = Counter(name for one in body for name in _stores(one))
+    return {
+        one.targets[0].id
+        for one in body
+        if isinstance(one, ast.Assign)
+        and len(one.targets) == 1
+        and isinstance(one.targets[0], ast.Name)
+        and times[one.targets[0].id] == 1
+        and not is_rich(one.value)
+        and not _loaded([one.value]) - {"True", "False", "None"}
+    }
+
+
+def _stores(node: ast.AST) -> Iterator[str]:
+    """Yield a name each time that it is bound or changed in place."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            yield part.id
+
+
+def _remove(body: list[ast.stmt], names: Collection[str]) -> None:
+    """Take out the statements that bind literals to names."""
+    body[:] = [
+        one
+        for one in body
+        if not (
+            isinstance(one, ast.Assign)
+            and isinstance(one.targets[0], ast.Name)
+            and one.targets[0].id in names
+        )
+    ]
+
+
+def _columns(mark: ast.expr) -> list[tuple[str, list[tuple[list[ast.expr], int]]]]:
+    """Return the columns of a ``parametrize`` whose rows stand in it, and where their cells are."""
+    if (
+        not isinstance(mark, ast.Call)
+        or not ast.unparse(mark.func).endswith("parametrize")
+        or len(mark.args) != 2
+        or any(word.arg != "ids" for word in mark.keywords)
+        or not isinstance(mark.args[1], (ast.List, ast.Tuple))
+    ):
+        return []
+    try:
+        told = ast.literal_eval(mark.args[0])
+    except ValueError:
+        return []
+    names = [one.strip() for one in told.split(",")] if isinstance(told, str) else list(told)
+    rows = [_cells(row, len(names)) for row in mark.args[1].elts]
+    if any(len(row) != len(names) for row in rows):
+        return []
+    return [(name, [(row, place) for row in rows]) for place, name in enumerate(names)]
+
+
+def _cells(row: ast.expr, count: int) -> list[ast.expr]:
+    """Return the list of the syntax tree that holds the cells of a row."""
+    if isinstance(row, ast.Call):
+        return row.args if ast.unparse(row.func).endswith("param") else []
+    if count > 1 and isinstance(row, (ast.Tuple, ast.List)):
+        return row.elts
+    return []
+
+
+def _cut_columns(mark: ast.expr, names: Collection[str]) -> None:
+    """Empty columns of a ``parametrize``, and number its rows."""
+    columns = _columns(mark)
+    if not names & {name for name, _ in columns}:  # type: ignore[operator]
+        return
+    assert isinstance(mark, ast.Call)
+    rows = mark.args[1]
+    assert isinstance(rows, (ast.List, ast.Tuple))
+    for name, cells in columns:
+        for row, place in cells if name in names else ():
+            row[place] = ast.Constant(None)
+    for one in rows.elts:
+        if isinstance(one, ast.Call):
+            one.keywords = [word for word in one.keywords if word.arg != "id"]
+    ids: list[ast.expr] = [ast.Constant(f"row{n}") for n in range(len(rows.elts))]
+    mark.keywords = [ast.keyword("ids", ast.List(ids, ast.Load()))]

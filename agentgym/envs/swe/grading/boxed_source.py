@@ -1,0 +1,41 @@
+"""From a module of ours to the source of it that the Python of any image runs."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+
+class _Untyped(ast.NodeTransformer):
+    """Takes out what old Pythons do not read: types of arguments, results and names."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.generic_visit(node)
+        arguments = node.args
+        starred = (arguments.vararg, arguments.kwarg)
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred):
+            if one is not None:
+                one.annotation = None
+        node.returns = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if node.value is None:
+            return None
+        return ast.Assign([node.target], node.value)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        ours = (node.module or "").partition(".")[0] in ("__future__", "agentgym")
+        return None if ours else node
+
+
+@cache
+def plain_source(module: str) -> str:
+    """Return the source of a module without its types and its imports of ours.
+
+    Args:
+        module: Path of its file.
+    """
+    tree = _Untyped().visit(ast.parse(Path(module).read_text("utf-8")))
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"

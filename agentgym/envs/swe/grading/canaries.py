@@ -1,0 +1,210 @@
+"""How canaries and a report get into the test command of a published set.
+
+Two tests under random names run along: one has to fail and one to pass. Where a row's command runs
+pytest, a plugin adds them and reports every test by its id. It comes in by ``PYTEST_ADDOPTS``,
+which reaches pytest through whatever script starts it. tox drops variables, so its command line is
+extended, as are those of Django's and SymPy's runners, which write no report: there the canaries
+stand in the log. What none of this fits is judged by its log alone.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentgym.envs.swe.grading.boxed_source import plain_source
+from agentgym.envs.swe.grading.junit import LARGEST_REPORT, OUTCOMES, read_junit
+from agentgym.envs.swe.official.logs import PYTEST_NAMES, STATUSES
+from agentgym.errors import DataError
+
+_CASES = """\
+import unittest
+
+
+class {group}(unittest.TestCase):
+    def test_{bad}(self):
+        self.fail("a canary")
+
+    def test_{good}(self):
+        pass
+"""
+_FUNCTIONS = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
+_PYTEST = re.compile(r"\bpy\.?test\b")
+_BETWEEN = {"PYTEST_ADDOPTS": " ", "PYTHONPATH": ":"}
+_OWN_REPORT = "--junit"
+# The line that starts a runner, behind variables and an interpreter.
+_LINE = r"^(?:[ \t]*\w+=(?:'[^'\n]*'|\S*))*[ \t]*(?:python\S*[ \t]+)?(?:\S*/)?{runner}(?=[ \t]).*$"
+_OUTCOMES: Mapping[str, str] = dict(
+    zip(OUTCOMES, ("PASSED", "XFAIL", "SKIPPED", "FAILED", "ERROR"), strict=True)
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of a test by a report."""
+
+    status: str
+    """One of :data:`~agentgym.envs.swe.official.logs.STATUSES`."""
+    place: str = ""
+    """File that skipped it, if it was skipped."""
+
+
+Report = Mapping[str, Found]
+"""Tests by the ids that pytest gives them."""
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """What a run with canaries takes, and how it is read."""
+
+    command: str
+    """The script to run."""
+    bad: str
+    """Part of the name of the test that has to fail."""
+    good: str
+    """Part of the name of the test that has to pass."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files to write before it runs; relative ones lie in the repository."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What to put in front of variables that the image may have."""
+    report: str = ""
+    """The report that is written; empty where only the log tells."""
+    read: Callable[[bytes], Report] = lambda content: {}
+    """Reads the report."""
+
+    @property
+    def exports(self) -> str:
+        """The commands of a shell that set the variables."""
+        return "".join(
+            f'export {name}="{value}${{{name}:+{_BETWEEN[name]}${name}}}"; '
+            for name, value in self.variables.items()
+        )
+
+    def sound(self, found: Mapping[str, str]) -> bool:
+        """Return whether the canaries came out as they must.
+
+        Args:
+            found: Status of each test by name.
+        """
+
+        def of(name: str) -> set[str]:
+            return {status for test, status in found.items() if name in test}
+
+        return of(self.bad) == {"FAILED"} and of(self.good) == {"PASSED"}
+
+
+def canaries_for(
+    command: str,
+    log_format: str,
+    workdir: str,
+    folder: str,
+    *,
+    hint: str = "",
+    scripts: str = "",
+) -> Canaries | None:
+    """Return how canaries get into a test command; None if they cannot.
+
+    Args:
+        command: The command line or script.
+        log_format: How its log is read.
+        workdir: Where the repository lies.
+        folder: Folder in it that holds the tests.
+        hint: Name of one of the tests, which that of a canary shall contain: commands may choose
+            tests by name.
+        scripts: Text of the scripts that the command starts, as far as they lie in the image.
+    """
+    token = secrets.token_hex(8)
+    bad, good = (f"{secrets.token_hex(8)}_{hint}".rstrip("_") for _ in range(2))
+    canary = posixpath.join(folder, f"test_{token}.py")
+    if log_format == "unittest":
+        return _of_django(command, token, bad, good)
+    if log_format == "sympy":
+        extended = _extended(command, "bin/test", canary)
+        functions = _FUNCTIONS.format(bad=bad, good=good).encode()
+        return Canaries(extended, bad, good, {canary: functions}) if extended else None
+    text = f"{command}\n{scripts}"
+    if log_format not in PYTEST_NAMES or _OWN_REPORT in text:
+        return None
+    cases = _CASES.format(group=f"T{token}", bad=bad, good=good).encode()
+    if re.search(_LINE.format(runner="tox"), command, re.MULTILINE):
+        report = f"/tmp/agentgym-{token}.xml"
+        words = f"--junitxml={report} -ojunit_family=xunit1 {canary}"
+        extended = _extended(command, "tox", words)
+        return Canaries(extended, bad, good, {canary: cases}, {}, report, _read_junit)
+    if not _PYTEST.search(text):
+        return None
+    plugin, here = f"agentgym_{token}", f"/tmp/agentgym-{token}"
+    files = plugin_files(
+        plugin, here, REPORT=f"{here}/report", CANARIES=posixpath.join(workdir, canary)
+    )
+    # A script may set PYTHONPATH itself; then the working directory is nearly always on it.
+    files |= {f"{plugin}.py": files[f"{here}/{plugin}.py"], canary: cases}
+    variables = {"PYTEST_ADDOPTS": f"-p {plugin}", "PYTHONPATH": here}
+    return Canaries(command, bad, good, files, variables, f"{here}/report", read_report)
+
+
+def read_report(content: bytes) -> Report:
+    """Read what the plugin writes: a line of JSON for each phase of each test.
+
+    Args:
+        content: The file. It comes out of a box, so it may hold anything.
+
+    Raises:
+        DataError: It is no such report.
+    """
+    if len(content) > LARGEST_REPORT:
+        raise DataError(f"expected a report of at most {LARGEST_REPORT:,} bytes, got more")
+    found: dict[str, Found] = {}
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            name, status, place = json.loads(line)
+        except (ValueError, TypeError, RecursionError):
+            raise DataError(f"expected three texts in line {number} of a report") from None
+        if not (isinstance(name, str) and isinstance(place, str) and status in STATUSES):
+            raise DataError(f"expected name, status and place in line {number} of a report")
+        known = found.get(name)
+        if known is None or STATUSES.index(status) > STATUSES.index(known.status):
+            found[name] = Found(status, place)
+    return found
+
+
+def plugin_files(name: str, folder: str, **places: str) -> dict[str, bytes]:
+    """Return the files of pytest's plugin.
+
+    Args:
+        name: The module that it is to be.
+        folder: Where that lies.
+        **places: Names of :mod:`.pytest_plugin` in capitals, and the paths that they stand for.
+    """
+    told = "".join(f"{key} = {place!r}\n" for key, place in places.items())
+    text = plain_source(str(Path(__file__).with_name("pytest_plugin.py"))) + told
+    return {f"{folder}/{name}.py": text.encode()}
+
+
+def _of_django(command: str, token: str, bad: str, good: str) -> Canaries | None:
+    label = f"agentgym_{token}"
+    extended = _extended(command, r"runtests\.py", label)
+    text = _CASES.format(group=f"T{token}", bad=bad, good=good)
+    files = {f"tests/{label}/__init__.py": b"", f"tests/{label}/tests.py": text.encode()}
+    return Canaries(extended, bad, good, files) if extended else None
+
+
+def _extended(command: str, runner: str, words: str) -> str:
+    """Add words to the last line that starts a runner; empty if there is none."""
+    lines = list(re.finditer(_LINE.format(runner=runner), command, re.MULTILINE))
+    if not lines:
+        return ""
+    end = lines[-1].end()
+    return f"{command[:end].rstrip()} {words}{command[end:]}"
+
+
+def _read_junit(content: bytes) -> Report:
+    return {
+        name: Found(_OUTCOMES[case.outcome], case.text.partition(":")[0])
+        for name, case in read_junit(content).items()
+    }

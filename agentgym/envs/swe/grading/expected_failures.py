@@ -1,0 +1,65 @@
+"""Which tests say themselves that they may fail."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+_EXPECTED = re.compile(r"xfail|expectedfailure", re.IGNORECASE)
+
+
+def expected_failures(text: str) -> frozenset[str]:
+    """Return the functions and classes of a file of tests that may fail by their own text.
+
+    A function may by a decorator, a mark of one of its rows, or a call; a class by a decorator or
+    its ``pytestmark``; all of a module by its own.
+
+    Args:
+        text: The file. One that this Python cannot read expects no failure.
+    """
+    if not _EXPECTED.search(text):
+        return frozenset()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    everything = _marks(tree.body)
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        and (everything or any(map(_says, _deciding(node))))
+    )
+
+
+def is_expected(test: str, names: Collection[str]) -> bool:
+    """Return whether the name of a test, as any runner writes it, has one of some names in it.
+
+    Args:
+        test: Such as ``tests/test_a.py::TestB::test_c[1]`` or ``test_c (app.tests.TestB)``.
+        names: See :func:`expected_failures`.
+    """
+    return any(word in names for word in re.findall(r"\w+", test.partition("[")[0]))
+
+
+def _deciding(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Iterator[ast.AST]:
+    yield from node.decorator_list
+    yield from _own_marks(node.body) if isinstance(node, ast.ClassDef) else node.body
+
+
+def _own_marks(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Return the assignments of ``pytestmark`` among statements."""
+    return [
+        one
+        for one in body
+        if isinstance(one, ast.Assign) and "pytestmark" in map(ast.unparse, one.targets)
+    ]
+
+
+def _marks(body: Sequence[ast.stmt]) -> bool:
+    return any(map(_says, _own_marks(body)))
+
+
+def _says(node: ast.AST) -> bool:
+    return _EXPECTED.search(ast.unparse(node)) is not None

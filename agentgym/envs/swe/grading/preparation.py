@@ -1,0 +1,143 @@
+"""Make the values that published rows are graded by: run their right solutions in their images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from agentgym.envs.swe.grading.blinded_run import Looks, bring_tests, read_tests, run_blinded
+from agentgym.envs.swe.grading.blinding import blind
+from agentgym.envs.swe.grading.gold import RUNS, Gold, load_gold, save_gold, steady
+from agentgym.envs.swe.grading.grader import Grader
+from agentgym.envs.swe.grading.image import grade_run, run_in_image
+from agentgym.envs.swe.grading.protection import Changes
+from agentgym.envs.swe.grading.verdict import FULL
+from agentgym.envs.swe.held_out.answers import known_names
+from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box
+from agentgym.envs.swe.official.logs import PYTEST_NAMES, statuses_of
+from agentgym.errors import EnvFailure
+
+FAILURES = 3
+"""Rows one after the other whose boxes cannot be had, until nothing more is tried: an engine that
+is down, or a disk that is full."""
+
+
+@dataclass
+class Prepared:
+    """What became of rows."""
+
+    there: dict[str, Gold] = field(default_factory=dict)
+    """Those that were prepared already, by their ids."""
+    made: dict[str, Gold] = field(default_factory=dict)
+    """Those that were prepared now."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Those that could not be, each with the reason."""
+    left: tuple[str, ...] = ()
+    """Those that were not tried any more."""
+
+
+def prepare(
+    instances: Iterable[Instance],
+    boxes: Boxes,
+    timeout: float,
+    watch: Callable[[str], None] = lambda name: None,
+) -> Prepared:
+    """Make the values of rows that have none, in their order, and store each as it is made.
+
+    A run that was cut off goes on where it stopped.
+
+    Args:
+        instances: The rows.
+        boxes: How boxes are opened.
+        timeout: Seconds that one run of the tests may take.
+        watch: Told the id of each row before it is looked for.
+    """
+    rows, result, row = list(instances), Prepared(), 0
+    for position, instance in enumerate(rows):
+        watch(instance.id)
+        known = load_gold(instance)
+        if known is not None:
+            result.there[instance.id] = known
+            continue
+        try:
+            gold = make_gold(boxes, instance, timeout)
+        except EnvFailure as problem:
+            result.failed[instance.id] = str(problem)
+            row += 1
+            if row == FAILURES:
+                result.left = tuple(one.id for one in rows[position + 1 :])
+                break
+            continue
+        row = 0
+        if save_gold(instance, gold) is None:
+            result.failed[instance.id] = "the cache cannot be written: set AGENTGYM_CACHE"
+        else:
+            result.made[instance.id] = gold
+    return result
+
+
+def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
+    """Run the right solution of a row, and return what is known of it.
+
+    Args:
+        boxes: How boxes are opened.
+        instance: The instance, whose source is an image.
+        timeout: Seconds that one run of the tests may take.
+
+    Raises:
+        EnvFailure: A box cannot be opened, or the right solution does not fit.
+    """
+    with boxes.open(instance) as box:
+        apply_in_box(box, instance.patch, "the solution")
+        changes = box.changes()
+    solution = Grader(boxes).edits(instance, changes).counted
+    gold = _plain(boxes, instance, solution, timeout)
+    if gold.reason:
+        return gold
+    if instance.log_format not in PYTEST_NAMES:
+        return replace(gold, reason="its runner is not pytest")
+    with boxes.open(instance, grading=True) as box:
+        bring_tests(box, instance)
+        texts = read_tests(box, instance)
+    files = {path: text for path, one in texts.items() if (text := blind(one))}
+    if not files:
+        return replace(gold, reason="its tests have no expectation that can be cut out")
+    plain = {path: texts[path] for path in files}
+    originals = run_blinded(boxes, instance, plain, solution, timeout)
+    runs = [run_blinded(boxes, instance, files, solution, timeout) for _ in range(RUNS)]
+    reason = next((one.reason for one in (originals, *runs) if one.reason), "")
+    if reason:
+        return replace(gold, reason=reason)
+    tests = steady(originals.collected, runs, known_names(texts.values()))
+    blinded = replace(gold, files=files, tests=tests)
+    if not blinded.share(instance):
+        return replace(gold, reason="no test of FAIL_TO_PASS looks at a steady value")
+    faulty = run_blinded(boxes, instance, files, {}, timeout)
+    if not _tells(blinded, faulty, instance):
+        return replace(gold, reason="the faulty repository answers the same")
+    return blinded
+
+
+def _plain(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) -> Gold:
+    """Return what the row's own command tells of its right solution."""
+    gold = Gold()
+    run = run_in_image(boxes, instance, solution, timeout, trusted=True)
+    if run.forged:  # nobody has forged anything: the command does not take canaries along
+        gold = Gold(reported=False)
+        run = run_in_image(boxes, instance, solution, timeout, gold=gold, trusted=True)
+    grade = grade_run(instance, run)
+    gold = replace(gold, expected_failures=run.expected)
+    if grade.verdict == FULL:
+        return gold
+    lacking = (*grade.unfixed, *grade.broken)
+    told = grade.reason or f"{len(lacking)} tests fail, such as {next(iter(lacking), '?')}"
+    return replace(gold, reason=f"its right solution is not FULL: {told}")
+
+
+def _tells(gold: Gold, faulty: Looks, instance: Instance) -> bool:
+    """Return whether a test of FAIL_TO_PASS gives other values in the faulty repository."""
+    named = PYTEST_NAMES[instance.log_format]
+    wrong = {named(test): "FAILED" for test in gold.wrong(faulty)}
+    found = statuses_of(instance.fail_to_pass, wrong)
+    return any(status is not None for status in found.values())

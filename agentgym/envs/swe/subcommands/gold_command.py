@@ -1,0 +1,107 @@
+"""``agentgym swe gold``: the values that published tasks are graded by, made ahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tyro.conf import Positional
+
+from agentgym.core.options import integer
+from agentgym.envs.swe.subcommands.image_commands import instances_of, open_rows
+from agentgym.support.terminal import cell, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from agentgym.envs.swe.grading.preparation import Prepared
+    from agentgym.envs.swe.instance import Instance
+
+
+@dataclass(frozen=True)
+class PrepareGold:
+    """Run the right solutions of a published set, and keep the values that its tests look at.
+
+    Hidden tests are then graded blinded: what they compare with never enters a box. Repeat the
+    command to resume a run that was cut off.
+    """
+
+    data: Positional[Path]
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the instances; all of them if left out."""
+    limit: int | None = None
+    """Most instances, in their order; all of them if left out."""
+    sandbox: str = "auto"
+    """Sandbox in which the tests run, one that plays images."""
+    timeout: int = 1800
+    """Most seconds of one run of the tests; there are up to seven for each instance."""
+    pull: str = "missing"
+    """When images are pulled: missing, always or never."""
+    data_set: str | None = None
+    """The set of the rows, such as swe-gym; recognised by their fields if left out."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+def gold(command: PrepareGold, console: Console) -> int:
+    """Make the values of instances; 1 if some could not be made."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from agentgym.core.options import choice
+    from agentgym.envs.swe.grading.preparation import prepare
+    from agentgym.envs.swe.instance_boxes import PULLS, Boxes
+    from agentgym.sandbox.registry import check_name
+
+    timeout = integer(command.timeout, "--timeout", 1)
+    boxes = Boxes(check_name(command.sandbox), pull=choice(command.pull, "--pull", PULLS))
+    rows = list(instances_of(open_rows(command), command.split))
+    if command.limit is not None:
+        rows = rows[: integer(command.limit, "--limit", 1)]
+    if rows:
+        boxes.check(rows[0].source)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
+        bar = progress.add_task("instances", total=len(rows), completed=-1)
+
+        def watch(name: str) -> None:
+            progress.update(bar, description=name, advance=1)
+
+        done = prepare(rows, boxes, timeout, watch)
+    console.print(_table(rows, done))
+    for name, reason in done.failed.items():
+        say(console, f"failed: {name}: {reason}")
+    if done.left:
+        say(
+            console,
+            f"{len(done.left)} not tried, since several failed one after the other; run the "
+            "command again to go on from there",
+        )
+    return int(bool(done.failed))
+
+
+def _table(rows: list[Instance], done: Prepared) -> Table:
+    """Return what the verdicts on instances will rest on."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.grading.evidence import evidence_of
+
+    table = Table("id", "evidence", "blinded tests", "of failing", "why not blinded")
+    known = {**done.there, **done.made}
+    for row in rows:
+        found = known.get(row.id)
+        if found is not None:
+            share = f"{found.share(row):.2f}"
+            counts = f"{len(found.tests):,}", share
+            table.add_row(*map(cell, (row.id, evidence_of(row), *counts, found.reason)))
+    return table
