@@ -167,13 +167,12 @@ def _sound(boxes: Boxes, folder: Path, failing: tuple[str, ...]) -> Answers:
     """Return what the sound library answers, twice and alike."""
     source = FolderSource(folder)
     bare = Instance("sound", folder.name, "", source, "", (), ())
-    first, second = (
-        _answers(boxes, bare, contents(source), failing, seed) for seed in ("0", "99")
-    )
+    first, second = (_answers(boxes, bare, contents(source), failing, seed) for seed in ("0", "99"))
     return {
         name: seen
         for name, seen in first.items()
-        if second.get(name) == seen and not any(f"!{one}" in part for part in seen for one in ACCIDENTS)
+        if second.get(name) == seen
+        and not any(f"!{one}" in part for part in seen for one in ACCIDENTS)
     }
 
 

@@ -10,6 +10,7 @@ import select
 import signal
 import sys
 import time
+from contextlib import suppress
 
 SECONDS, CALL = 4.0, 0.5
 """Seconds of a module and of a call."""
@@ -25,28 +26,28 @@ def show(value, depth=5):
     """Write a value by its exact type; no method of a class of the library is trusted to do it."""
     kind = type(value)
     if value is None or kind in (bool, int, bytes, complex):
-        return "%s:%s" % (kind.__name__, repr(value)[:2000])
+        return f"{kind.__name__}:{repr(value)[:2000]}"
     if kind is str:
         return "str:" + value[:4000]
     if kind is float:
-        return "float:%.9g" % value
+        return f"float:{value:.9g}"
     if depth == 0:
         return "..."
     if kind in (list, tuple):
-        return "%s[%s]" % (kind.__name__, ", ".join(show(one, depth - 1) for one in value[:300]))
+        return f"{kind.__name__}[{_joined(show(one, depth - 1) for one in value[:300])}]"
     if kind in (set, frozenset):
-        return "%s{%s}" % (kind.__name__, ", ".join(sorted(show(one, depth - 1) for one in value)))
+        return f"{kind.__name__}<{_joined(sorted(show(one, depth - 1) for one in value))}>"
     if kind is dict:
         rows = [show(key, depth - 1) + "=" + show(one, depth - 1) for key, one in value.items()]
-        return "dict{%s}" % ", ".join(sorted(rows[:300]))
+        return f"dict<{_joined(sorted(rows[:300]))}>"
     for base in (bool, int, float, str, bytes, tuple, list, dict):
         if isinstance(value, base):
             convert = {dict: dict.copy, list: list.copy}.get(base, base)
-            return "%s~%s" % (kind.__name__, show(convert(value), depth - 1))
+            return f"{kind.__name__}~{show(convert(value), depth - 1)}"
     if isinstance(value, BaseException):
         return "!" + kind.__name__
     if kind.__module__ in ("datetime", "decimal", "fractions", "pathlib"):
-        return "%s:%s" % (kind.__name__, value)
+        return f"{kind.__name__}:{value}"
     if callable(value) and hasattr(value, "__qualname__"):
         return "callable"
     if hasattr(kind, "__next__"):
@@ -55,8 +56,12 @@ def show(value, depth=5):
             items.append(show(one, depth - 1))
             if len(items) == 200:
                 break
-        return "iterator[%s]" % ", ".join(items)
+        return f"iterator[{_joined(items)}]"
     return thing(value, kind, depth)
+
+
+def _joined(parts):
+    return ", ".join(parts)
 
 
 def thing(value, kind, depth):
@@ -75,7 +80,7 @@ def thing(value, kind, depth):
                 rows.append(name + "=!" + type(error).__name__)
     if any("__str__" in base.__dict__ for base in kind.__mro__[:-1]):
         rows.append("str=" + str(value)[:1000])
-    return "%s(%s)" % (kind.__name__, ", ".join(rows))
+    return f"{kind.__name__}({_joined(rows)})"
 
 
 class Caught:
@@ -85,6 +90,7 @@ class Caught:
         self.value, self.type = error, type(error)
 
     def match(self, pattern):
+        """Accept any message: the host compares it."""
         return True
 
 
@@ -92,17 +98,21 @@ class Marks:
     """``pytest.mark``: tables of cases are kept, everything else is passed through."""
 
     def parametrize(self, names, rows, **options):
+        """Keep a table of cases with its function."""
         names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
 
         def keep(function):
             table = getattr(function, "_rows", [{}])
             cells = [row if len(names) > 1 else (row,) for row in rows]
-            function._rows = [{**one, **dict(zip(names, row))} for one in table for row in cells]
+            function._rows = [
+                {**one, **dict(zip(names, row, strict=False))} for one in table for row in cells
+            ]
             return function
 
         return keep
 
     def __getattr__(self, name):
+        """Return a mark that changes nothing."""
         return lambda *words, **options: words[0] if words and callable(words[0]) else lambda f: f
 
 
@@ -112,16 +122,20 @@ class Pytest:
     mark = Marks()
 
     def param(self, *values, **options):
+        """Return a row of a table of cases."""
         return values if len(values) > 1 else values[0]
 
     def approx(self, value, **options):
+        """Return a number as it is."""
         return value
 
     def fixture(self, *words, **options):
+        """Leave a function as it is."""
         return words[0] if words else lambda function: function
 
 
 def late(number, frame):
+    """End a call."""
     raise Late
 
 
@@ -154,12 +168,17 @@ def module(name, text, out):
     for key, one in list(space.items()):
         if isinstance(one, type) and key.startswith("Test"):
             made = one()
-            found += [(key + "." + part, getattr(made, part)) for part in vars(one) if part.startswith("ask_")]
+            found += [
+                (key + "." + part, getattr(made, part))
+                for part in vars(one)
+                if part.startswith("ask_")
+            ]
     for key, one in found:
         function = getattr(one, "__func__", one)
         extra = {} if function is one else {"self": one.__self__}
         for number, row in enumerate(getattr(function, "_rows", [{}])):
-            line = "%s::%s[%d]\t%s\n" % (name, key, number, json.dumps(ask(function, {**row, **extra})))
+            seen = json.dumps(ask(function, {**row, **extra}))
+            line = f"{name}::{key}[{number}]\t{seen}\n"
             os.write(out, line.encode())
 
 
@@ -187,10 +206,8 @@ def answers(name, text):
         found += piece
     os.close(source)
     for kill in (os.killpg, os.kill):
-        try:
+        with suppress(OSError):
             kill(child, signal.SIGKILL)
-        except OSError:
-            pass
     os.waitpid(child, 0)
     return found
 

@@ -149,7 +149,8 @@ class _Lists(ast.NodeTransformer):
         for test in reversed(part.ifs):
             body = [ast.If(test, body, [])]
         loop = ast.For(part.target, part.iter, body, [])
-        return [*ast.parse("gathered = []").body, loop, *ast.parse("return gathered", mode="exec").body]
+        first, last = ast.parse("gathered = []\nreturn gathered").body
+        return [first, loop, last]
 
 
 def _swap_branches(function: Function) -> None:
@@ -188,10 +189,10 @@ def _nest(function: Function) -> None:
 
     def nested(body: list[ast.stmt]) -> list[ast.stmt]:
         for place, one in enumerate(body[:-1]):
-            if isinstance(one, ast.If) and not one.orelse:
-                if isinstance(one.body[-1], ast.Return | ast.Raise):
-                    rest = nested(body[place + 1 :])
-                    return [*body[:place], ast.If(one.test, one.body, rest)]
+            leaves = isinstance(one, ast.If) and isinstance(one.body[-1], ast.Return | ast.Raise)
+            if isinstance(one, ast.If) and leaves and not one.orelse:
+                rest = nested(body[place + 1 :])
+                return [*body[:place], ast.If(one.test, one.body, rest)]
         return body
 
     function.body = nested(function.body)
@@ -287,7 +288,7 @@ def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
 
 
 def _unparsed(function: Function) -> list[str]:
-    """Return the lines of a function; texts over several lines stay on one, so indenting is safe."""
+    """Return the lines of a function: no text in it goes over several, so indenting is safe."""
     doc = ast.get_docstring(function, clean=False)
     if doc is not None and "\n" in doc:
         function.body = function.body[1:] or [ast.Pass()]
