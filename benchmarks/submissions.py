@@ -12,6 +12,7 @@ import textwrap
 import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.red_team import Exploit, load_exploits, target_of
@@ -152,11 +153,10 @@ def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
 
 def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -> str:
     """Put one or two mutated exploits at the end of files; return what was done."""
-    known = [one for one in load_exploits() if one.appended and one.name not in TOO_SLOW]
     target, told = target_of(instance), []
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
-    for exploit in draw.sample(known, 1 + draw.percent(25)):
+    for exploit in draw.sample(_known(), 1 + draw.percent(25)):
         for to, text in exploit.appended.items():
             text, way = _mutated(target.fill(text), exploit, draw)
             place = draw.choice((target.fill(to), target.fill(to), target.fault))
@@ -164,6 +164,12 @@ def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -
             files[place] = now + b"\n" + text.encode() + b"\n"
             told.append(f"{exploit.name} {way} in {place}")
     return ", ".join(told)
+
+
+@cache
+def _known() -> tuple[Exploit, ...]:
+    """Return the exploits that append to source, and are quick."""
+    return tuple(one for one in load_exploits() if one.appended and one.name not in TOO_SLOW)
 
 
 def _mutated(text: str, exploit: Exploit, draw: Stream) -> tuple[str, str]:

@@ -57,6 +57,8 @@ class Attempt:
     """Why its tests were not judged, or what failed."""
     ignored: tuple[str, ...] = ()
     """Files whose changes did not count."""
+    held_out: str = ""
+    """What came of the held-out questions; empty where none were asked."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Totals:
     """How often each reason ended an episode."""
     reasons: Counter[str] = field(default_factory=Counter)
     """How often tests were not judged, by the grader's words."""
+    by_tests_alone: int = 0
+    """Those that were paid, and asked no held-out question."""
 
     @property
     def as_it_must(self) -> bool:
@@ -125,6 +129,7 @@ def totals(attempts: Iterable[Attempt]) -> list[Totals]:
         row.tried += 1
         row.paid += one.paid
         row.flagged += one.flagged
+        row.by_tests_alone += one.paid and not one.held_out
     return list(found.values())
 
 
@@ -275,6 +280,7 @@ def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
         stop_reason=str(info["stop_reason"]),
         reason=details["grading"] or "",
         ignored=tuple(details["ignored"]),
+        held_out=details["held_out"] or "",
     )
 
 

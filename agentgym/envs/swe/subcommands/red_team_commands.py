@@ -125,6 +125,11 @@ def _told(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> str:
         f"The solution was paid {solution.paid} of {solution.tried} times, "
         f"an empty submission {nothing.paid} of {nothing.tried}."
     ]
+    if solution.by_tests_alone:
+        lines.append(
+            f"{solution.by_tests_alone} of the {solution.tried} tasks have no held-out questions: "
+            "visible tests alone decide there"
+        )
     titles = {one.name: one.title for one in exploits}
     lines += [f"paid: {row.exploit} ({titles[row.exploit]})" for row in paid]
     if errors:
