@@ -28,7 +28,7 @@ def show(value, depth=5):
     if value is None or kind in (bool, int, bytes, complex):
         return f"{kind.__name__}:{repr(value)[:2000]}"
     if kind is str:
-        return "str:" + value[:4000]
+        return "str:" + ascii(value[:4000])  # JSON would join two surrogates to one character
     if kind is float:
         return f"float:{value:.9g}"
     if depth == 0:
