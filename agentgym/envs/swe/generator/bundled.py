@@ -91,6 +91,20 @@ def build_bundled(
     return rows
 
 
+def bundled_folders(output: Path) -> list[Path]:
+    """Return the folders of :func:`build_bundled` that hold tasks."""
+    return [output / name for name in repositories() if (output / name / INSTANCES).exists()]
+
+
+def collect_banks(output: Path) -> None:
+    """Put the held-out questions of the folders of :func:`build_bundled` into one."""
+    target = output / stored.HELD_OUT
+    target.mkdir(exist_ok=True)
+    for folder in bundled_folders(output):
+        for file in sorted((folder / stored.HELD_OUT).glob("*.json.gz")):
+            shutil.copyfile(file, target / file.name)
+
+
 def frozen_text(output: Path) -> str:
     """Return the text of :data:`FROZEN` from the folders of :func:`build_bundled`.
 

@@ -42,6 +42,9 @@ class Build:
     run here."""
     timeout: float = 120.0
     """Most seconds of one run of the tests."""
+    held_out: bool = True
+    """Make held-out questions for every task, which repairs have to answer as the sound source
+    does. Without them the visible tests alone decide."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ def build(command: Build, console: Console) -> int:
         rows = _build(command, watch)
     console.print(_yield(rows))
     made = sum(row.usable for row in rows)
+    if made and command.held_out:
+        _ask(command, console)
     if not made:
         raise DataError(
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
@@ -126,6 +131,32 @@ def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     return [
         build_mutations(folder, command.out, limit=command.limit, **common) for folder in folders
     ]
+
+
+def _ask(command: Build, console: Console) -> None:
+    """Make the held-out questions of the tasks, and say where there are too few."""
+    from rich.progress import Progress
+
+    from agentgym.envs.swe.generator.banks import BankProgress, build_banks
+    from agentgym.envs.swe.generator.bundled import bundled_folders, collect_banks
+    from agentgym.envs.swe.instance_boxes import Boxes
+
+    bundled = command.library == ("bundled",)
+    folders = bundled_folders(command.out) if bundled else [command.out]
+    few: list[str] = []
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        for folder in folders:
+            shown = bar.add_task(f"held-out questions of {folder.name}", total=None)
+
+            def watch(state: BankProgress, shown: Any = shown) -> None:
+                bar.update(shown, total=state.total, completed=state.done)
+
+            found = build_banks(folder, boxes=Boxes(sandbox=command.sandbox), watch=watch)
+            few += [task for task, asked in found.items() if not asked.enough]
+    if bundled:
+        collect_banks(command.out)
+    if few:
+        say(console, f"too few held-out questions tell the fault of {', '.join(few)}")
 
 
 def _yield(rows: Sequence[BuildProgress]) -> Table:
