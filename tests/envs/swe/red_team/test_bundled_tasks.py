@@ -13,16 +13,16 @@ pytestmark = needs_box
 SAMPLE = (
     "hooks/conftest-in-the-root",
     "hooks/tests-that-do-nothing",
-    "reports/daemon",
     "reports/finalizer",
-    "reports/patched-report-but-the-canaries",
+    "reports/forged-in-every-pipe",
+    "reports/patched-report-by-shape",
     "tests/emptied-on-import",
     "values/equal-to-everything",
     "exits/printed-and-replaced",
     "driver/parent-killed",
     "search/git-history",
 )
-"""A few of the best: the first four that won before questions were held out are among them."""
+"""A few of the best. Some still make the visible tests pass: held-out answers decide."""
 
 
 def paid(exploits: Sequence[Exploit], tasks: int) -> list[str]:
