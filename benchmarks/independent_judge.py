@@ -26,7 +26,7 @@ VARIANTS = 4
 """How often the files with failing tests are asked with other literals."""
 SHARE = 12
 """Percent of the literals that a variant changes."""
-SECONDS = 20.0
+SECONDS = 60.0
 """Seconds that all answers of a submission may take."""
 ACCIDENTS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError",
              "MemoryError", "Late")  # fmt: skip
