@@ -38,6 +38,7 @@ from agentgym.envs.swe.instance import Edit
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import DataError
 from agentgym.support.caching import publish
+from agentgym.support.growing_file import append_line, drop_cut_line
 from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = 1
@@ -101,7 +102,7 @@ class TaskFolder:
         self.trials: list[dict[str, object]] = []
         folder.mkdir(parents=True, exist_ok=True)
         for name in (INSTANCES, TRIALS):
-            _drop_cut_line(folder / name)
+            drop_cut_line(folder / name)
         if (folder / INSTANCES).exists():
             for entry in read_lines(folder / INSTANCES):
                 if isinstance(entry, Repository):
@@ -134,7 +135,7 @@ class TaskFolder:
 
     def add(self, entry: Repository | InstanceRecord) -> None:
         """Append a repository or a task."""
-        self._append(INSTANCES, entry.line())
+        append_line(self.folder / INSTANCES, entry.line())
         if isinstance(entry, Repository):
             self.repositories[entry.name] = entry
         else:
@@ -143,23 +144,7 @@ class TaskFolder:
     def log(self, **fields: object) -> None:
         """Append a trial."""
         self.trials.append(fields)
-        self._append(TRIALS, json.dumps(fields) + "\n")
-
-    def _append(self, name: str, line: str) -> None:
-        with (self.folder / name).open("a", encoding="utf-8") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def _drop_cut_line(file: Path) -> None:
-    """Remove a last line that a killed process left incomplete."""
-    if file.exists():
-        content = file.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            with file.open("r+b") as opened:
-                opened.truncate(len(whole))
+        append_line(self.folder / TRIALS, json.dumps(fields) + "\n")
 
 
 def build_mutations(

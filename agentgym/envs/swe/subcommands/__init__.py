@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from agentgym.envs.swe.subcommands import gold_command, image_commands, task_commands
+from agentgym.envs.swe.subcommands import (
+    gold_command,
+    image_commands,
+    red_team_commands,
+    task_commands,
+)
 from agentgym.registration import Subcommand
 
 __all__ = ["SUBCOMMANDS"]
@@ -15,6 +20,7 @@ SUBCOMMANDS = (
         "Make and hold SWE tasks: agentgym swe build --help.",
     ),
     Subcommand("swe list", task_commands.List, task_commands.list_tasks),
+    Subcommand("swe red-team", red_team_commands.RedTeam, red_team_commands.red_team),
     Subcommand("swe image", image_commands.ShowImage, image_commands.image),
     Subcommand("swe prefetch", image_commands.Prefetch, image_commands.prefetch),
     Subcommand("swe gold", gold_command.PrepareGold, gold_command.gold),

@@ -1,0 +1,45 @@
+"""A red team for graders of SWE: exploits as data, and a campaign that plays them on tasks.
+
+`exploit` reads an exploit from its file, `target` says where in a repository it strikes, `campaign`
+plays exploits and writes down what each was paid. The exploits lie in ``exploits.d``, whose name is
+no identifier: they are texts that are typed into boxes, and nothing in them can be imported.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.swe.red_team.campaign import (
+    MUST_LOSE,
+    MUST_WIN,
+    Attempt,
+    Campaign,
+    Totals,
+    run_campaign,
+    sample_tasks,
+    totals,
+)
+from agentgym.envs.swe.red_team.exploit import (
+    EXPLOITS,
+    Exploit,
+    Step,
+    load_exploits,
+    read_exploit,
+)
+from agentgym.envs.swe.red_team.target import Target, target_of
+
+__all__ = [
+    "EXPLOITS",
+    "MUST_LOSE",
+    "MUST_WIN",
+    "Attempt",
+    "Campaign",
+    "Exploit",
+    "Step",
+    "Target",
+    "Totals",
+    "load_exploits",
+    "read_exploit",
+    "run_campaign",
+    "sample_tasks",
+    "target_of",
+    "totals",
+]

@@ -1,0 +1,237 @@
+"""A second opinion on a SWE submission, by code that shares nothing with the grader but the box.
+
+It holds the submitted library beside the sound one: both answer the same questions in a fresh box,
+and are alike or not. The questions are the repository's own tests, read as text. Every expected
+side is cut out; what is left is called, and what comes back is written down. Further questions are
+the same tests with other numbers and texts in them. There is no pytest, no report and no exit code,
+so what an exploit does to these is of no use here.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes, write_files
+from agentgym.envs.swe.trees import contents
+from agentgym.sandbox import SandboxDied
+from agentgym.support.random_stream import Stream
+
+VARIANTS = 4
+"""How often the files with failing tests are asked with other literals."""
+SHARE = 12
+"""Percent of the literals that a variant changes."""
+SECONDS = 60.0
+"""Seconds that all answers of a submission may take."""
+ACCIDENTS = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "RecursionError",
+             "MemoryError", "Late")  # fmt: skip
+"""Exceptions that say how a function is written, not what it is for: such answers are left out."""
+_WALKER = Path(__file__).with_name("independent_walker.py")
+
+Answers = Mapping[str, "list[str]"]
+"""Name of a question -> what was seen while it ran."""
+
+
+class Opinion(NamedTuple):
+    """What the judge thinks of a submission."""
+
+    right: bool
+    """Whether it answers as the sound library does."""
+    asked: int
+    """Questions."""
+    wrong: tuple[str, ...]
+    """Questions that it answers otherwise; those of a variant have its number before them."""
+
+
+class _Blinding(ast.NodeTransformer):
+    """Asserts become looks at what they call, and no longer say what they expect.
+
+    Args:
+        messages: Whether the words of an exception are looked at where the test does.
+    """
+
+    def __init__(self, messages: bool) -> None:
+        self._messages = messages
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        self.generic_visit(node)
+        return [self._look(one) for one in self._sides(node.test)]
+
+    def _sides(self, test: ast.expr) -> list[ast.expr]:
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._sides(test.operand)
+        if isinstance(test, ast.BoolOp):
+            return [side for one in test.values for side in self._sides(one)]
+        if isinstance(test, ast.Compare):
+            sides = [test.left, *test.comparators]
+            calling = [side for side in sides if self._calls(side)]
+            return calling or [side for side in sides if isinstance(side, ast.Name)][:1]
+        return [test]
+
+    @staticmethod
+    def _calls(side: ast.expr) -> bool:
+        kinds = (ast.Call, ast.Attribute, ast.Subscript)
+        parts = list(ast.walk(side))
+        names = {one.attr for one in parts if isinstance(one, ast.Attribute)}
+        return "approx" not in names and any(isinstance(one, kinds) for one in parts)
+
+    @staticmethod
+    def _look(value: ast.expr) -> ast.stmt:
+        return ast.Expr(ast.Call(ast.Name("_see", ast.Load()), [value], []))
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        raising = [one for one in node.items if "raises" in ast.unparse(one.context_expr)]
+        if not raising:
+            return node
+        body = [self._look(one.value) if isinstance(one, ast.Expr) else one for one in node.body]
+        rest = [one for one in node.items if one not in raising]
+        inner: list[ast.stmt] = [ast.With(rest, body)] if rest else list(body)
+        words = self._messages and "match=" in ast.unparse(raising[0].context_expr)
+        text = f"try:\n    pass\nexcept Exception as _error:\n    _raised(_error, {words})"
+        handler = ast.parse(text).body[0]
+        assert isinstance(handler, ast.Try)
+        handler.body = inner
+        if raising[0].optional_vars is not None:
+            name = ast.unparse(raising[0].optional_vars)
+            handler.handlers[0].body += ast.parse(f"{name} = _Caught(_error)").body
+        return handler
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Questions are not called as tests are, and not told what was expected of them."""
+        self.generic_visit(node)
+        if node.name.startswith("test_"):
+            node.name = f"ask_{node.name.removeprefix('test_')}"
+        return node
+
+
+class _Other(ast.NodeTransformer):
+    """Some literals become others of their type."""
+
+    def __init__(self, draw: Stream) -> None:
+        self._draw = draw
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        value, draw = node.value, self._draw
+        if not draw.percent(SHARE) or isinstance(value, bool):
+            return node
+        if isinstance(value, int):
+            return ast.Constant(draw.choice([value + 1, value - 1, 0, -value, value * 2, 7]))
+        if isinstance(value, float):
+            return ast.Constant(draw.choice([value + 0.5, -value, value / 2, 0.0]))
+        if isinstance(value, str) and value:
+            cut = draw.below(len(value))
+            turned = value[cut:] + value[:cut]
+            less = value[:cut] + value[cut + 1 :]
+            return ast.Constant(draw.choice([turned, less, value + value[cut], value.upper(), ""]))
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """The names of the columns of a table of cases stay."""
+        if ast.unparse(node.func).endswith("parametrize"):
+            node.args[1:] = [self.visit(one) for one in node.args[1:]]
+            return node
+        return self.generic_visit(node)
+
+
+def judge(boxes: Boxes, instance: Instance, edits: Mapping[str, bytes | None]) -> Opinion:
+    """Say whether a submission behaves as the sound library does.
+
+    Args:
+        boxes: How boxes are opened.
+        instance: A task whose repository lies in a folder.
+        edits: The files of the submission that differ from the repository with its fault.
+    """
+    assert isinstance(instance.source, FolderSource)
+    failing = tuple(sorted({test.partition("::")[0] for test in instance.fail_to_pass}))
+    sound = _sound(boxes, instance.source.folder, failing)
+    now = {**contents(instance.source), **edits}
+    found = _answers(boxes, instance, now, failing)
+    wrong = tuple(name for name, seen in sound.items() if found.get(name) != seen)
+    return Opinion(not wrong, len(sound), wrong)
+
+
+@cache
+def _sound(boxes: Boxes, folder: Path, failing: tuple[str, ...]) -> Answers:
+    """Return what the sound library answers, twice and alike."""
+    source = FolderSource(folder)
+    bare = Instance("sound", folder.name, "", source, "", (), ())
+    first, second = (_answers(boxes, bare, contents(source), failing, seed) for seed in ("0", "99"))
+    return {
+        name: seen
+        for name, seen in first.items()
+        if second.get(name) == seen
+        and not any(f"!{one}" in part for part in seen for one in ACCIDENTS)
+    }
+
+
+def _answers(
+    boxes: Boxes,
+    instance: Instance,
+    files: Mapping[str, bytes | None],
+    failing: tuple[str, ...],
+    seed: str = "0",
+) -> Answers:
+    """Ask a library in a fresh box; what it does not answer is missing."""
+    assert isinstance(instance.source, FolderSource)
+    asked = json.dumps(_questions(instance.source.folder, failing))
+    before = contents(instance.source)
+    changed = {path: content for path, content in files.items() if before.get(path) != content}
+    try:
+        with boxes.open(instance, grading=True) as box:
+            write_files(box, changed)
+            box.exec("rm -rf tests test; find . -name 'test_*.py' -delete", timeout=20)
+            box.write("/tmp/walker.py", _WALKER.read_bytes())
+            box.write("/tmp/asked.json", asked.encode())
+            done = box.exec(
+                "python3 -S -s /tmp/walker.py < /tmp/asked.json",
+                timeout=SECONDS,
+                env={"PYTHONHASHSEED": seed, "PYTHONPATH": ""},
+            )
+    except (OSError, SandboxDied):
+        return {}
+    found: dict[str, list[str]] = {}
+    for line in done.text.splitlines():
+        name, _, rest = line.partition("\t")
+        try:
+            seen = json.loads(rest)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(seen, list) and name not in found:
+            found[name] = seen
+    return found
+
+
+@cache
+def _questions(folder: Path, failing: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return names and texts of modules of questions."""
+    found = []
+    for path in sorted(folder.rglob("test_*.py")):
+        name = path.relative_to(folder).as_posix()
+        found.append((f"0:{name}", _blinded(ast.parse(path.read_text()), True)))
+        if name in failing:
+            found += [(f"{n}:{name}", text) for n, text in _variants(folder.name, name, path)]
+    return found
+
+
+def _variants(repo: str, name: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Yield a file of tests with other literals."""
+    for number in range(1, VARIANTS + 1):
+        draw = Stream("independent-judge", repo, name, number)
+        yield number, _blinded(_Other(draw).visit(ast.parse(path.read_text())), False)
+
+
+def _blinded(tree: ast.Module, messages: bool) -> str:
+    """Return a file of tests that expects nothing."""
+    return ast.unparse(ast.fix_missing_locations(_Blinding(messages).visit(tree)))

@@ -1,0 +1,219 @@
+"""Runs in the box of the independent judge: call what it is told to, and write down what came back.
+
+Questions come in as JSON, pairs of a name and a module. Each module has a process of its own, and
+the one that prints imports nothing of the repository.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+
+SECONDS, CALL = 12.0, 0.5
+"""Seconds of a module, and processor seconds of a call."""
+LARGEST = 4 << 20
+"""Bytes that a module may answer."""
+
+
+class Late(BaseException):
+    """A call took too long."""
+
+
+def show(value, depth=5):
+    """Write a value by its exact type; no method of a class of the library is trusted to do it."""
+    kind = type(value)
+    if value is None or kind in (bool, int, bytes, complex):
+        return f"{kind.__name__}:{repr(value)[:2000]}"
+    if kind is str:
+        return "str:" + ascii(value[:4000])  # JSON would join two surrogates to one character
+    if kind is float:
+        return f"float:{value:.9g}"
+    if depth == 0:
+        return "..."
+    if kind in (list, tuple):
+        return f"{kind.__name__}[{_joined(show(one, depth - 1) for one in value[:300])}]"
+    if kind in (set, frozenset):
+        return f"{kind.__name__}<{_joined(sorted(show(one, depth - 1) for one in value))}>"
+    if kind is dict:
+        rows = [show(key, depth - 1) + "=" + show(one, depth - 1) for key, one in value.items()]
+        return f"dict<{_joined(sorted(rows[:300]))}>"
+    for base in (bool, int, float, str, bytes, tuple, list, dict):
+        if isinstance(value, base):
+            convert = {dict: dict.copy, list: list.copy}.get(base, base)
+            return f"{kind.__name__}~{show(convert(value), depth - 1)}"
+    if isinstance(value, BaseException):
+        return "!" + kind.__name__
+    if kind.__module__ in ("datetime", "decimal", "fractions", "pathlib"):
+        return f"{kind.__name__}:{value}"
+    if callable(value) and hasattr(value, "__qualname__"):
+        return "callable"
+    if hasattr(kind, "__next__"):
+        items = []
+        for one in value:
+            items.append(show(one, depth - 1))
+            if len(items) == 200:
+                break
+        return f"iterator[{_joined(items)}]"
+    return thing(value, kind, depth)
+
+
+def _joined(parts):
+    return ", ".join(parts)
+
+
+def thing(value, kind, depth):
+    """Write an object of the library: its class and its public attributes."""
+    names = set(getattr(value, "__dict__", ()))
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        names |= {slots} if isinstance(slots, str) else set(slots)
+        names |= {key for key, one in base.__dict__.items() if isinstance(one, property)}
+    rows = []
+    for name in sorted(names):
+        if not name.startswith("_"):
+            try:
+                rows.append(name + "=" + show(getattr(value, name), depth - 1))
+            except Exception as error:
+                rows.append(name + "=!" + type(error).__name__)
+    if any("__str__" in base.__dict__ for base in kind.__mro__[:-1]):
+        rows.append("str=" + str(value)[:1000])
+    return f"{kind.__name__}({_joined(rows)})"
+
+
+class Caught:
+    """What ``pytest.raises`` gives."""
+
+    def __init__(self, error):
+        self.value, self.type = error, type(error)
+
+    def match(self, pattern):
+        """Accept any message: the host compares it."""
+        return True
+
+
+class Marks:
+    """``pytest.mark``: tables of cases are kept, everything else is passed through."""
+
+    def parametrize(self, names, rows, **options):
+        """Keep a table of cases with its function."""
+        names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+
+        def keep(function):
+            table = getattr(function, "_rows", [{}])
+            cells = [row if len(names) > 1 else (row,) for row in rows]
+            function._rows = [
+                {**one, **dict(zip(names, row, strict=False))} for one in table for row in cells
+            ]
+            return function
+
+        return keep
+
+    def __getattr__(self, name):
+        """Return a mark that changes nothing."""
+        return lambda *words, **options: words[0] if words and callable(words[0]) else lambda f: f
+
+
+class Pytest:
+    """As much of pytest as files of tests name outside of asserts."""
+
+    mark = Marks()
+
+    def param(self, *values, **options):
+        """Return a row of a table of cases."""
+        return values if len(values) > 1 else values[0]
+
+    def approx(self, value, **options):
+        """Return a number as it is."""
+        return value
+
+    def fixture(self, *words, **options):
+        """Leave a function as it is."""
+        return words[0] if words else lambda function: function
+
+
+def late(number, frame):
+    """End a call."""
+    raise Late
+
+
+def ask(function, row):
+    """Call a question; return what was seen."""
+    seen = []
+    function.__globals__["_see"] = lambda value: seen.append(show(value))
+    function.__globals__["_raised"] = lambda error, words: seen.append(
+        "!" + type(error).__name__ + (":" + str(error)[:300] if words else "")
+    )
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    signal.setitimer(signal.ITIMER_PROF, CALL)
+    try:
+        function(**{name: one for name, one in row.items() if name in names})
+    except BaseException as error:
+        seen.append("!" + type(error).__name__)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return seen
+
+
+def module(name, text, out):
+    """Run a module of questions, and write a line for each."""
+    sys.path[:0] = [os.getcwd(), os.getcwd() + "/src"]
+    sys.modules["pytest"] = pytest = Pytest()
+    space = {"__name__": "questions", "_Caught": Caught, "pytest": pytest}
+    exec(compile(text, "<question>", "exec"), space)
+    signal.signal(signal.SIGPROF, late)
+    found = [(key, one) for key, one in space.items() if key.startswith("ask_")]
+    for key, one in list(space.items()):
+        if isinstance(one, type) and key.startswith("Test"):
+            made = one()
+            found += [
+                (key + "." + part, getattr(made, part))
+                for part in vars(one)
+                if part.startswith("ask_")
+            ]
+    for key, one in found:
+        function = getattr(one, "__func__", one)
+        extra = {} if function is one else {"self": one.__self__}
+        for number, row in enumerate(getattr(function, "_rows", [{}])):
+            seen = json.dumps(ask(function, {**row, **extra}))
+            line = f"{name}::{key}[{number}]\t{seen}\n"
+            os.write(out, line.encode())
+
+
+def answers(name, text):
+    """Return what a process of its own writes, as long as it is in time and in bounds."""
+    source, out = os.pipe()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        try:
+            module(name, text, out)
+        finally:
+            os._exit(0)
+    os.close(out)
+    found, end = b"", time.monotonic() + SECONDS
+    while len(found) < LARGEST:
+        if not select.select([source], [], [], max(0, end - time.monotonic()))[0]:
+            break
+        piece = os.read(source, 1 << 16)
+        if not piece:
+            break
+        found += piece
+    os.close(source)
+    for kill in (os.killpg, os.kill):
+        with suppress(OSError):
+            kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return found
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    for name, text in json.load(sys.stdin):
+        sys.stdout.buffer.write(answers(name, text))
+        sys.stdout.buffer.flush()

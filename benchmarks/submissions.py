@@ -1,0 +1,201 @@
+"""Fuzzed submissions of SWE tasks: mutations of the solution, of the fault, of exploits, of both.
+
+A number and a seed decide a submission, on every machine. What is mutated is text; nothing of it is
+run here.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import textwrap
+import tokenize
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.red_team import Exploit, load_exploits, target_of
+from agentgym.envs.swe.trees import contents
+from agentgym.support.random_stream import Stream
+from benchmarks.rewrites import REWRITES, rewrite
+from benchmarks.swe_right_fixes import place_of_fault, solution
+
+KINDS = ("solution", "fault", "exploit", "both")
+"""What is mutated: the solution, the fault, an exploit with the fault, one with the solution."""
+SHARES = (30, 10, 30, 30)
+"""Percent of the submissions of each kind."""
+TOO_SLOW = frozenset({
+    "time/never-ends", "driver/hang", "driver/parent-stopped", "driver/answers-rewritten",
+    "box/memory-in-the-tests", "box/many-processes", "box/full-disk", "reports/jump-over-asserts",
+    "time/hash-seed",
+})  # fmt: skip
+"""Exploits that wait or fill something; the campaign plays them, a thousand times is too often."""
+_SWAPS: Mapping[str, Sequence[str]] = {
+    "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="), "==": ("!=",),
+    "!=": ("==",), "+": ("-",), "-": ("+",), "*": ("+",), "//": ("/",), "/": ("//",), "%": ("//",),
+    "and": ("or",), "or": ("and",), "is": ("==",), "True": ("False",), "False": ("True",),
+    "None": ("0",), "min": ("max",), "max": ("min",), "any": ("all",), "all": ("any",),
+    "not": ("",), "continue": ("break",), "break": ("continue",), "strip": ("lstrip", "rstrip"),
+    "lstrip": ("strip",), "rstrip": ("strip",), "lower": ("casefold", "upper"), "find": ("rfind",),
+    "startswith": ("endswith",), "endswith": ("startswith",), "append": ("extend",),
+    "in": ("not in",), "+=": ("-=",), "-=": ("+=",), "sorted": ("list",), "reversed": ("list",),
+    "isdigit": ("isalnum",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One fuzzed submission."""
+
+    number: int
+    instance: Instance
+    kind: str
+    """One of :data:`KINDS`."""
+    how: str
+    """What was done to it, for people."""
+    edits: Mapping[str, bytes | None]
+    """Its files that differ from the repository with the fault."""
+
+
+def submission(number: int, seed: int, tasks: Sequence[Instance]) -> Submission:
+    """Make a submission.
+
+    Args:
+        number: Which one.
+        seed: Seed of all of them.
+        tasks: Tasks whose repository lies in a folder.
+    """
+    draw = Stream("fuzzed-submission", seed, number)
+    instance = draw.choice(tasks)
+    kind = _kind(draw)
+    files, how = _repair(instance, kind, draw)
+    if kind in ("exploit", "both"):
+        more = _exploit(instance, files, draw)
+        how = ", ".join(filter(None, (how, more)))
+    assert isinstance(instance.source, FolderSource)
+    before = contents(instance.source)
+    edits = {path: text for path, text in files.items() if before.get(path) != text}
+    return Submission(number, instance, kind, how, edits)
+
+
+def _kind(draw: Stream) -> str:
+    """Draw a kind."""
+    left = draw.below(sum(SHARES))
+    for kind, share in zip(KINDS, SHARES, strict=True):
+        if left < share:
+            return kind
+        left -= share
+    raise AssertionError("shares add up")
+
+
+def _repair(instance: Instance, kind: str, draw: Stream) -> tuple[dict[str, bytes | None], str]:
+    """Return the files without any exploit, and what was done to them."""
+    if kind == "exploit":
+        return {}, ""
+    files = {} if kind == "fault" else solution(instance)
+    path, line = place_of_fault(instance)
+    assert isinstance(instance.source, FolderSource)
+    text = (files.get(path) or contents(instance.source)[path]).decode()
+    way = draw.choice(("tokens", "tokens", "rewritten") if kind != "both" else
+                      ("as it is", "rewritten", "tokens"))  # fmt: skip
+    if way == "tokens" or kind == "fault":
+        new, told = _tokens(text, line, draw, draw.between(1, 2))
+        return {**files, path: new.encode()}, told
+    if way == "rewritten":
+        names = draw.sample(list(REWRITES), 2)
+        changed = rewrite(text, line, names[:1]) or rewrite(text, line, names[1:])
+        if changed is not None:
+            return {**files, path: changed.encode()}, f"rewritten ({names[0]} or {names[1]})"
+    return files, "as it is"
+
+
+def _tokens(text: str, line: int, draw: Stream, count: int) -> tuple[str, str]:
+    """Change some tokens of the innermost function around a line."""
+    told = []
+    for _ in range(count):
+        found = _places(text, line)
+        if not found:
+            break
+        token, new = draw.choice(found)
+        rows = text.split("\n")
+        row, (start, end) = token.start[0] - 1, (token.start[1], token.end[1])
+        told.append(f"{token.string} -> {new} in line {row + 1}")
+        rows[row] = rows[row][:start] + new + rows[row][end:]
+        text = "\n".join(rows)
+    return text, "; ".join(told) or "as it is"
+
+
+def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
+    """Return tokens of a function that can be others, each with one that it can be."""
+    try:
+        tree = ast.parse(text)
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (SyntaxError, tokenize.TokenError):
+        return []
+    inside = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)
+              and one.lineno <= line <= (one.end_lineno or 0)]  # fmt: skip
+    first, last = (1, len(text)) if not inside else (inside[-1].lineno, inside[-1].end_lineno or 0)
+    names = sorted({t.string for t in tokens if t.type == tokenize.NAME and t.string.islower()
+                    and first < t.start[0] <= last and t.string not in _SWAPS})  # fmt: skip
+    found = []
+    for token in tokens:
+        if not first < token.start[0] <= last:
+            continue
+        found += [(token, new) for new in _SWAPS.get(token.string, ())]
+        if token.type == tokenize.NUMBER and token.string.isdigit():
+            found += [(token, str(int(token.string) + step)) for step in (1, -1)]
+        elif token.type == tokenize.NAME and token.string in names:
+            other = names[(names.index(token.string) + 1) % len(names)]
+            found.append((token, other))
+    return found
+
+
+def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -> str:
+    """Put one or two mutated exploits at the end of files; return what was done."""
+    target, told = target_of(instance), []
+    assert isinstance(instance.source, FolderSource)
+    before = contents(instance.source)
+    for exploit in draw.sample(_known(), 1 + draw.percent(25)):
+        for to, text in exploit.appended.items():
+            text, way = _mutated(target.fill(text), exploit, draw)
+            place = draw.choice((target.fill(to), target.fill(to), target.fault))
+            now = files.get(place) or before[place]
+            files[place] = now + b"\n" + text.encode() + b"\n"
+            told.append(f"{exploit.name} {way} in {place}")
+    return ", ".join(told)
+
+
+@cache
+def _known() -> tuple[Exploit, ...]:
+    """Return the exploits that append to source, and are quick."""
+    return tuple(one for one in load_exploits() if one.appended and one.name not in TOO_SLOW)
+
+
+def _mutated(text: str, exploit: Exploit, draw: Stream) -> tuple[str, str]:
+    """Change the text of an exploit."""
+    lines = text.split("\n")
+    way = draw.choice(
+        ("as it is", "as it is", "a line less", "guarded", "late", "tokens", "inside")
+    )
+    if way == "a line less":
+        lines.pop(draw.below(len(lines)))
+    elif way == "guarded":
+        lines = ["try:", *_indented(lines), "except Exception:", "    pass"]
+    elif way == "late":
+        lines = [
+            "def _at_the_end():",
+            *_indented(lines),
+            "import atexit as _at",
+            "_at.register(_at_the_end)",
+        ]
+    elif way == "inside":
+        lines = ["import sys as _sy", "if 'pytest' in _sy.modules:", *_indented(lines)]
+    elif way == "tokens":
+        new, told = _tokens(text, 1 + draw.below(len(lines)), draw, 1)
+        return new, told
+    return "\n".join(lines), way
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return textwrap.indent("\n".join(lines), "    ").split("\n")

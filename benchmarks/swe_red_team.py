@@ -1,0 +1,87 @@
+"""Which exploits of the red team are paid? A campaign of ``agentgym swe red-team``, as JSON.
+
+Exit code 1 if an exploit is paid or the solution is not. ``--rows`` is the file that ``--out`` of
+the command writes: attempts that stand in it are not played again.
+
+Usage:
+    python benchmarks/swe_red_team.py [--data bundled] [--tasks 4] [--seed 0] [--rows ROWS.jsonl]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from agentgym.envs.swe.red_team import (
+    MUST_LOSE,
+    MUST_WIN,
+    Attempt,
+    Campaign,
+    Totals,
+    load_exploits,
+    run_campaign,
+    totals,
+)
+from benchmarks.provenance import to_json
+
+
+def watch(done: int, whole: int, newest: Attempt) -> None:
+    """Say how far it is."""
+    sys.stderr.write(f"\r{done} of {whole}")
+
+
+def summary(rows: Sequence[Totals]) -> dict[str, Any]:
+    """Return the figures: of the two baselines, of each kind, and of what is paid."""
+    known = {row.exploit: row for row in rows}
+    exploits = [row for row in rows if row.exploit not in (MUST_WIN, MUST_LOSE)]
+    kinds: dict[str, list[Totals]] = defaultdict(list)
+    for row in exploits:
+        kinds[row.exploit.partition("/")[0]].append(row)
+    return {
+        "solution": _of([known[MUST_WIN]]),
+        "nothing": _of([known[MUST_LOSE]]),
+        "exploits": {"number": len(exploits), **_of(exploits)},
+        "kinds": {kind: {"number": len(mine), **_of(mine)} for kind, mine in kinds.items()},
+        "paid": {row.exploit: _of([row]) for row in exploits if row.paid},
+        "names": [row.exploit for row in exploits],
+    }
+
+
+def _of(rows: Sequence[Totals]) -> dict[str, int]:
+    names = ("tried", "paid", "flagged", "errors", "by_tests_alone")
+    return {name: sum(getattr(row, name) for row in rows) for name in names}
+
+
+def main() -> int:
+    """Play a campaign, and print the result."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", default="bundled", help="where the tasks come from")
+    parser.add_argument("--tasks", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2, help="episodes at once")
+    parser.add_argument("--timeout", type=int, default=40, help="seconds of one grading")
+    parser.add_argument("--rows", type=Path, help="file of the attempts, to resume")
+    given = parser.parse_args()
+    campaign = Campaign(
+        data=given.data,
+        exploits=load_exploits(),
+        tasks=given.tasks,
+        seed=given.seed,
+        out=given.rows,
+        jobs=given.jobs,
+        options={"grading_timeout": given.timeout},
+    )
+    rows = totals(run_campaign(campaign, watch))
+    setting = {"data": given.data, "seed": given.seed, "tasks": given.tasks}
+    print(to_json({**setting, **summary(rows)}))
+    return int(not all(row.as_it_must for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

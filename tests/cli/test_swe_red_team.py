@@ -1,0 +1,98 @@
+"""``agentgym swe red-team``, as a person calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentgym.envs.swe.generator.task_builder import build_mutations
+from tests.cli.test_commands import run, wide
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.generator.library import make_library
+
+__all__ = ["wide"]
+ROOT = Path(__file__).parents[2]
+OWN = """\
+title = "The repair itself, which is no exploit"
+tries = "Puts the sound library in place of the faulty one."
+
+[[steps]]
+bash = '''
+cat > prices/__init__.py <<'END'
+{}
+END
+'''
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of one task."""
+    place = tmp_path_factory.mktemp("red-team")
+    build_mutations(make_library(place / "prices"), place / "tasks", limit=1)
+    return place / "tasks"
+
+
+@needs_box
+def test_nobody_wins(capsys, folder, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    only = ("hooks/conftest-in-the-root", "exits/exit-at-import")
+    argv = ("swe", "red-team", str(folder), "--tasks", "1", "--out", str(out), "--only", *only)
+    code, text, err = run(capsys, *argv)
+    assert (code, err) == (0, "")
+    assert "2 exploits of 2 kinds: 0 paid." in text
+    assert "solution was paid 1 of 1 times, an empty submission 0 of 1." in text
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["exploit"] for row in rows[1:]] == [
+        "baseline/solution", "baseline/nothing", "exits/exit-at-import", only[0],
+    ]  # fmt: skip
+    before = out.stat().st_mtime_ns
+    assert run(capsys, *argv)[0] == 0 and out.stat().st_mtime_ns == before
+
+
+@needs_box
+def test_who_wins_is_named_and_fails_the_command(capsys, folder, tmp_path):
+    own = tmp_path / "own" / "kind" / "repair.toml"
+    own.parent.mkdir(parents=True)
+    sound = (folder / "repositories" / "prices" / "prices" / "__init__.py").read_text()
+    own.write_text(OWN.format(sound))
+    argv = ("swe", "red-team", str(folder), "--tasks", "1", "--exploits", str(tmp_path / "own"))
+    code, text, _ = run(capsys, *argv)
+    assert code == 1 and "1 paid" in text
+    assert "paid: kind/repair (The repair itself, which is no exploit)" in text
+
+
+def test_bad_arguments_are_refused(capsys, tmp_path):
+    code, _, err = run(capsys, "swe", "red-team", "--only", "nope")
+    assert code == 2 and "expected an exploit of" in err
+    code, _, err = run(capsys, "swe", "red-team", "--tasks", "0")
+    assert code == 2 and "--tasks" in err
+    code, _, err = run(capsys, "swe", "red-team", "--exploits", str(tmp_path))
+    assert code == 2 and "there are none" in err
+
+
+@needs_box
+@pytest.mark.slow
+def test_it_goes_on_after_a_kill(capsys, folder, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    argv = ["swe", "red-team", str(folder), "--tasks", "1", "--out", str(out), "--only", "hooks"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
+    patience = time.monotonic() + 120
+    while not (out.exists() and out.read_text().count("\n") > 2) and time.monotonic() < patience:
+        time.sleep(0.05)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    before = out.read_text().splitlines()
+    assert len(before) > 2 and run(capsys, *argv)[0] in (0, 1)
+    after = out.read_text().splitlines()
+    assert after[: len(before) - 1] == before[:-1]
+    names = [json.loads(line)["exploit"] for line in after[1:]]
+    assert len(set(names)) == len(names) == 11
