@@ -53,6 +53,16 @@ class ImageSource:
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Where the held-out questions of a task lie."""
+
+    file: Path
+    """The bank that holds them."""
+    digest: str
+    """Hash of the repository that they were made for."""
+
+
+@dataclass(frozen=True)
 class Instance:
     """One task: make the failing tests pass and break none."""
 
@@ -83,3 +93,5 @@ class Instance:
     """Variables that the tests need."""
     details: Mapping[str, str] = field(default_factory=dict)
     """Facts for people, such as the kind of the fault."""
+    held_out: HeldOut | None = None
+    """Questions that a repair has to answer as the sound repository does, besides the tests."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agentgym.envs.swe.diffs import read_diff
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
@@ -26,6 +29,8 @@ PULLS = ("missing", "always", "never")
 """When images are pulled."""
 LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
+MOUNTING = ("namespace", "container")
+"""Isolation of the back ends that show files of this machine read-only."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -77,6 +82,55 @@ class Boxes:
         except SandboxDied as error:
             raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
 
+    @contextmanager
+    def judging(
+        self,
+        instance: Instance,
+        brought: Mapping[str, bytes],
+        folders: Collection[str] = (),
+        kept_output: int = SMALL.kept_output,
+    ) -> Iterator[tuple[Sandbox, Callable[[str], str]]]:
+        """Start a box for grading, with files that what runs inside cannot change.
+
+        They lie in a folder of the host that is mounted read-only, whatever user commands are. A
+        back end that shows no such folder (``remote``, ``subprocess``) gets them written, and then
+        the source under test can change them.
+
+        Args:
+            instance: The instance, whose source is a folder.
+            brought: Content by absolute path inside.
+            folders: Folders of which nothing but what is brought shall be there.
+            kept_output: Bytes of an output that the box keeps.
+
+        Yields:
+            The box, and where a path of ``brought`` really lies.
+
+        Raises:
+            SandboxUnavailable: No back end can run on this machine.
+            EnvFailure: The box cannot be started.
+        """
+        assert isinstance(instance.source, FolderSource)
+        limits = replace(SMALL, kept_output=kept_output)
+        config = replace(self._folder(instance, instance.source), limits=limits)
+        with tempfile.TemporaryDirectory(prefix="agentgym-judge-") as folder:
+            mounts = _mounts(Path(folder), brought, folders)
+            shown = replace(config, mounts={**config.mounts, **mounts})
+            box = open_sandbox(shown, self.sandbox)
+            mounted = box.isolation in MOUNTING
+            if not mounted:
+                box = open_sandbox(config, self.sandbox)
+            try:
+                box.start()
+            except SandboxDied as error:
+                raise SandboxLost(f"expected a box for {instance.id}, got: {error}") from error
+            with box:
+                if mounted:
+                    yield box, str
+                    return
+                for path, content in brought.items():
+                    box.write(_written(path), content)
+                yield box, _written
+
     def _open(self, instance: Instance, grading: bool) -> Sandbox:
         """Start a box with the repository and its fault."""
         source = instance.source
@@ -122,6 +176,31 @@ class Boxes:
             limits=replace(LARGE, kept_output=LONGEST_LOG) if grading else LARGE,
             trusted=self.allow_unsafe,
         )
+
+
+def _mounts(
+    folder: Path, brought: Mapping[str, bytes], folders: Collection[str]
+) -> dict[str, Path]:
+    """Write files into a folder of the host; return what of it is mounted, by its place inside."""
+    mounts: dict[str, Path] = {}
+    for path, content in sorted(brought.items()):
+        target = folder / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+        place = next((one for one in folders if path.startswith(f"{one}/")), path)
+        mounts[place] = folder / place.lstrip("/")
+    for one in (folder, *folder.rglob("*")):  # for whatever user reads them inside
+        one.chmod(0o755 if one.is_dir() else 0o644)
+    return mounts
+
+
+def _written(path: str) -> str:
+    """Return where a file lies that is written, since it cannot be mounted: below the repository.
+
+    As a relative path, since that is not at its usual place without isolation.
+    """
+    inside = path == WORKDIR or path.startswith(f"{WORKDIR}/")
+    return path.removeprefix(WORKDIR).lstrip("/") if inside else f".brought{path}"
 
 
 def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:

@@ -53,13 +53,13 @@ def env() -> Iterator[SWEEnv]:
 def grades(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The changes that were graded, one entry for each run of the tests."""
     found: list[Any] = []
-    real = Grader.grade
+    real = Grader.grade_tests
 
     def noted(self: Grader, instance: Any, changes: Any) -> Any:
         found.append(changes)
         return real(self, instance, changes)
 
-    monkeypatch.setattr(Grader, "grade", noted)
+    monkeypatch.setattr(Grader, "grade_tests", noted)
     return found
 
 

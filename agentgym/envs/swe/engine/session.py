@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 import weakref
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ MOST_LISTED = 50
 """Most entries of a list in the details."""
 DETAILS = frozenset({
     "changed", "ignored", "exit_code", "timed_out", "verdict", "fixed", "unfixed", "broken",
-    "tampered", "suspicious", "grading",
+    "tampered", "suspicious", "grading", "held_out", "held_out_seed", "cheated",
 })  # fmt: skip
 """Keys of :meth:`SWESession.details`."""
 NO_EDITS = Edits({}, ())
@@ -181,6 +180,7 @@ class SWESession:
     def details(self, turn: Turn) -> Mapping[str, Any]:
         """Describe a turn for ``info["details"]``; the same keys in every turn."""
         grade = self.state.grade
+        asked = grade and grade.held_out
         return {
             "changed": list(self.state.edits.counted)[:MOST_LISTED],
             "ignored": list(self.state.edits.ignored)[:MOST_LISTED],
@@ -193,6 +193,9 @@ class SWESession:
             "tampered": grade and grade.tampered,
             "suspicious": grade and list(grade.suspicious),
             "grading": grade and grade.reason,
+            "held_out": asked and f"{asked.wrong} of {asked.asked} wrong",
+            "held_out_seed": asked and asked.seed,
+            "cheated": grade and grade.cheated,
         }
 
     @property
@@ -292,6 +295,8 @@ class SWESession:
     def _submit(self, command: Command) -> Turn:
         """Grade what was done."""
         grade = self._graded()
+        if self.state.digest:
+            grade = self._grader.ask(self.instance, self.state.edits, grade)
         self._count(grade=grade, potential=grade.potential, over=True)
         return Turn("[submitted]")
 
@@ -316,7 +321,7 @@ class SWESession:
         """Find out what has changed, and where it is wanted what that does to the tests."""
         self._files = None
         edits = self._grader.edits(self.instance, self._changes())
-        digest = _digest(edits.counted) if edits.counted else ""
+        digest = edits.digest
         if digest != self.state.digest:
             self._count(edits=edits, digest=digest)
             if self._rules.progress:
@@ -337,14 +342,14 @@ class SWESession:
         return found
 
     def _graded(self) -> Grade:
-        """Grade what has been changed so far, once for every state of the source."""
+        """Run the tests on what has been changed so far, once for every state of the source."""
         digest = self.state.digest
         if not digest:
             grade = nothing_done(self.instance)
             return grade if not self.state.edits.ignored else _ignored(grade, self.state.edits)
         known = self._grades.get(digest)
         if known is None:
-            known = self._grader.grade(self.instance, self.state.edits.counted)
+            known = self._grader.grade_tests(self.instance, self.state.edits)
             self._grades[digest] = known
         return _ignored(known, self.state.edits)
 
@@ -359,16 +364,6 @@ _DOERS = {
     EDIT: SWESession._edit,
     SUBMIT: SWESession._submit,
 }
-
-
-def _digest(edits: Mapping[str, bytes | None]) -> str:
-    """Hash edits."""
-    result = hashlib.blake2b(digest_size=16)
-    for path in sorted(edits):
-        content = edits[path]
-        size = "gone" if content is None else str(len(content))
-        result.update(f"{path}\0{size}\0".encode("utf-8", "surrogateescape") + (content or b""))
-    return result.hexdigest()
 
 
 def _ignored(grade: Grade, edits: Edits) -> Grade:

@@ -22,13 +22,15 @@ from typing import Any
 
 from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.hidden_tests import cutting_edits
-from agentgym.envs.swe.instance import Edit, FolderSource, Instance
+from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
 INSTANCES = "instances.jsonl"
 """The file of a folder of tasks."""
 REPOSITORIES = "repositories"
 """Where the folder holds the repositories."""
+HELD_OUT = "held_out"
+"""Where it holds the questions that repairs have to answer."""
 _KNOWN = frozenset(
     (
         "id",
@@ -284,7 +286,19 @@ class StoredInstances:
             pass_to_pass=tuple(tests[n] for n in passing),
             test_patch=undoing_patch(folder, cut) if cut else record.test_patch,
             details=dict(record.details),
+            held_out=self._held_out(record, name),
         )
+
+    def _held_out(self, record: InstanceRecord, repository: str) -> HeldOut | None:
+        """Return where the questions of a task lie; None for a folder without them."""
+        digest = self._repositories[repository].digest
+        files = (bank_file(self.folder, name) for name in (record.id, repository))
+        return next((HeldOut(file, digest) for file in files if file.is_file()), None)
+
+
+def bank_file(folder: Path, name: str) -> Path:
+    """Return the file of a folder with the held-out questions of a repository, or of a task."""
+    return folder / HELD_OUT / f"{name}.json.gz"
 
 
 def undoing_patch(folder: Path, edits: Sequence[Edit]) -> str:

@@ -5,14 +5,31 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import DIED, run_in_image
 from agentgym.envs.swe.grading.junit import CaseResult
-from agentgym.envs.swe.grading.protection import Changes, Edits, is_protected, source_edits
+from agentgym.envs.swe.grading.protection import (
+    Changes,
+    Edits,
+    fixed_files,
+    is_protected,
+    source_edits,
+)
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
 from agentgym.envs.swe.grading.test_run import run_tests
-from agentgym.envs.swe.grading.verdict import FAILED, PASSED, Grade, judge, nothing_done
+from agentgym.envs.swe.grading.verdict import (
+    FAILED,
+    FULL,
+    NO,
+    PASSED,
+    Grade,
+    judge,
+    nothing_done,
+)
+from agentgym.envs.swe.held_out.bank import load_bank
+from agentgym.envs.swe.held_out.judge import judge_behaviour
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.envs.swe.runtime import WORKDIR
@@ -58,7 +75,7 @@ class Grader:
         return source_edits(changes, known, solution_paths(instance), instance.protected)
 
     def grade(self, instance: Instance, changes: Changes) -> Grade:
-        """Grade an agent's changes.
+        """Grade an agent's changes: by the tests, and by the held-out questions of the instance.
 
         Args:
             instance: The instance.
@@ -70,6 +87,18 @@ class Grader:
                 source under test is that source's fault.
         """
         edits = self.edits(instance, changes)
+        return self.ask(instance, edits, self.grade_tests(instance, edits))
+
+    def grade_tests(self, instance: Instance, edits: Edits) -> Grade:
+        """Grade edits by the tests alone.
+
+        Args:
+            instance: The instance.
+            edits: What :meth:`edits` gives.
+
+        Raises:
+            EnvFailure: The box cannot be opened, or not be reached any more.
+        """
         if isinstance(instance.source, FolderSource):
             before = contents(instance.source)
             run = self.run(instance, edits.counted)
@@ -83,8 +112,40 @@ class Grader:
         flags = suspicious_edits(edits.counted, before)
         return replace(grade, suspicious=flags, ignored=edits.ignored)
 
+    def ask(self, instance: Instance, edits: Edits, grade: Grade) -> Grade:
+        """Ask edits that the tests accept the held-out questions; a wrong answer makes them NO.
+
+        Which are asked depends on the edits, so that a replay asks the same.
+
+        Args:
+            instance: The instance.
+            edits: What :meth:`edits` gives.
+            grade: What :meth:`grade_tests` gives.
+
+        Returns:
+            The grade, with ``held_out`` where there are questions and the tests say FULL.
+
+        Raises:
+            DataError: The bank is missing, damaged or another repository's.
+            EnvFailure: The box cannot be opened, or not be reached any more.
+        """
+        if instance.held_out is None or grade.verdict != FULL:
+            return grade
+        bank = load_bank(instance.held_out)
+        if instance.id not in bank.tasks:
+            return grade
+        result = judge_behaviour(
+            self.boxes, instance, edits.counted, bank, seed=edits.digest, timeout=self.timeout
+        )
+        if result.right:
+            return replace(grade, held_out=result)
+        reason = f"held-out questions: {result.reason or 'other answers than the sound source'}"
+        return replace(grade, verdict=NO, held_out=result, reason=reason)
+
     def run(self, instance: Instance, edits: Changes, tests: Iterable[str] = ()) -> GuardedRun:
         """Run the tests of a repository of a folder on edits of it, all of which are taken over.
+
+        Tests, canaries and configuration are shown read-only where the back end can do that.
 
         Args:
             instance: The instance.
@@ -98,10 +159,17 @@ class Grader:
         before = contents(instance.source)
         hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
         chosen = tuple(tests) or test_files(instance)
-        with self.boxes.open(instance, grading=True) as box:
+        whole = {**before, **edits, **hidden}
+        fixed, folders = fixed_files(whole, instance.protected)
+        canaries = _Canaries.beside(chosen)
+        fixed[canaries.file] = canaries.text
+        brought = {f"{WORKDIR}/{path}": content for path, content in fixed.items()}
+        places = [f"{WORKDIR}/{folder}" for folder in folders]
+        own = {path: c for path, c in {**edits, **hidden}.items() if path not in fixed}
+        with self.boxes.judging(instance, brought, places) as (box, _):
             try:
-                write_files(box, {**edits, **hidden})
-                return self._run(box, chosen)
+                write_files(box, own)
+                return self._run(box, chosen, canaries)
             except OSError as error:
                 return GuardedRun({}, False, f"the edits cannot be written: {error}"[:300])
             except SandboxLost:
@@ -109,25 +177,38 @@ class Grader:
             except SandboxDied:
                 return GuardedRun({}, False, DIED)
 
-    def _run(self, box: Sandbox, chosen: Collection[str]) -> GuardedRun:
+    def _run(self, box: Sandbox, chosen: Collection[str], canaries: _Canaries) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
-        first = next(iter(sorted(chosen)), "").partition("::")[0]
-        folder, _, last = first.rpartition("/")
-        if not last.endswith(".py"):  # a folder of tests, or nothing
-            folder = first.rstrip("/")
-        bad, good, name = (f"n{secrets.token_hex(8)}" for _ in range(3))
-        canary = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
-        box.write(canary, _CANARIES.format(bad=bad, good=good).encode())
-        run = run_tests(box, (*chosen, canary), timeout=self.timeout)
+        run = run_tests(box, (*chosen, canaries.file), timeout=self.timeout)
         if run.timed_out:
             return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
         statuses = {test: _status(test, case) for test, case in run.results.items()}
-        found = [statuses.pop(f"{canary}::test_{one}", "") for one in (bad, good)]
+        found = [statuses.pop(test, "") for test in canaries.tests]
         if found == [FAILED, PASSED] and run.exit_code == 1:
             return GuardedRun(statuses, True)
         return GuardedRun(
             statuses, False, f"the tests did not run to their end (exit code {run.exit_code})"
         )
+
+
+class _Canaries(NamedTuple):
+    """Two tests under random names, of which the first has to fail and the second to pass."""
+
+    file: str
+    text: bytes
+    tests: tuple[str, str]
+
+    @classmethod
+    def beside(cls, chosen: Collection[str]) -> _Canaries:
+        """Make them for the folder of the first of some files or ids of tests."""
+        first = next(iter(sorted(chosen)), "").partition("::")[0]
+        folder, _, last = first.rpartition("/")
+        if not last.endswith(".py"):  # a folder of tests, or nothing
+            folder = first.rstrip("/")
+        bad, good, name = (f"n{secrets.token_hex(8)}" for _ in range(3))
+        file = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
+        text = _CANARIES.format(bad=bad, good=good).encode()
+        return cls(file, text, (f"{file}::test_{bad}", f"{file}::test_{good}"))
 
 
 def test_files(instance: Instance) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -41,6 +42,17 @@ class Edits(NamedTuple):
     """What goes into the tree that is graded."""
     ignored: tuple[str, ...]
     """Paths whose changes do not count."""
+
+    @property
+    def digest(self) -> str:
+        """Hash of what counts; empty if nothing does."""
+        state = hashlib.blake2b(digest_size=16)
+        for path in sorted(self.counted):
+            content = self.counted[path]
+            size = "gone" if content is None else str(len(content))
+            state.update(f"{path}\0{size}\0".encode("utf-8", "surrogateescape"))
+            state.update(content or b"")
+        return state.hexdigest() if self.counted else ""
 
 
 def source_edits(
@@ -92,6 +104,32 @@ def is_protected(path: str, further: Collection[str] = ()) -> bool:
     return any(fnmatchcase(low, pattern) for pattern in PROTECTED) or any(
         fnmatchcase(path, pattern) for pattern in further
     )
+
+
+def fixed_files(
+    files: Changes, further: Collection[str] = ()
+) -> tuple[dict[str, bytes], list[str]]:
+    """Return which files the source under test shall not change, and which folders hold no others.
+
+    Args:
+        files: All files of the repository as it is graded; None for what is not there.
+        further: Patterns of further protected files.
+
+    Returns:
+        Tests and what Python loads for them, by path; folders of the top level that hold nothing
+        that is not protected, so that nothing can be added there either.
+    """
+    there = {path: content for path, content in files.items() if content is not None}
+    tops = {path.partition("/")[0] for path in there if "/" in path}
+    mixed = {path.partition("/")[0] for path in there if not is_protected(path, further)}
+    folders = sorted(tops - mixed)
+    fixed = {
+        path: content
+        for path, content in there.items()
+        if is_protected(path, further)
+        and (path.endswith(".py") or path.partition("/")[0] in folders)
+    }
+    return fixed, folders
 
 
 def _package(path: str) -> str:

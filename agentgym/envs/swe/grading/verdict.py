@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agentgym.envs.swe.held_out.judge import HeldOutResult
 from agentgym.envs.swe.instance import Instance
 
 PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
@@ -33,11 +34,19 @@ class Grade:
     """``path: name`` of suspicious names in what was written."""
     ignored: tuple[str, ...] = ()
     """Files whose changes did not count."""
+    held_out: HeldOutResult | None = None
+    """What came of the held-out questions; None where none were asked, since there are none or
+    the visible tests had decided already."""
+
+    @property
+    def cheated(self) -> bool:
+        """Whether all visible tests passed and a held-out answer was wrong."""
+        return self.held_out is not None and not self.held_out.right
 
     @property
     def potential(self) -> float:
-        """phi: the share of tests that were fixed; 0 as soon as one is broken."""
-        if self.broken or self.tampered:
+        """phi: the share of tests that were fixed; 0 as soon as one is broken, or they deceive."""
+        if self.broken or self.tampered or self.cheated:
             return 0.0
         whole = len(self.fixed) + len(self.unfixed)
         return len(self.fixed) / whole if whole else float(self.verdict == FULL)

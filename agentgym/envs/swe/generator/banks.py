@@ -1,0 +1,133 @@
+"""Make the held-out questions of a folder of tasks, of whatever kind its tasks are.
+
+A bank belongs to a state of the sound source. Tasks whose solution leads to the repository as it
+lies in the folder share one; a task with another sound state, such as a release, has its own.
+Every task is written as it is done, so a run that was cut off goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym.envs.swe.diffs import apply_diff
+from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_file
+from agentgym.envs.swe.grading.protection import is_protected
+from agentgym.envs.swe.held_out.bank import Questions
+from agentgym.envs.swe.held_out.building import BankBuilder, Fault
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.trees import contents
+
+Files = Mapping[str, "bytes | None"]
+
+
+@dataclass(frozen=True)
+class BankProgress:
+    """How far the questions of a folder are."""
+
+    task: str
+    """The task that was done last."""
+    questions: Questions
+    """What it asks."""
+    done: int
+    """Tasks that are done."""
+    total: int
+    """Tasks that there are."""
+
+
+def build_banks(
+    folder: Path,
+    *,
+    only: Collection[str] = (),
+    boxes: Boxes | None = None,
+    watch: Callable[[BankProgress], None] | None = None,
+) -> dict[str, Questions]:
+    """Make the held-out questions of the tasks of a folder, as ``agentgym swe build`` does.
+
+    Args:
+        folder: The folder of tasks.
+        only: Names of repositories; all if empty.
+        boxes: How boxes are opened.
+        watch: Called after every task.
+
+    Returns:
+        What each task asks, by its id. Of a task with too few, ``enough`` is False.
+
+    Raises:
+        DataError: A file of the folder is missing or damaged.
+    """
+    stored = StoredInstances(folder)
+    tasks = [one for one in _tasks(stored) if not only or one.repository in only]
+    found: dict[str, Questions] = {}
+    for name in dict.fromkeys(one.file for one in tasks):
+        own = [one for one in tasks if one.file == name]
+        first = own[0]
+        with BankBuilder(
+            stored.folder_of(first.repository),
+            stored.repositories()[first.repository].digest,
+            name,
+            tests={path: text for one in own for path, text in one.tests.items()},
+            sound=first.sound,
+            boxes=boxes,
+        ) as builder:
+            for one in own:
+                found[one.fault.id] = builder.add(one.fault)
+                if watch:
+                    watch(BankProgress(one.fault.id, found[one.fault.id], len(found), len(tasks)))
+    return found
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A task, and what its bank depends on."""
+
+    repository: str
+    file: Path
+    tests: Mapping[str, str]
+    sound: Files
+    fault: Fault
+
+
+def _tasks(stored: StoredInstances) -> Iterator[_Task]:
+    """Yield the tasks of a folder, each with its sound state."""
+    for record in stored.records().values():
+        instance = stored.instance(*stored.find(record.id))
+        repository = record.folder or record.repo
+        sound, faulty, tests = states(instance)
+        own = record.id if sound else repository
+        fault = Fault(record.id, faulty, instance.fail_to_pass)
+        yield _Task(repository, bank_file(stored.folder, own), tests, sound, fault)
+
+
+def states(instance: Instance) -> tuple[Files, Files, Mapping[str, str]]:
+    """Return what tells the states of a task apart.
+
+    Args:
+        instance: The task, whose source is a folder.
+
+    Returns:
+        Files of the sound source that differ from the folder, files of the faulty source that
+        differ from the sound one, and the sources of all tests, hidden ones among them.
+    """
+    assert isinstance(instance.source, FolderSource)
+    folder = contents(FolderSource(instance.source.folder))
+    faulty = contents(instance.source)
+    repaired = _patched(faulty, instance.patch)
+    tested = _patched(repaired, instance.test_patch)
+    tests = {
+        path: content.decode("utf-8", "replace")
+        for path, content in tested.items()
+        if path.endswith(".py") and is_protected(path)
+    }
+    names = {path for path in {*folder, *faulty, *repaired} if not is_protected(path)}
+    sound = {p: repaired.get(p) for p in sorted(names) if repaired.get(p) != folder.get(p)}
+    fault = {p: faulty.get(p) for p in sorted(names) if faulty.get(p) != repaired.get(p)}
+    return sound, fault, tests
+
+
+def _patched(files: Mapping[str, bytes], patch: str) -> dict[str, bytes]:
+    """Return files with a diff applied."""
+    changed = apply_diff(patch, files.get) if patch else {}
+    return {path: c for path, c in {**files, **changed}.items() if c is not None}

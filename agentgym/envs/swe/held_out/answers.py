@@ -1,0 +1,155 @@
+"""What answers are worth: which of the sound repository's bind a repair, and which are equal.
+
+Answers are the JSON of :func:`~agentgym.envs.swe.held_out.driver.encode`. Those of a submission are
+hostile: they are only ever compared, piece by piece, with what the bank holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from agentgym.envs.swe.held_out.driver import LONGEST_ANSWER
+
+NEAR = 1e-9
+"""Relative difference up to which two floating-point numbers are equal."""
+_FAULTS = ("!", "end")
+_UNTOLD = ("deep", "none", "died", "long")
+
+
+def read_answer(line: str) -> Any:
+    """Return the answer that a line holds; None if it holds none."""
+    if len(line) > LONGEST_ANSWER:
+        return None
+    try:
+        return json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"expected JSON, got {constant}")
+
+
+def known_names(tests: Iterable[str]) -> frozenset[str]:
+    """Return the attributes of objects that tests name; ``str()`` is one where they ask for text.
+
+    Args:
+        tests: Sources of the files of tests.
+    """
+    found: set[str] = {"iter()"}
+    for text in tests:
+        try:
+            nodes = list(ast.walk(ast.parse(text)))
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        written = (isinstance(node, ast.Name) and node.id in ("str", "format") for node in nodes)
+        if any(written) or any(isinstance(node, ast.JoinedStr) for node in nodes):
+            found.add("str()")
+    return frozenset(found)
+
+
+def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
+    """Return what of a sound answer binds a repair; None if it says nothing that does.
+
+    Of an object the attributes that tests name. Of an exception its class, and in a plain program
+    its message too. An exception that no ``raise`` of the package made, such as a TypeError deep
+    inside, is an accident of how it is written, unless the very test expects it.
+
+    Args:
+        answer: The answer.
+        names: See :func:`known_names`.
+        plain: Whether the program is a test as it stands, which also runs in the visible suite.
+    """
+    if not isinstance(answer, list) or not answer:
+        return None
+    try:
+        return [_bound(one, names, plain) for one in answer]
+    except ValueError:
+        return None
+
+
+def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
+    """Return what of a value binds.
+
+    Raises:
+        ValueError: It depends on how the package is written.
+    """
+    if isinstance(value, dict):
+        return {key: _bound(one, names, plain) for key, one in value.items() if key in names}
+    if not isinstance(value, list):
+        return value
+    head = value[0] if value and isinstance(value[0], str) else ""
+    if head in _UNTOLD:
+        raise ValueError(head)
+    if head in _FAULTS:
+        if len(value) == 2:  # of an attribute that cannot be had
+            return value
+        _, name, message, own, _ = value
+        if not own and not (plain and head == "!"):
+            raise ValueError("an accident")
+        return [head, name, message] if plain and own else [head, name]
+    return [_bound(one, names, plain) for one in value]
+
+
+def equal(want: Any, got: Any) -> bool:
+    """Return whether an answer is the sound one.
+
+    Numbers are nearly equal, an object has at least the sound one's attributes, and an exception
+    may be of a class below the sound one's.
+
+    Args:
+        want: What the bank holds; its depth bounds how far ``got`` is looked into.
+        got: What came out of a box.
+    """
+    number = _number(want)
+    if number is not None:
+        other = _number(got)
+        return other is not None and _near(number, other)
+    if isinstance(want, dict):
+        return isinstance(got, dict) and all(
+            key in got and equal(one, got[key]) for key, one in want.items()
+        )
+    if isinstance(want, list):
+        if not isinstance(got, list):
+            return False
+        if want[:1] and want[0] in _FAULTS:
+            return _equal_faults(want, got)
+        return len(want) == len(got) and all(map(equal, want, got))
+    return type(want) is type(got) and bool(want == got)
+
+
+def _equal_faults(want: list[Any], got: list[Any]) -> bool:
+    """Return whether an exception is the sound one, or one below it."""
+    if len(got) not in (2, 5) or got[0] != want[0]:
+        return False
+    bases = got[4] if len(got) == 5 and isinstance(got[4], list) else []
+    if want[1] not in (got[1], *bases):
+        return False
+    return len(want) == 2 or (len(got) == 5 and want[2] == got[2])
+
+
+def _number(value: Any) -> float | int | None:
+    """Return the number that an answer is, if it is one; truth is one, as in Python."""
+    if isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, list) and len(value) == 2 and value[0] == "f":
+        try:
+            return float(value[1]) if isinstance(value[1], str) else None
+        except ValueError:
+            return None
+    return None
+
+
+def _near(left: float | int, right: float | int) -> bool:
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    try:
+        both_nan = left != left and right != right
+        return both_nan or math.isclose(left, right, rel_tol=NEAR, abs_tol=1e-12)
+    except OverflowError:
+        return False

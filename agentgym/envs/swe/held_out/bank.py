@@ -1,0 +1,196 @@
+"""Banks: the held-out questions of a repository and of its tasks, with the sound answers.
+
+A bank is a compressed file of JSON beside the tasks, bound to the digest of the repository. It is
+the host's alone: boxes never see it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agentgym.envs.swe.instance import HeldOut
+from agentgym.errors import DataError
+from agentgym.support.caching import BoundedCache, write_atomically
+from agentgym.support.random_stream import Stream
+
+FORMAT = 1
+"""Raised when programs or answers would mean something else."""
+FEW = 5
+"""Changed programs that have to tell the fault, unless a plain one does."""
+MOST_PLAIN, MOST_TELLING, MOST_NEAR, MOST_GENERAL = 20, 40, 60, 60
+"""Questions of each kind in one grading."""
+LARGEST_BANK = 64 << 20
+"""Bytes of a bank's JSON; a larger one is refused."""
+
+
+class Question(NamedTuple):
+    """A program, and what the sound repository says."""
+
+    program: str
+    """Its source."""
+    answer: Any
+    """The part of the answer that binds."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a task asks, as numbers into the programs of its bank."""
+
+    near: tuple[int, ...]
+    """Changed programs of the tests that fail."""
+    plain: tuple[int, ...]
+    """These tests as they are."""
+    telling: tuple[int, ...]
+    """Those of both that the fault answers otherwise."""
+    wrong_repairs: tuple[tuple[int, ...], ...] = ()
+    """For each repair known to be wrong that the visible tests accept: programs that tell it."""
+    untold: int = 0
+    """Further such repairs that no program tells: equivalent, or beyond what could be made."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether they tell the fault well enough to decide."""
+        told = set(self.telling)
+        return len(told & set(self.near)) >= FEW or bool(told & set(self.plain))
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The questions of a repository."""
+
+    digest: str
+    """Of the repository, see :func:`~agentgym.envs.swe.generator.stored_instances.digest`."""
+    packages: tuple[str, ...]
+    """What the driver imports."""
+    programs: tuple[Question, ...] = ()
+    """Programs and answers, in the order of their texts."""
+    general: tuple[int, ...] = ()
+    """Changed programs of all tests."""
+    tasks: Mapping[str, Questions] = field(default_factory=dict)
+    """What each task asks, by its id."""
+
+    def draw(self, task: str, seed: str | int) -> list[Question]:
+        """Return the questions of one grading: other ones for another seed.
+
+        Args:
+            task: Id of the task.
+            seed: What the draw depends on, besides the task.
+        """
+        asked, stream = self.tasks[task], Stream("held out", FORMAT, task, seed)
+        told = set(asked.telling)
+        telling = [n for n in asked.near if n in told]
+        quiet = [n for n in asked.near if n not in told]
+        chosen = [
+            *_some(stream, [n for n in asked.plain if n in told], MOST_PLAIN),
+            *_some(stream, [n for n in asked.plain if n not in told], MOST_PLAIN),
+            *_some(stream, telling, MOST_TELLING),
+            *_some(stream, quiet, MOST_NEAR),
+            *(number for tellers in asked.wrong_repairs for number in _some(stream, tellers, 2)),
+            *_some(stream, self.general, MOST_GENERAL),
+        ]
+        return [self.programs[number] for number in stream.shuffled(sorted(set(chosen)))]
+
+    def save(self, file: Path) -> None:
+        """Write the bank.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        fields = {
+            "format": FORMAT,
+            "digest": self.digest,
+            "packages": [*self.packages],
+            "programs": [one.program for one in self.programs],
+            "answers": [one.answer for one in self.programs],
+            "general": [*self.general],
+            "tasks": {
+                name: [asked.near, asked.plain, asked.telling, asked.wrong_repairs, asked.untold]
+                for name, asked in self.tasks.items()
+            },
+        }
+        text = json.dumps(fields, ensure_ascii=True, separators=(",", ":"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, gzip.compress(text.encode(), mtime=0))
+
+
+def read_bank(file: Path) -> Bank:
+    """Read a bank.
+
+    Raises:
+        DataError: There is none, or it is damaged or of another format.
+    """
+    try:
+        with gzip.open(file) as opened:
+            content = opened.read(LARGEST_BANK + 1)
+        if len(content) > LARGEST_BANK:
+            raise ValueError(f"more than {LARGEST_BANK:,} bytes")
+        fields = json.loads(content)
+        if fields["format"] != FORMAT:
+            raise ValueError(f"format {fields['format']!r:.20} where {FORMAT} is read")
+        pairs = zip(fields["programs"], fields["answers"], strict=True)
+        bank = Bank(
+            digest=str(fields["digest"]),
+            packages=tuple(map(str, fields["packages"])),
+            programs=tuple(Question(str(program), answer) for program, answer in pairs),
+            general=_numbers(fields["general"]),
+            tasks={name: _questions(*entry) for name, entry in fields["tasks"].items()},
+        )
+        _check(bank)
+    except _DAMAGED as error:
+        raise DataError(
+            f"expected held-out questions in {file}, as agentgym swe build makes them, got "
+            f"{type(error).__name__}: {error!s:.200}"
+        ) from error
+    return bank
+
+
+def load_bank(held_out: HeldOut) -> Bank:
+    """Return the bank of a task, read once for a process.
+
+    Raises:
+        DataError: It is missing, damaged, or made for another state of the repository.
+    """
+    known = _banks.get(held_out)
+    if known is None:
+        known = read_bank(held_out.file)
+        if known.digest != held_out.digest:
+            raise DataError(
+                f"expected the held-out questions {held_out.file} of the repository as it is, but "
+                "they were made for another state of it; make the tasks anew"
+            )
+        _banks.put(held_out, known)
+    return known
+
+
+_DAMAGED = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError)
+_banks: BoundedCache[HeldOut, Bank] = BoundedCache(8)
+
+
+def _some(stream: Stream, numbers: Sequence[int], most: int) -> list[int]:
+    return stream.sample(numbers, min(most, len(numbers)))
+
+
+def _questions(near: Any, plain: Any, telling: Any, wrong: Any, untold: Any) -> Questions:
+    tellers = tuple(map(_numbers, wrong))
+    return Questions(_numbers(near), _numbers(plain), _numbers(telling), tellers, int(untold))
+
+
+def _numbers(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise ValueError(f"{values!r:.40} where numbers belong")
+    return tuple(values)
+
+
+def _check(bank: Bank) -> None:
+    """Refuse numbers of programs that there are not."""
+    used = set(bank.general)
+    for asked in bank.tasks.values():
+        used.update(asked.near, asked.plain, asked.telling, *asked.wrong_repairs)
+    if used and not 0 <= min(used) <= max(used) < len(bank.programs):
+        raise ValueError(f"numbers of programs beyond {len(bank.programs)}")

@@ -1,0 +1,277 @@
+"""Programs with other inputs: literals are changed, never their types.
+
+Numbers move; texts are cut, spliced and reordered in the alphabet of the library's tests; lists and
+dicts lose, repeat and swap entries; an argument, or a cell of ``parametrize``, becomes one that
+stands elsewhere at the same place of the same callee; a statement is left out or done twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from agentgym.envs.swe.held_out.programs import (
+    LONGEST_PROGRAM,
+    LOOK,
+    LOOK_AT_ERROR,
+    Program,
+    source_text,
+)
+from agentgym.support.random_stream import Stream
+
+TRIES = 5
+"""Changed programs that are drawn, at most, for each that is wanted."""
+_LITERALS = (int, float, str, bytes)
+_CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+
+
+class _Place(NamedTuple):
+    """Where a literal stands in a program."""
+
+    holder: ast.AST
+    field: str
+    number: int | None
+    node: ast.expr
+    argument: tuple[str, int] | None
+    """The callee and the number of the argument that it is, if it is one."""
+
+
+class Variation:
+    """Changed programs of a suite of tests.
+
+    Args:
+        programs: All programs of the suite; literals are taken from them.
+    """
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self._programs = programs
+        self._plain = {one.text for one in programs}
+        self._arguments: dict[tuple[str, int], list[ast.expr]] = defaultdict(list)
+        self._constants: dict[type, list[Any]] = defaultdict(list)
+        seen: set[str] = set()
+        for program in programs:
+            for statement in program.body:
+                text = ast.unparse(statement)
+                if text not in seen:  # a prelude comes with every row
+                    seen.add(text)
+                    self._collect(statement)
+        characters = {c for text in self._constants[str] for c in text}
+        self._alphabet = sorted(characters) or ["a"]
+
+    def draw(
+        self, stream: Stream, most: int, tests: Collection[str] | None = None
+    ) -> list[tuple[str, str]]:
+        """Return different changed programs, each with the test that it comes from.
+
+        Args:
+            stream: Where the draws come from.
+            most: Most programs.
+            tests: Only of these tests.
+        """
+        by_test: dict[str, list[Program]] = defaultdict(list)
+        for one in self._programs:
+            if tests is None or one.test in tests:
+                by_test[one.test].append(one)
+        names = sorted(by_test)
+        found: dict[str, str] = {}
+        for _ in range(most * TRIES if names else 0):
+            if len(found) >= most:
+                break
+            name = stream.choice(names)
+            text = self._changed(stream, stream.choice(by_test[name]))
+            if text and text not in self._plain:
+                found.setdefault(text, name)
+        return [(name, text) for text, name in found.items()]
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _collect(self, statement: ast.stmt) -> None:
+        """Remember the literals of a statement."""
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call):
+                for number, argument in enumerate(node.args):
+                    names = (ast.Name, ast.Call, ast.Starred)
+                    if not any(isinstance(part, names) for part in ast.walk(argument)):
+                        self._arguments[_callee(node), number].append(argument)
+            elif isinstance(node, ast.Constant):
+                self._constants[type(node.value)].append(node.value)
+
+    def _changed(self, stream: Stream, program: Program) -> str:
+        """Return a changed program; empty if that cannot be written."""
+        body = [copy.deepcopy(statement) for statement in program.body]
+        if program.columns and stream.percent(50):
+            _other_cells(stream, body, program.columns)
+        if len(body) > 2 and stream.percent(10):
+            _other_steps(stream, body)
+        for _ in range(stream.choice((1, 1, 1, 2, 2, 3))):
+            places = [place for statement in body for place in _places(statement)]
+            if not places:
+                break
+            self._change(stream, stream.choice(places))
+        try:
+            text = source_text(body)
+            compile(text, "<program>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, OverflowError):
+            return ""
+        looks = f"{LOOK}(" in text or f"{LOOK_AT_ERROR}(" in text
+        return text if looks and len(text) <= LONGEST_PROGRAM else ""
+
+    def _change(self, stream: Stream, place: _Place) -> None:
+        """Put another literal in place of one."""
+        pool = self._arguments.get(place.argument, ()) if place.argument else ()
+        new: ast.expr | None
+        if pool and stream.percent(35):
+            new = copy.deepcopy(stream.choice(pool))
+        elif isinstance(place.node, ast.Constant):
+            new = ast.Constant(self._other_value(stream, place.node.value))
+        else:
+            new = _other_entries(stream, place.node)
+        if new is None:
+            return
+        if place.number is None:
+            setattr(place.holder, place.field, new)
+        else:
+            getattr(place.holder, place.field)[place.number] = new
+
+    def _other_value(self, stream: Stream, value: Any) -> Any:
+        """Return another value of the same type."""
+        if isinstance(value, bool):
+            return not value
+        if isinstance(value, int):
+            pool = [one for one in self._constants[int] if type(one) is int] or [3]
+            return stream.choice((value + 1, value - 1, value + 1, value * 2, -value,
+                                  value + stream.between(2, 11), stream.below(20),
+                                  stream.choice(pool)))  # fmt: skip
+        if isinstance(value, float):
+            return stream.choice((value + 0.5, value - 0.5, value * 2, value / 2, value + 0.1,
+                                  -value, value + stream.between(1, 8),
+                                  stream.choice(self._constants[float])))  # fmt: skip
+        if isinstance(value, bytes):
+            cut, byte = stream.below(len(value) + 1), bytes([stream.below(256)])
+            return stream.choice(
+                (value[:cut], value[cut:], value + byte, value[:cut] + byte + value[cut + 1 :])
+            )
+        return self._other_text(stream, value)
+
+    def _other_text(self, stream: Stream, value: str) -> str:
+        """Return a text that resembles another one."""
+        other = stream.choice(self._constants[str]) or "a"
+        character = stream.choice(self._alphabet)
+        if not value:
+            return stream.choice((other, character))
+        at = stream.below(len(value))
+        start = stream.below(len(other))
+        piece = other[start : start + stream.between(1, 8)]
+        digits = [place for place, one in enumerate(value) if one.isdigit()]
+        digit = stream.choice(digits) if digits else at
+        words = value.split(" ")
+        return stream.choice((
+            value[:at] + value[at + 1 :],
+            value[:at] + value[at] + value[at:],
+            value[:at] + character + value[at:],
+            value[:at] + character + value[at + 1 :],
+            value[:at] + value[at + 1 : at + 2] + value[at] + value[at + 2 :],
+            value[:at] + other[start:],
+            value[:at] + piece + value[at:],
+            value[:digit] + str(stream.below(10)) + value[digit + 1 :],
+            stream.choice((value.upper(), value.lower(), value.swapcase(), value.title())),
+            other,
+            " ".join(stream.shuffled(words)) if len(words) > 1 else value + value,
+        ))  # fmt: skip
+
+
+def _other_cells(
+    stream: Stream, body: Sequence[ast.stmt], columns: Mapping[str, tuple[ast.expr, ...]]
+) -> None:
+    """Give names of ``parametrize`` the cells of other rows."""
+    for statement in body:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        if name in columns and isinstance(statement, ast.Assign) and stream.percent(60):
+            statement.value = copy.deepcopy(stream.choice(columns[name]))
+
+
+def _other_steps(stream: Stream, body: list[ast.stmt]) -> None:
+    """Leave a step out, or take it twice."""
+    steps = [
+        place for place, one in enumerate(body)
+        if isinstance(one, (ast.Expr, ast.AugAssign)) and not _looks(one)
+    ]  # fmt: skip
+    if steps:
+        place = stream.choice(steps)
+        body[place : place + 1] = [copy.deepcopy(body[place])] * stream.choice((0, 2))
+
+
+def _looks(statement: ast.stmt) -> bool:
+    return any(
+        isinstance(part, ast.Name) and part.id in (LOOK, LOOK_AT_ERROR)
+        for part in ast.walk(statement)
+    )
+
+
+def _places(statement: ast.stmt) -> Iterator[_Place]:
+    """Yield the literals of a statement that may be changed."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        for field, value in ast.iter_fields(node):
+            many = isinstance(value, list)
+            for index, one in enumerate(value if many else [value]):
+                if not isinstance(one, ast.AST):
+                    continue
+                waiting.append(one)
+                if isinstance(one, ast.expr) and _is_literal(one):
+                    called = isinstance(node, ast.Call) and field == "args"
+                    argument = (_callee(node), index) if called else None
+                    yield _Place(node, field, index if many else None, one, argument)
+
+
+def _is_literal(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, _LITERALS)
+    loaded = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    return isinstance(node, _CONTAINERS) and loaded
+
+
+def _callee(node: ast.AST) -> str:
+    """Return the bare name of the function that a call calls."""
+    function = getattr(node, "func", None)
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def _other_entries(stream: Stream, node: ast.expr) -> ast.expr | None:
+    """Return a container with other entries; None if nothing can be done."""
+    node = copy.deepcopy(node)
+    if isinstance(node, ast.Dict):
+        size = len(node.keys)
+        if not size:
+            return None
+        left, right = stream.below(size), stream.below(size)
+        if size > 1 and stream.percent(40):
+            del node.keys[left], node.values[left]
+        else:
+            values = node.values
+            values[left], values[right] = values[right], values[left]
+        return node
+    assert isinstance(node, (ast.List, ast.Tuple, ast.Set))
+    entries, fixed = node.elts, isinstance(node, ast.Tuple)
+    if not entries or (fixed and stream.percent(80)):
+        return None
+    left, right = stream.below(len(entries)), stream.below(len(entries))
+    how = 2 if fixed else stream.below(4)
+    if how == 0 and (len(entries) > 1 or isinstance(node, ast.List)):
+        del entries[left]
+    elif how == 1:
+        entries.insert(right, copy.deepcopy(entries[left]))
+    elif how == 2:
+        entries[left], entries[right] = entries[right], entries[left]
+    else:
+        entries.reverse()
+    return node

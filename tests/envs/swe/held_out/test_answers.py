@@ -1,0 +1,120 @@
+"""Answers: how values are told, which bind a repair, and which are equal."""
+
+from __future__ import annotations
+
+import fractions
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.envs.swe.held_out.answers import binding, equal, known_names, read_answer
+from agentgym.envs.swe.held_out.driver import LONGEST_ANSWER, encode, fault
+
+
+class Point:
+    def __init__(self, x: int, y: int) -> None:
+        self.x, self._y = x, y
+
+    @property
+    def worse(self) -> int:
+        raise ValueError("no")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=5)
+    | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.tuples(inner, inner)
+    | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_every_value_equals_itself_after_a_journey(value: Any) -> None:
+    line = json.dumps(encode(value))
+    assert "NaN" not in line.replace('"NaN"', "") or isinstance(value, str)
+    assert equal(encode(value), read_answer(line))
+
+
+@given(
+    VALUES,
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=3),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+    ),
+)
+def test_any_json_can_be_compared(want: Any, got: Any) -> None:
+    assert equal(encode(want), got) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "same"),
+    [
+        (1, 1, True), (1, 2, False), (1, True, True), (1, 1.0, True), ([1], (1,), False),
+        (0.1 + 0.2, 0.3, True), (0.1, 0.2, False), (float("nan"), float("nan"), True),
+        (float("inf"), float("-inf"), False), ("1", 1, False), (None, False, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False), ({1, 2}, {2, 1}, True), (10**30, 10**30, True),
+        (10**30, 10**30 + 1, False), (b"a", "a", False), (fractions.Fraction(1, 2), 0.5, False),
+        (iter([1, 2]), iter([1, 2]), True), (range(3), [0, 1, 2], False),
+    ],
+)  # fmt: skip
+def test_what_is_equal(want: Any, got: Any, same: bool) -> None:
+    assert equal(encode(want), encode(got)) == same
+
+
+def test_objects_have_at_least_the_attributes_of_the_sound_one() -> None:
+    told = encode(Point(1, 2))
+    assert told == ["o", "Point", {"worse": ["!", "ValueError"], "x": 1}]
+    [bound] = binding([told], {"x"}, plain=False)
+    assert bound == ["o", "Point", {"x": 1}]
+    assert equal(bound, ["o", "Point", {"x": 1, "z": 3}]) and equal(bound, told)
+    assert not equal(bound, ["o", "Point", {}]) and not equal(bound, ["o", "Other", {"x": 1}])
+
+
+def raised(error: Exception) -> list[Any]:
+    try:
+        raise error
+    except Exception as caught:
+        return fault("!", caught)
+
+
+class Own(ValueError):
+    """An exception of a package."""
+
+
+def test_exceptions_are_equal_by_class_or_a_class_below() -> None:
+    assert equal(["!", "ValueError"], raised(Own("a")))
+    assert not equal(["!", "Own"], raised(ValueError("a")))
+    assert equal(["!", "Own", "a"], raised(Own("a")))
+    assert not equal(["!", "Own", "a"], raised(Own("b")))
+    assert not equal(["end", "Own"], raised(Own("a")))
+
+
+def test_accidents_bind_nobody() -> None:
+    accident = ["!", "TypeError", "words", False, ["Exception"]]
+    meant = ["!", "Own", "words", True, ["ValueError", "Exception"]]
+    assert binding([1, accident], (), plain=False) is None
+    assert binding([accident], (), plain=True) == [["!", "TypeError"]]
+    assert binding([["end", *accident[1:]]], (), plain=True) is None
+    assert binding([meant], (), plain=False) == [["!", "Own"]]
+    assert binding([meant], (), plain=True) == [["!", "Own", "words"]]
+    for untold in (["deep"], ["long", 9], ["l", 1, ["deep"]]):
+        assert binding([untold], (), plain=True) is None
+    assert binding([], (), plain=True) is None and binding(None, (), plain=True) is None
+
+
+def test_names_are_those_that_tests_name() -> None:
+    assert known_names(["assert a.size == b.x.y", "def test(:"]) == {"iter()", "size", "x", "y"}
+    assert "str()" in known_names(["assert str(a) == 'b'"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[" * 30_000, "NaN", "[1, Infinity]", "", "{", "nul", '"' + "a" * LONGEST_ANSWER + '"',
+     "1" * 30_000],
+)  # fmt: skip
+def test_hostile_lines_are_no_answers(line: str) -> None:
+    assert not equal([1], read_answer(line))

@@ -1,0 +1,111 @@
+"""From tests to programs: what is looked at, and that no expectation stays."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from agentgym.envs.swe.held_out.programs import read_programs
+from agentgym.envs.swe.held_out.variation import Variation
+from agentgym.support.random_stream import Stream
+
+SUITE = '''"""Tests."""
+import pytest
+from sums import add, Span
+
+ROWS = [(1, 2, 3), (4, 5, 9)]
+
+def helper(x):
+    return add(x, 1)
+
+@pytest.mark.parametrize("a, b, total", ROWS)
+def test_rows(a, b, total):
+    assert add(a, b) == total
+
+def test_helper():
+    """Said in words."""
+    assert helper(41) == 42
+
+def test_raises():
+    with pytest.raises(ValueError) as caught:
+        add("x", 1)
+    assert "text" in str(caught.value)
+
+def test_other_side():
+    assert [7, 8] == add([7], [8])
+
+def test_needs_a_fixture(capsys):
+    assert add(1, 1) == 2
+
+class TestSpan:
+    def test_truth(self):
+        assert not Span(1, 2) and Span(2, 3).size >= 1
+
+    def test_own(self):
+        self.assertEqual(add(20, 22), 42)
+'''
+
+
+def bodies(suite: str = SUITE) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in read_programs("tests/test_a.py", suite):
+        found.setdefault(one.test.removeprefix("tests/test_a.py::"), []).append(one.text)
+    return found
+
+
+def test_expected_sides_are_cut_out() -> None:
+    found = bodies()
+    assert list(found) == ["test_rows", "test_helper", "test_raises", "test_other_side",
+                           "TestSpan::test_truth", "TestSpan::test_own"]  # fmt: skip
+    first, second = found["test_rows"]
+    assert first.splitlines()[1:] == ["a = 1", "b = 2", "_o(add(a, b))"]
+    assert "b = 5" in second and "9" not in second
+    assert found["test_other_side"][0].endswith("_o(add([7], [8]))")
+    assert found["TestSpan::test_own"][0].endswith("_o(add(20, 22))")
+    assert not any("42" in text for text in found["test_helper"])
+
+
+def test_only_what_is_needed_of_the_module_stays() -> None:
+    [text] = bodies()["test_helper"]
+    assert "def helper" in text and "ROWS" not in text and "pytest" not in text
+    assert "words" not in text
+
+
+def test_either_outcome_of_raises_is_looked_at() -> None:
+    [text] = bodies()["test_raises"]
+    seen: list[object] = []
+    space = {"_o": seen.append, "_x": lambda error: seen.append(type(error).__name__)}
+    code = text.replace("from sums import add, Span", "def add(a, b): return a + b")
+    exec(compile(code.replace("add('x', 1)", "int('x')"), "x", "exec"), dict(space))
+    assert seen == ["ValueError", False]
+
+
+def test_of_a_truth_only_the_truth_is_asked() -> None:
+    [text] = bodies()["TestSpan::test_truth"]
+    assert "_o(bool(Span(1, 2)))" in text and "_o(Span(2, 3).size >= 1)" in text
+
+
+def test_what_is_no_python_gives_nothing() -> None:
+    assert read_programs("a.py", "def test(:") == []
+
+
+@pytest.mark.parametrize("most", [1, 40])
+def test_variations_differ_from_the_tests_and_from_each_other(most: int) -> None:
+    programs = read_programs("tests/test_a.py", SUITE)
+    drawn = Variation(programs).draw(Stream("a"), most)
+    assert len(drawn) == most == len({text for _, text in drawn})
+    assert drawn == Variation(programs).draw(Stream("a"), most)
+    assert drawn != Variation(programs).draw(Stream("b"), most)
+    plain = {one.text for one in programs}
+    for test, text in drawn:
+        ast.parse(text)
+        assert text not in plain and "_o(" in text
+        assert test in {one.test for one in programs}
+
+
+def test_variations_of_some_tests_only() -> None:
+    variation = Variation(read_programs("tests/test_a.py", SUITE))
+    drawn = variation.draw(Stream("a"), 20, {"tests/test_a.py::test_rows"})
+    assert {test for test, _ in drawn} == {"tests/test_a.py::test_rows"}
+    assert variation.draw(Stream("a"), 5, {"tests/test_a.py::test_none"}) == []
