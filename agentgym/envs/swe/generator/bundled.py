@@ -15,6 +15,7 @@ from typing import Any
 
 from agentgym.envs.swe.generator import stored_instances as stored
 from agentgym.envs.swe.generator.stored_instances import (
+    HELD_OUT,
     INSTANCES,
     InstanceRecord,
     StoredInstances,
@@ -30,6 +31,8 @@ REPOSITORIES = BUNDLED / stored.REPOSITORIES
 """The libraries, one folder each."""
 FILES: Mapping[str, str] = {"bundled": INSTANCES, "bundled-tokens": "tokens.jsonl"}
 """The sets, by name, and the files in which their tasks stand."""
+BANKS: Mapping[str, str] = {"bundled": f"{HELD_OUT}/tasks", "bundled-tokens": HELD_OUT}
+"""The folders of their held-out questions."""
 TASKS: Mapping[str, Mapping[str, int]] = {
     "bundled": {
         "two-faults": 7,
@@ -63,7 +66,13 @@ def bundled_instances(
     Raises:
         DataError: The installation lacks them.
     """
-    return StoredInstances(BUNDLED, FILES[name], hidden_tests=hidden_tests, difficulty=difficulty)
+    return StoredInstances(
+        BUNDLED,
+        FILES[name],
+        banks=BANKS[name],
+        hidden_tests=hidden_tests,
+        difficulty=difficulty,
+    )
 
 
 def repositories() -> list[str]:
@@ -127,6 +136,19 @@ def frozen_text(output: Path) -> str:
         for task in sorted(tasks, key=lambda one: one.id):
             lines.append(replace(task, split=split_of(task.repo)).line())
     return "".join(lines)
+
+
+def gather_banks(output: Path) -> int:
+    """Copy the held-out questions of all libraries into one folder, ``held_out`` of ``output``.
+
+    Returns:
+        The number of files.
+    """
+    files = [file for name in repositories() for file in (output / name / HELD_OUT).glob("*.gz")]
+    (output / HELD_OUT).mkdir(exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, output / HELD_OUT / file.name)
+    return len(files)
 
 
 def repository_digests() -> dict[str, str]:

@@ -119,6 +119,7 @@ class StoredInstances:
     Args:
         folder: The folder.
         file: Name of the file of tasks in it.
+        banks: Folder in it with the held-out questions of these tasks.
         hidden_tests: Whether the tests that decide are cut out of the repositories, and come at
             grading alone, as those of published sets do.
         difficulty: Level of the tasks; None: all of them.
@@ -133,10 +134,11 @@ class StoredInstances:
         folder: Path | str,
         file: str = INSTANCES,
         *,
+        banks: str = HELD_OUT,
         hidden_tests: bool = False,
         difficulty: str | None = None,
     ) -> None:
-        self._hidden_tests = hidden_tests
+        self._hidden_tests, self._banks = hidden_tests, banks
         self.folder = Path(folder).absolute()
         self._file = self.folder / file
         self._repositories: dict[str, Repository] = {}
@@ -292,13 +294,14 @@ class StoredInstances:
     def _held_out(self, record: InstanceRecord, repository: str) -> HeldOut | None:
         """Return where the questions of a task lie; None for a folder without them."""
         digest = self._repositories[repository].digest
-        files = (bank_file(self.folder, name) for name in (record.id, repository))
+        names = (record.id, repository)
+        files = (bank_file(self.folder, name, self._banks) for name in names)
         return next((HeldOut(file, digest) for file in files if file.is_file()), None)
 
 
-def bank_file(folder: Path, name: str) -> Path:
+def bank_file(folder: Path, name: str, banks: str = HELD_OUT) -> Path:
     """Return the file of a folder with the held-out questions of a repository, or of a task."""
-    return folder / HELD_OUT / f"{name}.json.gz"
+    return folder / banks / f"{name}.json.gz"
 
 
 def undoing_patch(folder: Path, edits: Sequence[Edit]) -> str:

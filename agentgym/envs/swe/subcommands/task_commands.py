@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from agentgym.envs.swe.generator.banks import BankProgress
     from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch
 
 
@@ -59,6 +60,8 @@ class Build:
     run here."""
     timeout: float = 120.0
     """Most seconds of one run of the tests."""
+    held_out: bool = True
+    """Make held-out questions for every task, by whose answers its repairs are graded too."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +93,21 @@ def build(command: Build, console: Console) -> int:
     ) as bar:
         shown = bar.add_task("tests of the sound library", total=None, told="")
 
+        def show(name: str, total: int, completed: int, told: str) -> None:
+            bar.update(shown, description=name, total=total, completed=completed, told=told)
+
         def watch(state: BuildProgress) -> None:
             told = f"tasks, {state.tried} tried"
-            bar.update(
-                shown,
-                description=state.library,
-                total=state.wanted,
-                completed=state.usable,
-                told=told,
-            )
+            show(state.library, state.wanted, state.usable, told)
+
+        def watch_banks(state: BankProgress) -> None:
+            show(state.task, state.total, state.done, "tasks with held-out questions")
 
         rows = _build(command, watch)
+        made = sum(row.usable for row in rows)
+        if made and command.held_out:
+            _build_banks(command, watch_banks)
     console.print(_yield(rows))
-    made = sum(row.usable for row in rows)
     if not made:
         raise DataError(
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
@@ -114,6 +119,22 @@ def build(command: Build, console: Console) -> int:
         f"data={command.out}; check them: agentgym validate swe --set data={command.out}",
     )
     return 0
+
+
+def _build_banks(command: Build, watch: Callable[[BankProgress], None]) -> None:
+    """Make the held-out questions of the tasks of a command."""
+    from agentgym.envs.swe.generator.banks import build_banks
+    from agentgym.envs.swe.generator.bundled import TASKS, gather_banks, repositories
+    from agentgym.envs.swe.instance_boxes import Boxes
+    from agentgym.envs.swe.tasks import INDEX
+
+    bundled = command.library[0] in TASKS
+    folders = [command.out / name for name in repositories()] if bundled else [command.out]
+    for folder in folders:
+        if (folder / INDEX).exists():
+            build_banks(folder, boxes=Boxes(sandbox=command.sandbox), watch=watch)
+    if bundled:
+        gather_banks(command.out)
 
 
 def _build(command: Build, watch: Watch) -> list[BuildProgress]:
