@@ -13,12 +13,16 @@ from pathlib import Path
 
 from agentgym.envs.swe.diffs import apply_diff
 from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_file
+from agentgym.envs.swe.generator.wrong_repairs import wrong_repairs
 from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.held_out.bank import Questions
 from agentgym.envs.swe.held_out.building import BankBuilder, Fault
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.trees import contents
+
+TOGETHER = 10
+"""Tasks whose questions are made at a time, and written."""
 
 Files = Mapping[str, "bytes | None"]
 
@@ -41,6 +45,7 @@ def build_banks(
     folder: Path,
     *,
     only: Collection[str] = (),
+    search: bool = True,
     boxes: Boxes | None = None,
     watch: Callable[[BankProgress], None] | None = None,
 ) -> dict[str, Questions]:
@@ -49,6 +54,8 @@ def build_banks(
     Args:
         folder: The folder of tasks.
         only: Names of repositories; all if empty.
+        search: Whether to look for wrong repairs that the tests accept, and for programs that tell
+            them; a run without it can be followed by one with it.
         boxes: How boxes are opened.
         watch: Called after every task.
 
@@ -72,10 +79,15 @@ def build_banks(
             sound=first.sound,
             boxes=boxes,
         ) as builder:
-            for one in own:
-                found[one.fault.id] = builder.add(one.fault)
-                if watch:
-                    watch(BankProgress(one.fault.id, found[one.fault.id], len(found), len(tasks)))
+            for start in range(0, len(own), TOGETHER):
+                part = own[start : start + TOGETHER]
+                builder.add([one.fault for one in part])
+                for one in part:
+                    if search:
+                        builder.tell_apart(one.fault, wrong_repairs(one.repaired, one.fault.files))
+                    found[one.fault.id] = asked = builder.bank().tasks[one.fault.id]
+                    if watch:
+                        watch(BankProgress(one.fault.id, asked, len(found), len(tasks)))
     return found
 
 
@@ -87,6 +99,7 @@ class _Task:
     file: Path
     tests: Mapping[str, str]
     sound: Files
+    repaired: Files
     fault: Fault
 
 
@@ -98,7 +111,9 @@ def _tasks(stored: StoredInstances) -> Iterator[_Task]:
         sound, faulty, tests = states(instance)
         own = record.id if sound else repository
         fault = Fault(record.id, faulty, instance.fail_to_pass)
-        yield _Task(repository, bank_file(stored.folder, own), tests, sound, fault)
+        folder = contents(FolderSource(stored.folder_of(repository)))
+        repaired = {path: sound.get(path, folder.get(path)) for path in faulty}
+        yield _Task(repository, bank_file(stored.folder, own), tests, sound, repaired, fault)
 
 
 def states(instance: Instance) -> tuple[Files, Files, Mapping[str, str]]:

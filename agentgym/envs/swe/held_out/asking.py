@@ -42,7 +42,9 @@ def driver_files(packages: Sequence[str], programs: Sequence[str], pace: Pace) -
     return {DRIVER: source, REQUESTS: "".join(lines).encode("ascii")}
 
 
-def run_driver(box: Sandbox, place: str, timeout: float, hash_seed: int = 0) -> ExecResult:
+def run_driver(
+    box: Sandbox, place: str, timeout: float, hash_seed: int = 0, script: str = DRIVER
+) -> ExecResult:
     """Run the driver on what a box holds.
 
     Args:
@@ -50,6 +52,7 @@ def run_driver(box: Sandbox, place: str, timeout: float, hash_seed: int = 0) -> 
         place: Folder with the files of :func:`driver_files`.
         timeout: Seconds that it may take.
         hash_seed: Decides the order of sets of texts inside.
+        script: The driver, or what lies beside it and uses it.
 
     Raises:
         SandboxDied: The box ended.
@@ -57,7 +60,7 @@ def run_driver(box: Sandbox, place: str, timeout: float, hash_seed: int = 0) -> 
     # Not -I, which would ignore the seed. -S and an empty path keep out all but the standard
     # library, and -s the folder of a user.
     return box.exec(
-        f"exec python3 -S -s {place}/{DRIVER} {place}/{REQUESTS}",
+        f"exec python3 -S -s {place}/{script} {place}/{REQUESTS}",
         timeout=timeout,
         env={"PYTHONPATH": "", "PYTHONHASHSEED": str(hash_seed)},
     )

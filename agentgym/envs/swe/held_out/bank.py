@@ -25,7 +25,7 @@ FEW = 5
 """Changed programs that have to tell the fault, unless a plain one does."""
 MOST_PLAIN, MOST_TELLING, MOST_NEAR, MOST_GENERAL = 20, 40, 60, 60
 """Questions of each kind in one grading."""
-LARGEST_BANK = 64 << 20
+LARGEST_BANK = 128 << 20
 """Bytes of a bank's JSON; a larger one is refused."""
 
 
@@ -48,8 +48,9 @@ class Questions:
     """These tests as they are."""
     telling: tuple[int, ...]
     """Those of both that the fault answers otherwise."""
-    wrong_repairs: tuple[tuple[int, ...], ...] = ()
-    """For each repair known to be wrong that the visible tests accept: programs that tell it."""
+    wrong_repairs: tuple[tuple[int, ...], ...] | None = None
+    """For each repair known to be wrong that the visible tests accept: programs that tell it. None
+    while nobody has looked for such repairs."""
     untold: int = 0
     """Further such repairs that no program tells: equivalent, or beyond what could be made."""
 
@@ -91,7 +92,11 @@ class Bank:
             *_some(stream, [n for n in asked.plain if n not in told], MOST_PLAIN),
             *_some(stream, telling, MOST_TELLING),
             *_some(stream, quiet, MOST_NEAR),
-            *(number for tellers in asked.wrong_repairs for number in _some(stream, tellers, 2)),
+            *(
+                number
+                for tellers in asked.wrong_repairs or ()
+                for number in _some(stream, tellers, 2)
+            ),
             *_some(stream, self.general, MOST_GENERAL),
         ]
         return [self.programs[number] for number in stream.shuffled(sorted(set(chosen)))]
@@ -177,7 +182,7 @@ def _some(stream: Stream, numbers: Sequence[int], most: int) -> list[int]:
 
 
 def _questions(near: Any, plain: Any, telling: Any, wrong: Any, untold: Any) -> Questions:
-    tellers = tuple(map(_numbers, wrong))
+    tellers = None if wrong is None else tuple(map(_numbers, wrong))
     return Questions(_numbers(near), _numbers(plain), _numbers(telling), tellers, int(untold))
 
 
@@ -191,6 +196,6 @@ def _check(bank: Bank) -> None:
     """Refuse numbers of programs that there are not."""
     used = set(bank.general)
     for asked in bank.tasks.values():
-        used.update(asked.near, asked.plain, asked.telling, *asked.wrong_repairs)
+        used.update(asked.near, asked.plain, asked.telling, *(asked.wrong_repairs or ()))
     if used and not 0 <= min(used) <= max(used) < len(bank.programs):
         raise ValueError(f"numbers of programs beyond {len(bank.programs)}")

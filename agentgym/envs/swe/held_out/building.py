@@ -1,22 +1,24 @@
 """Make the bank of a repository: ask the sound copy, and keep what is steady and telling.
 
-The sound copy answers every program three times: in another order, in other groups and with other
-hash seeds. What differs is dropped, and so is what is no specification but an accident (see
+The sound copy answers every program twice: the second time in another order, in other groups and
+with another hash seed. What differs is dropped, and so is an accident that specifies nothing (see
 :func:`~agentgym.envs.swe.held_out.answers.binding`). A program is *telling* if the faulty copy
 answers it otherwise. Where few are, more are made.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from agentgym.envs.swe.held_out.answers import binding, equal, known_names
+from agentgym.envs.swe.held_out.answers import binding, equal, known_names, read_answer
 from agentgym.envs.swe.held_out.asking import (
     LARGEST_OUTPUT,
+    REQUESTS,
     Pace,
     driver_files,
     read_answers,
@@ -28,27 +30,23 @@ from agentgym.envs.swe.held_out.variation import Variation
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.errors import DataError
-from agentgym.sandbox import SandboxDied
 from agentgym.support.random_stream import Stream
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-GENERAL, NEAR = 240, 120
+GENERAL, NEAR = 240, 110
 """Changed programs that are made of all tests, and of those that fail with a fault."""
-MORE, ROUNDS = 600, 2
+MORE, ROUNDS = 500, 2
 """Further ones that are made, so many times, where a fault or a wrong repair is not told."""
-MOST_TELLERS = 6
-"""Programs that are kept for each wrong repair."""
-FAR = 100
-"""Programs of a further round that are kept for a fault, of those that tell it."""
+MOST_FURTHER, MOST_TELLERS = 60, 6
+"""Programs that are kept of those that tell a fault in a further round, or a wrong repair."""
 BUILD_SECONDS = 0.2
 """Processor time of a program at build time: a fifth of what it gets at grading."""
-BATCH = 400
+BATCH = 3000
 """Programs of one run of the driver."""
-_PACES = ((0, Pace(BUILD_SECONDS, 40)), (1, Pace(BUILD_SECONDS, 40)),
-          (777, Pace(BUILD_SECONDS, 40, 7)))  # fmt: skip
-_PLACE = "/tmp/judge"
+_PACES = ((Pace(BUILD_SECONDS, 40, 100), 0), (Pace(BUILD_SECONDS, 40, 7), 777))
+_PLACE, _VARIANTS, _TIMEOUT = "/tmp/judge", "variants.py", 1800.0
 
 Files = Mapping[str, "bytes | None"]
 
@@ -63,8 +61,6 @@ class Fault:
     """Files that differ from the sound repository."""
     tests: tuple[str, ...]
     """The tests that fail, as pytest names them."""
-    wrong_repairs: tuple[Files, ...] = ()
-    """Repairs that the visible tests accept although they differ from the right one."""
 
 
 class BankBuilder:
@@ -100,16 +96,19 @@ class BankBuilder:
             bank = Bank(digest, _packages(folder, self._sound))
         self._bank = replace(bank, programs=(), general=(), tasks={})
         self._answers: dict[str, Any] = dict(bank.programs)
+        self._seen: set[str] = set(self._answers)
         self._general = [bank.programs[n].program for n in bank.general]
         self._tasks: dict[str, _Texts] = {
             name: _Texts.of(asked, bank) for name, asked in bank.tasks.items()
         }
         self._opened: Any = None
+        self._dirty = False
 
     def __enter__(self) -> Self:
         """Open the boxes in which programs run."""
-        self._opened = self._boxes.judging(self._stub, {}, (), LARGEST_OUTPUT)
+        self._opened = self._boxes.judging(self._stub, {}, (), 2 * LARGEST_OUTPUT)
         self._box, _ = self._opened.__enter__()
+        write_files(self._box, self._sound)
         return self
 
     def __exit__(
@@ -121,21 +120,53 @@ class BankBuilder:
         """Close them."""
         self._opened.__exit__(kind, error, trace)
 
-    def add(self, fault: Fault) -> Questions:
-        """Make the questions of a task, unless the file has them, and write it.
+    def add(self, faults: Sequence[Fault]) -> None:
+        """Make the questions of some tasks, those that the file has left out, and write it.
 
         Args:
-            fault: The task.
-
-        Returns:
-            What it asks, as numbers into the programs of the bank as it is now.
+            faults: The tasks.
         """
-        if fault.id not in self._tasks:
-            if not self._general:
-                self._general = self._fresh("general", "", GENERAL, None)
-            self._tasks[fault.id] = self._questions(fault)
+        new = [fault for fault in faults if fault.id not in self._tasks]
+        drawn = {fault.id: self._drawn(fault) for fault in new}
+        general = [] if self._general else self._fresh("general", "", GENERAL, None)
+        texts = [text for plain, near in drawn.values() for text in (*plain, *near)]
+        self._answer([*general, *texts])
+        self._general = self._general or self._kept(general)
+        made = [_Texts(self._kept(near), self._kept(plain)) for plain, near in drawn.values()]
+        told = self._telling([(f.files, t.asked()) for f, t in zip(new, made, strict=True)])
+        for texts_, telling in zip(made, told, strict=True):
+            texts_.telling = telling
+        self._search(new, made)
+        self._tasks.update(zip((fault.id for fault in new), made, strict=True))
+        if new:
             self.bank().save(self.file)
-        return self.bank().tasks[fault.id]
+
+    def tell_apart(self, fault: Fault, repairs: Sequence[Files]) -> None:
+        """Find programs that tell wrong repairs which the tests accept, and write the file.
+
+        Args:
+            fault: The task, which was added.
+            repairs: Repairs that may be wrong; those that a test as it stands tells are left out,
+                since the visible suite refuses them.
+        """
+        texts = self._tasks[fault.id]
+        if texts.wrong_repairs is not None:
+            return
+        texts.wrong_repairs, texts.untold = [], 0
+        for number, files in enumerate(self._survivors(repairs)):
+            known = [*texts.asked(), *self._general]
+            tellers = self._telling([(files, known)])[0]
+            for attempt in range(ROUNDS if not tellers else 0):
+                tests = _functions(fault) if attempt == 0 else None
+                more = self._fresh(f"wrong {attempt}", f"{fault.id}/{number}", MORE, tests)
+                self._answer(more)
+                tellers = self._telling([(files, self._kept(more))])[0]
+                if tellers:
+                    break
+            if tellers:
+                texts.wrong_repairs.append(tellers[:MOST_TELLERS])
+            texts.untold += not tellers
+        self.bank().save(self.file)
 
     def bank(self) -> Bank:
         """Return the bank as it is now."""
@@ -151,88 +182,119 @@ class BankBuilder:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _questions(self, fault: Fault) -> _Texts:
-        """Make the questions of a task."""
-        functions = {test.partition("[")[0] for test in fault.tests}
-        own = dict.fromkeys(p.text for p in self._programs if p.test in functions)
-        plain = self._answered([*own])
-        near = self._fresh("near", fault.id, NEAR, functions)
-        telling = self._telling(fault.files, [*plain, *near])
-        for number in range(ROUNDS):
-            if len(set(telling) & set(near)) >= FEW:
-                break
-            more = self._fresh(f"more {number}", fault.id, MORE, functions)
-            found = self._telling(fault.files, [text for text in more if text not in near])
-            near += found[:FAR]
-            telling += found[:FAR]
-        known = [*plain, *near, *self._general]
-        told, untold = [], 0
-        for number, files in enumerate(fault.wrong_repairs):
-            tellers = self._tell(files, known, f"{fault.id}/{number}", functions)
-            untold += not tellers
-            told += [tellers[:MOST_TELLERS]] if tellers else []
-        return _Texts(near, plain, telling, told, untold)
+    def _drawn(self, fault: Fault) -> tuple[list[str], list[str]]:
+        """Return the tests that fail as programs, and changed ones of them."""
+        functions = _functions(fault)
+        plain = dict.fromkeys(p.text for p in self._programs if p.test in functions)
+        return [*plain], self._fresh("near", fault.id, NEAR, functions)
 
-    def _tell(
-        self, files: Files, known: Sequence[str], name: str, functions: Collection[str]
-    ) -> list[str]:
-        """Return programs that a wrong repair answers otherwise, new ones where none does."""
-        found = self._telling(files, known)
-        for number in range(ROUNDS):
-            if found:
-                break
-            tests = functions if number == 0 else None
-            more = self._fresh(f"wrong {number}", name, MORE, tests)
-            found = self._telling(files, more)
-        return found
+    def _search(self, faults: Sequence[Fault], made: Sequence[_Texts]) -> None:
+        """Make more programs for the faults that too few tell."""
+        for fault, texts in zip(faults, made, strict=True):
+            for number in range(ROUNDS):
+                if len(set(texts.telling) & set(texts.near)) >= FEW:
+                    break
+                known = set(texts.near)
+                more = self._fresh(f"more {number}", fault.id, MORE, _functions(fault))
+                self._answer(more)
+                fresh = [text for text in self._kept(more) if text not in known]
+                found = self._telling([(fault.files, fresh)])[0][:MOST_FURTHER]
+                texts.near += found
+                texts.telling += found
 
     def _fresh(
         self, what: str, name: str, most: int, functions: Collection[str] | None
     ) -> list[str]:
-        """Make changed programs, and return those with a binding answer."""
+        """Make changed programs."""
         stream = Stream("held out", FORMAT, self._stub.repo, what, name)
-        return self._answered([text for _, text in self._variation.draw(stream, most, functions)])
+        return [text for _, text in self._variation.draw(stream, most, functions)]
 
-    def _answered(self, texts: Sequence[str]) -> list[str]:
-        """Ask the sound copy; return the programs whose answers bind, which are remembered."""
-        new = [text for text in texts if text not in self._answers]
-        runs = []
-        for number, (seed, pace) in enumerate(_PACES):
-            order = new[::-1] if number == 1 else new
-            runs.append(dict(zip(order, self._ask(self._sound, order, pace, seed), strict=True)))
-        for text in new:
-            first = runs[0][text]
-            answer = binding(first, self._names, plain=text in self._plain)
-            if answer is not None and all(run[text] == first for run in runs):
-                self._answers[text] = answer
+    def _kept(self, texts: Sequence[str]) -> list[str]:
+        """Return the programs with a binding answer."""
         return [text for text in texts if text in self._answers]
 
-    def _telling(self, files: Files, texts: Sequence[str]) -> list[str]:
-        """Return the programs that a changed repository answers otherwise."""
-        changed = {**self._sound, **files}
-        answers = self._ask(changed, texts, Pace(5 * BUILD_SECONDS, 5), 0)
-        pairs = zip(texts, answers, strict=True)
-        return [text for text, answer in pairs if not equal(self._answers[text], answer)]
+    def _answer(self, texts: Sequence[str]) -> None:
+        """Ask the sound copy, and remember the answers that bind."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._seen]
+        self._seen.update(new)
+        for start in range(0, len(new), BATCH):
+            batch = new[start : start + BATCH]
+            first, second = (
+                dict(zip(order, self._ask(order, pace, seed), strict=True))
+                for order, pace, seed in ((batch, *_PACES[0]), (batch[::-1], *_PACES[1]))
+            )
+            for text in batch:
+                answer = binding(first[text], self._names, plain=text in self._plain)
+                if answer is not None and first[text] == second[text]:
+                    self._answers[text] = answer
 
-    def _ask(self, files: Files, texts: Sequence[str], pace: Pace, seed: int) -> list[Any]:
-        """Return the answers of a repository; None for programs that give none."""
-        answers: list[Any] = []
-        for start in range(0, len(texts), BATCH):
-            batch = texts[start : start + BATCH]
-            answers += self._ask_batch(files, batch, pace, seed)
-        return answers
+    def _ask(self, texts: Sequence[str], pace: Pace, seed: int) -> list[Any]:
+        """Return what the sound copy answers; None for programs that give no answer."""
+        self._clean()
+        for name, content in driver_files(self._bank.packages, texts, pace).items():
+            self._box.write(f"{_PLACE}/{name}", content)
+        found = read_answers(run_driver(self._box, _PLACE, _TIMEOUT, seed), len(texts))
+        if isinstance(found, str):
+            raise DataError(f"expected answers of the sound copy of {self._stub.repo}: {found}")
+        return found
 
-    def _ask_batch(self, files: Files, texts: Sequence[str], pace: Pace, seed: int) -> list[Any]:
-        box = self._box
-        try:
-            box.reset()
-            write_files(box, files)
-            for name, content in driver_files(self._bank.packages, texts, pace).items():
-                box.write(f"{_PLACE}/{name}", content)
-            found = read_answers(run_driver(box, _PLACE, 600.0, seed), len(texts))
-        except SandboxDied:  # of a faulty copy
-            found = "the sandbox died"
-        return [None] * len(texts) if isinstance(found, str) else found
+    def _telling(self, variants: Sequence[tuple[Files, Sequence[str]]]) -> list[list[str]]:
+        """Return the programs that changed sources answer otherwise, for each source."""
+        lines = self._vary(variants, survives=False)
+        told = []
+        for (_, texts), line in zip(variants, lines, strict=True):
+            answers = [None if one is None else read_answer(one) for one in line]
+            pairs = zip(texts, answers, strict=True)
+            told.append([text for text, one in pairs if not equal(self._answers[text], one)])
+        return told
+
+    def _survivors(self, repairs: Sequence[Files]) -> list[Files]:
+        """Return the changed sources that answer all tests as they stand as the sound copy does."""
+        self._answer(sorted(self._plain))
+        plain = self._kept(sorted(self._plain))
+        survived = self._vary([({}, plain), *((one, plain) for one in repairs)], survives=True)
+        return [one for one, line in zip(repairs, survived[1:], strict=True) if line]
+
+    def _vary(
+        self, variants: Sequence[tuple[Files, Sequence[str]]], *, survives: bool
+    ) -> list[Any]:
+        """Run ``variants.py`` on changed sources in a box that is thrown away."""
+        if not variants:
+            return []
+        texts = list(dict.fromkeys(text for _, asked in variants for text in asked))
+        numbers = {text: number for number, text in enumerate(texts)}
+        lines: list[Any] = [texts]
+        for place, (files, asked) in enumerate(variants):
+            content = {p: None if c is None else c.decode() for p, c in files.items()}
+            chosen = [numbers[text] for text in asked]
+            lines.append({"files": content, "asked": chosen, "survives": survives and place > 0})
+        brought = driver_files(self._bank.packages, (), Pace(5 * BUILD_SECONDS, 5))
+        brought[REQUESTS] += "".join(json.dumps(one) + "\n" for one in lines).encode("ascii")
+        brought[_VARIANTS] = Path(__file__).with_name(_VARIANTS).read_bytes()
+        self._clean()
+        self._dirty = True
+        for name, data in brought.items():
+            self._box.write(f"{_PLACE}/{name}", data)
+        done = run_driver(self._box, _PLACE, _TIMEOUT, script=_VARIANTS)
+        found = done.text.splitlines()
+        if done.exit_code or len(found) != len(variants):
+            raise DataError(
+                f"expected answers of {len(variants)} variants of {self._stub.repo}, got "
+                f"{len(found)} (exit code {done.exit_code}): {done.text[-300:]!r}"
+            )
+        return [json.loads(line) for line in found]
+
+    def _clean(self) -> None:
+        """Return the box to the sound repository, unless nothing else has run in it."""
+        if self._dirty:
+            self._box.reset()
+            write_files(self._box, self._sound)
+            self._dirty = False
+
+
+def _functions(fault: Fault) -> set[str]:
+    """Return the functions of the tests that fail, whatever their parameters."""
+    return {test.partition("[")[0] for test in fault.tests}
 
 
 @dataclass
@@ -241,9 +303,13 @@ class _Texts:
 
     near: list[str]
     plain: list[str]
-    telling: list[str]
-    wrong_repairs: list[list[str]]
-    untold: int
+    telling: list[str] = field(default_factory=list)
+    wrong_repairs: list[list[str]] | None = None
+    untold: int = 0
+
+    def asked(self) -> list[str]:
+        """Return the programs of the tests that fail."""
+        return [*self.plain, *self.near]
 
     @classmethod
     def of(cls, asked: Questions, bank: Bank) -> _Texts:
@@ -252,21 +318,22 @@ class _Texts:
         def texts(numbers: Sequence[int]) -> list[str]:
             return [bank.programs[number].program for number in numbers]
 
-        wrong = [texts(tellers) for tellers in asked.wrong_repairs]
+        wrong = None if asked.wrong_repairs is None else [*map(texts, asked.wrong_repairs)]
         told = texts(asked.near), texts(asked.plain), texts(asked.telling)
         return cls(*told, wrong, asked.untold)
 
     def all(self) -> set[str]:
         """Return every program that is asked."""
-        return set(self.near).union(self.plain, self.telling, *self.wrong_repairs)
+        return set(self.near).union(self.plain, self.telling, *(self.wrong_repairs or ()))
 
     def numbered(self, numbers: Mapping[str, int]) -> Questions:
         """Return the questions as numbers."""
-        near, plain, telling, *wrong = (
-            tuple(numbers[text] for text in texts)
-            for texts in (self.near, self.plain, self.telling, *self.wrong_repairs)
-        )
-        return Questions(near, plain, telling, tuple(wrong), self.untold)
+
+        def of(texts: Sequence[str]) -> tuple[int, ...]:
+            return tuple(numbers[text] for text in texts)
+
+        wrong = None if self.wrong_repairs is None else tuple(map(of, self.wrong_repairs))
+        return Questions(of(self.near), of(self.plain), of(self.telling), wrong, self.untold)
 
 
 def _packages(folder: Path, sound: Files) -> tuple[str, ...]:

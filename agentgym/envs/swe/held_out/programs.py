@@ -39,7 +39,7 @@ class Program:
     test: str
     """The test as pytest names it, without parameters."""
     body: tuple[ast.stmt, ...]
-    """Its statements; never changed in place."""
+    """Its statements, some shared with other programs; never changed in place."""
     columns: Mapping[str, tuple[ast.expr, ...]]
     """Names that ``parametrize`` gives, and every cell that it gives each."""
 
@@ -51,7 +51,7 @@ class Program:
 
 def source_text(body: Sequence[ast.stmt]) -> str:
     """Return the source of statements, which may have been changed."""
-    return ast.unparse(ast.fix_missing_locations(ast.Module(list(copy.deepcopy(body)), [])))
+    return ast.unparse(ast.fix_missing_locations(ast.Module([*body], [])))
 
 
 def read_programs(file: str, text: str) -> list[Program]:

@@ -49,12 +49,18 @@ class Variation:
     def __init__(self, programs: Sequence[Program]) -> None:
         self._programs = programs
         self._plain = {one.text for one in programs}
+        # By identity, of the statements of the tests themselves, which live as long as this does.
+        self._texts: dict[int, str] = {}
+        self._counts: dict[int, int] = {}
         self._arguments: dict[tuple[str, int], list[ast.expr]] = defaultdict(list)
         self._constants: dict[type, list[Any]] = defaultdict(list)
         seen: set[str] = set()
         for program in programs:
             for statement in program.body:
-                text = ast.unparse(statement)
+                if id(statement) in self._texts:
+                    continue
+                text = self._texts[id(statement)] = source_text([statement])
+                self._counts[id(statement)] = sum(1 for _ in _places(statement))
                 if text not in seen:  # a prelude comes with every row
                     seen.add(text)
                     self._collect(statement)
@@ -101,23 +107,36 @@ class Variation:
 
     def _changed(self, stream: Stream, program: Program) -> str:
         """Return a changed program; empty if that cannot be written."""
-        body = [copy.deepcopy(statement) for statement in program.body]
+        body = list(program.body)
         if program.columns and stream.percent(50):
             _other_cells(stream, body, program.columns)
         if len(body) > 2 and stream.percent(10):
             _other_steps(stream, body)
         for _ in range(stream.choice((1, 1, 1, 2, 2, 3))):
-            places = [place for statement in body for place in _places(statement)]
-            if not places:
+            counts = [self._count(statement) for statement in body]
+            if not any(counts):
                 break
-            self._change(stream, stream.choice(places))
+            chosen = stream.below(sum(counts))
+            place = next(n for n in range(len(body)) if chosen < sum(counts[: n + 1]))
+            body[place] = copy.deepcopy(body[place])  # the others are still the test's own
+            places = list(_places(body[place]))
+            self._change(stream, places[chosen - sum(counts[:place])])
         try:
-            text = source_text(body)
-            compile(text, "<program>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, OverflowError):
+            text = "\n".join(map(self._text, body))
+        except (ValueError, RecursionError, OverflowError):
             return ""
         looks = f"{LOOK}(" in text or f"{LOOK_AT_ERROR}(" in text
         return text if looks and len(text) <= LONGEST_PROGRAM else ""
+
+    def _count(self, statement: ast.stmt) -> int:
+        """Return how many literals of a statement may be changed."""
+        known = self._counts.get(id(statement))
+        return sum(1 for _ in _places(statement)) if known is None else known
+
+    def _text(self, statement: ast.stmt) -> str:
+        """Return the source of a statement."""
+        known = self._texts.get(id(statement))
+        return source_text([statement]) if known is None else known
 
     def _change(self, stream: Stream, place: _Place) -> None:
         """Put another literal in place of one."""
@@ -184,14 +203,14 @@ class Variation:
 
 
 def _other_cells(
-    stream: Stream, body: Sequence[ast.stmt], columns: Mapping[str, tuple[ast.expr, ...]]
+    stream: Stream, body: list[ast.stmt], columns: Mapping[str, tuple[ast.expr, ...]]
 ) -> None:
     """Give names of ``parametrize`` the cells of other rows."""
-    for statement in body:
+    for place, statement in enumerate(body):
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         name = target.id if isinstance(target, ast.Name) else ""
         if name in columns and isinstance(statement, ast.Assign) and stream.percent(60):
-            statement.value = copy.deepcopy(stream.choice(columns[name]))
+            body[place] = ast.Assign(statement.targets, stream.choice(columns[name]))
 
 
 def _other_steps(stream: Stream, body: list[ast.stmt]) -> None:
@@ -202,7 +221,7 @@ def _other_steps(stream: Stream, body: list[ast.stmt]) -> None:
     ]  # fmt: skip
     if steps:
         place = stream.choice(steps)
-        body[place : place + 1] = [copy.deepcopy(body[place])] * stream.choice((0, 2))
+        body[place : place + 1] = [body[place]] * stream.choice((0, 2))
 
 
 def _looks(statement: ast.stmt) -> bool:

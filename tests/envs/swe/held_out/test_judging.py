@@ -37,15 +37,21 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     sound, faulty, tests = states(PLAIN)
     assert not sound and list(faulty) == [WHERE] and list(tests) == ["tests/test_plain.py"]
     only_small = contents(PLAIN.source)[WHERE].replace(b"a - b", b"a + b if a < 4 else a - b")
-    fault = Fault(PLAIN.id, faulty, PLAIN.fail_to_pass, ({WHERE: only_small},))
+    same = contents(PLAIN.source)[WHERE].replace(b"a - b", b"b + a")
+    fault = Fault(PLAIN.id, faulty, PLAIN.fail_to_pass)
     with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
-        made = builder.add(fault)
+        builder.add([fault])
+        assert builder.bank().tasks[PLAIN.id].wrong_repairs is None
+        builder.tell_apart(fault, [{WHERE: only_small}, faulty, {WHERE: same}])
+        made = builder.bank().tasks[PLAIN.id]
         assert made.enough and len(made.telling) >= FEW and made.plain
-        assert len(made.wrong_repairs) == 1 and made.untold == 0
+        assert made.wrong_repairs is not None and len(made.wrong_repairs) == 1 == made.untold
         assert builder.bank() == read_bank(file)
     with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
         before = file.read_bytes()
-        assert builder.add(fault) == made and file.read_bytes() == before
+        builder.add([fault])
+        builder.tell_apart(fault, [])
+        assert builder.bank().tasks[PLAIN.id] == made and file.read_bytes() == before
     return replace(PLAIN, held_out=HeldOut(file, "d"))
 
 
@@ -153,7 +159,9 @@ def test_questions_differ_between_seeds_and_not_within_one(instance: Instance, b
     first, again, other = (bank.draw(instance.id, seed) for seed in ("a", "a", "b"))
     assert first == again != other
     assert len({one.program for one in first}) == len(first)
-    tellers = {bank.programs[n].program for n in bank.tasks[instance.id].wrong_repairs[0]}
+    found = bank.tasks[instance.id].wrong_repairs
+    assert found
+    tellers = {bank.programs[n].program for n in found[0]}
     for drawn in (first, other):
         assert tellers & {one.program for one in drawn}
 

@@ -1,0 +1,95 @@
+"""Runs in a box at build time: what do changed sources answer?
+
+``python3 -S -s variants.py REQUESTS``, beside ``driver.py``. The first line of the file holds the
+driver's settings, the second a list of programs, each further one a variant: the files that differ
+and the numbers of the programs that it is asked. A line is printed for each: its answers, or, where
+only ``survives`` is asked, whether it answered all of them as the first variant did. The sources
+are the builder's own, so what is printed here is believed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from agentgym.envs.swe.held_out.driver import Worker
+else:  # it lies beside this file
+    from driver import Worker
+
+
+def put(files: dict[str, str | None]) -> dict[str, str | None]:
+    """Write files, or remove those without content; return what stood there."""
+    before: dict[str, str | None] = {}
+    for path, content in files.items():
+        before[path] = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8", newline="") as file:
+                before[path] = file.read()
+        if content is None:
+            if os.path.exists(path):
+                os.unlink(path)
+            continue
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(content)
+    return before
+
+
+def answers(
+    settings: dict[str, Any], programs: list[str], asked: list[int], want: dict[int, str | None]
+) -> list[str | None]:
+    """Return the answers of the source as it is; with ``want``, up to the first other one."""
+    worker, late = Worker(settings), 0
+    found: list[str | None] = []
+    for number in asked:
+        line = None
+        if late <= settings["late"] and worker.ready:
+            line = worker.ask(json.dumps(programs[number]).encode("ascii") + b"\n")
+            if line is None or line == b'[["died"]]':
+                line, late = None, late + 1
+                worker.end()
+                worker = Worker(settings)
+        found.append(None if line is None else line.decode("ascii"))
+        if want and found[-1] != want[number]:
+            break
+    worker.end()
+    return found
+
+
+def main(path: str) -> None:
+    """Answer the requests of a file.
+
+    Args:
+        path: The file.
+    """
+    with open(path, encoding="ascii") as file:
+        settings, programs, *variants = map(json.loads, file)
+    first: dict[int, str | None] = {}
+    told: dict[int, int] = {}
+    for variant in variants:
+        before = put(variant["files"])
+        want = first if variant["survives"] else {}
+        asked = variant["asked"]
+        if want:  # what told the variants before is asked first
+            asked = sorted(asked, key=lambda number: -told.get(number, 0))
+        found = answers(settings, programs, asked, want)
+        put(before)
+        if not first:
+            first = dict(zip(asked, found, strict=True))
+        if want:
+            last = asked[len(found) - 1]
+            survived = found[-1] == want[last]
+            told[last] = told.get(last, 0) + (not survived)
+            print(json.dumps(survived))
+        else:
+            print(json.dumps(found))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
