@@ -27,7 +27,7 @@ ENV_ID = "agentgym/SWE-v0"
 BARS: dict[str, tuple[str, float]] = {
     "first_command_milliseconds": ("<=", 150),
     "command_milliseconds": ("<=", 15),
-    "grade_milliseconds": ("<=", 700),
+    "grade_milliseconds": ("<=", 500),
 }
 ROUNDS = 15
 LOOK = "```bash\nls\n```"

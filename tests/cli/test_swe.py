@@ -14,6 +14,7 @@ import pytest
 
 from agentgym.envs.swe.generator import bundled
 from agentgym.envs.swe.generator.stored_instances import StoredInstances
+from agentgym.envs.swe.held_out import load_bank
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library
@@ -35,7 +36,13 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     assert (code, err) == (0, "")
     assert "prices" in out and f"2 tasks in {output}" in out
     assert f"agentgym validate swe --set data={output}" in out
-    assert StoredInstances(output).len("train") == 2
+    stored = StoredInstances(output)
+    assert stored.len("train") == 2
+    held_out = stored.instance("train", 0).held_out
+    assert held_out is not None and held_out.file == output / "held_out" / "prices.json.gz"
+    bank = load_bank(held_out)
+    assert sorted(bank.tasks) == ["prices-001", "prices-002"]
+    assert all(asked.telling and asked.wrong_repairs is not None for asked in bank.tasks.values())
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
     assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out
@@ -49,7 +56,8 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
     for seed in ("0", "1"):
         output = tmp_path / seed
         argv = ("swe", "build", str(library), "--out", str(output), "--limit", "1")
-        assert run(capsys, *argv, "--seed", seed)[0] == 0
+        assert run(capsys, *argv, "--seed", seed, "--no-held-out")[0] == 0
+        assert not (output / "held_out").exists()
         outputs.append((output / "instances.jsonl").read_text())
     assert outputs[0] != outputs[1]
     newer = make_library(tmp_path / "prices-2")
@@ -61,7 +69,7 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
 @needs_box
 def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     output = tmp_path / "out"
-    argv = ["swe", "build", str(library), "--out", str(output), "--limit", "4"]
+    argv = ["swe", "build", str(library), "--out", str(output), "--limit", "4", "--no-held-out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
     trials = output / "trials.jsonl"
@@ -86,6 +94,9 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
         make_library(libraries / name)
     argv = ("swe", "build", "bundled-tokens", "--out", str(output), "--limit", "1")
     assert run(capsys, *argv)[0] == 0
+    banks = [file.name for file in sorted((output / "held_out").iterdir())]
+    assert banks == ["ales.json.gz", "beers.json.gz"]
+    argv = (*argv, "--no-held-out")
     first = (output / "mutations.jsonl").read_text().splitlines()
     assert [line[:16] for line in first] == [
         '{"repository":"a', '{"id":"ales-001"', '{"repository":"b', '{"id":"beers-001'

@@ -31,6 +31,8 @@ LONGEST_LOG = 32 << 20
 """Bytes of the log of a test run that are kept; thousands of tests write megabytes."""
 MOUNTING = ("namespace", "container")
 """Isolation of the back ends that show files of this machine read-only."""
+LONGEST_REPORT = SMALL.output
+"""Bytes of an output that are kept of a box for grading: reports and answers come as such."""
 GIT = "git -c safe.directory='*' -c core.autocrlf=false"
 _DIFF = "/tmp/agentgym.diff"
 _BACKUP = "/tmp/agentgym.tar"
@@ -88,7 +90,6 @@ class Boxes:
         instance: Instance,
         brought: Mapping[str, bytes],
         folders: Collection[str] = (),
-        kept_output: int = SMALL.kept_output,
     ) -> Iterator[tuple[Sandbox, Callable[[str], str]]]:
         """Start a box for grading, with files that what runs inside cannot change.
 
@@ -100,7 +101,6 @@ class Boxes:
             instance: The instance, whose source is a folder.
             brought: Content by absolute path inside.
             folders: Folders of which nothing but what is brought shall be there.
-            kept_output: Bytes of an output that the box keeps.
 
         Yields:
             The box, and where a path of ``brought`` really lies.
@@ -110,8 +110,7 @@ class Boxes:
             EnvFailure: The box cannot be started.
         """
         assert isinstance(instance.source, FolderSource)
-        limits = replace(SMALL, kept_output=kept_output)
-        config = replace(self._folder(instance, instance.source), limits=limits)
+        config = self._folder(instance, instance.source, grading=True)
         with tempfile.TemporaryDirectory(prefix="agentgym-judge-") as folder:
             mounts = _mounts(Path(folder), brought, folders)
             shown = replace(config, mounts={**config.mounts, **mounts})
@@ -135,7 +134,7 @@ class Boxes:
         """Start a box with the repository and its fault."""
         source = instance.source
         if isinstance(source, FolderSource):
-            return open_sandbox(self._folder(instance, source), self.sandbox).start()
+            return open_sandbox(self._folder(instance, source, grading), self.sandbox).start()
         backend = self._backend(source)
         options = {"pull": self.pull} if backend == "docker" else {}
         box = open_sandbox(self._image(instance, source, grading), backend, **options).start()
@@ -151,7 +150,9 @@ class Boxes:
         image = isinstance(source, ImageSource)
         return "docker" if image and self.sandbox == "auto" else self.sandbox
 
-    def _folder(self, instance: Instance, source: FolderSource) -> SandboxConfig:
+    def _folder(
+        self, instance: Instance, source: FolderSource, grading: bool = False
+    ) -> SandboxConfig:
         """Describe a box for a repository of a folder."""
         shared = runtime()
         return SandboxConfig(
@@ -162,7 +163,7 @@ class Boxes:
             hidden=shared.hidden,
             path=shared.path,
             environment={**shared.environment, **instance.environment},
-            limits=SMALL,
+            limits=replace(SMALL, kept_output=LONGEST_REPORT) if grading else SMALL,
             trusted=self.allow_unsafe,
         )
 

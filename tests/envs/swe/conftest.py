@@ -1,3 +1,19 @@
 """The small repositories are material of tests, and no tests themselves."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from agentgym.envs.swe.instance import Instance
+from tests.envs.swe.small import SmallSet, make_bank
+
 collect_ignore = ["repositories"]
+
+
+@pytest.fixture(scope="session")
+def questioned(tmp_path_factory: pytest.TempPathFactory) -> Instance:
+    """The first small task, with held-out questions that were made for it."""
+    plain = SmallSet().instance("train", 0)
+    return replace(plain, held_out=make_bank(plain, tmp_path_factory.mktemp("banks")))

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.instance import Edit, FolderSource, Instance
+from agentgym.envs.swe.generator.banks import states
+from agentgym.envs.swe.held_out import BankBuilder, Fault
+from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
 from agentgym.envs.swe.trees import contents
 from agentgym.errors import TaskNotFound
 
@@ -14,11 +16,15 @@ FOLDER = Path(__file__).parent / "repositories"
 
 
 class SmallSet:
-    """Instances that were made by hand: one or two for each split."""
+    """Instances that were made by hand: one or two for each split.
+
+    Args:
+        first: What takes the place of the first one.
+    """
 
     splits = ("train", "valid", "test")
 
-    def __init__(self) -> None:
+    def __init__(self, first: Instance | None = None) -> None:
         self._instances = {
             "train": [
                 made("sums", "sums/plain.py", "return a + b", "return a - b",
@@ -40,6 +46,8 @@ class SmallSet:
                      ("tests/test_words.py::test_nothing",)),
             ],
         }  # fmt: skip
+        if first is not None:
+            self._instances["train"][0] = first
 
     def len(self, split: str) -> int:
         return len(self._instances[split])
@@ -79,9 +87,24 @@ def made(
     )
 
 
-def small_env(**kwargs: object) -> SWEEnv:
+def make_bank(instance: Instance, folder: Path) -> HeldOut:
+    """Make held-out questions for an instance of ``sums``, and for a wrong repair of it."""
+    assert isinstance(instance.source, FolderSource)
+    _, faulty, tests = states(instance)
+    file, fault = folder / "sums.json.gz", Fault(instance.id, faulty, instance.fail_to_pass)
+    [(path, content)] = faulty.items()
+    assert content is not None
+    # What only the tests accept, the fault itself, and what is right.
+    repairs = [b"a + b if a < 4 else a - b", b"a - b", b"b + a"]
+    with BankBuilder(instance.source.folder, "d", file, tests=tests) as builder:
+        builder.add([fault])
+        builder.tell_apart(fault, [{path: content.replace(b"a - b", new)} for new in repairs])
+    return HeldOut(file, "d")
+
+
+def small_env(first: Instance | None = None, **kwargs: object) -> SWEEnv:
     """Make an environment over the small repositories."""
-    return SWEEnv(data=SmallSet(), **kwargs)  # type: ignore[arg-type]
+    return SWEEnv(data=SmallSet(first), **kwargs)  # type: ignore[arg-type]
 
 
 def bash(command: str) -> str:

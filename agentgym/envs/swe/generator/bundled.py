@@ -120,6 +120,20 @@ def build_bundled(
     return rows
 
 
+def bundled_folders(output: Path) -> list[Path]:
+    """Return the folders of :func:`build_bundled` that hold tasks."""
+    return [output / name for name in repositories() if (output / name / INSTANCES).exists()]
+
+
+def collect_banks(output: Path) -> None:
+    """Put the held-out questions of the folders of :func:`build_bundled` into one."""
+    target = output / stored.HELD_OUT
+    target.mkdir(exist_ok=True)
+    for folder in bundled_folders(output):
+        for file in sorted((folder / stored.HELD_OUT).glob("*.json.gz")):
+            shutil.copyfile(file, target / file.name)
+
+
 def frozen_text(output: Path) -> str:
     """Return the text of a set's file from the folders of :func:`build_bundled`.
 
@@ -136,19 +150,6 @@ def frozen_text(output: Path) -> str:
         for task in sorted(tasks, key=lambda one: one.id):
             lines.append(replace(task, split=split_of(task.repo)).line())
     return "".join(lines)
-
-
-def gather_banks(output: Path) -> int:
-    """Copy the held-out questions of all libraries into one folder, ``held_out`` of ``output``.
-
-    Returns:
-        The number of files.
-    """
-    files = [file for name in repositories() for file in (output / name / HELD_OUT).glob("*.gz")]
-    (output / HELD_OUT).mkdir(exist_ok=True)
-    for file in files:
-        shutil.copyfile(file, output / HELD_OUT / file.name)
-    return len(files)
 
 
 def repository_digests() -> dict[str, str]:

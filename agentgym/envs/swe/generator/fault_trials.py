@@ -124,7 +124,7 @@ class Workbench:
         """Open the box."""
         name = self.folder.name
         stub = Instance(name, name, "", FolderSource(self.folder), "", (), ())
-        self._box = self._boxes.open(stub)
+        self._box = self._boxes.open(stub, grading=True)
         return self
 
     def __exit__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,12 +18,11 @@ from agentgym.envs.swe.grading.protection import (
     source_edits,
 )
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
-from agentgym.envs.swe.grading.test_run import run_tests
+from agentgym.envs.swe.grading.test_run import FileRun, run_tests
 from agentgym.envs.swe.grading.verdict import (
     FAILED,
     FULL,
     NO,
-    PASSED,
     Grade,
     judge,
     nothing_done,
@@ -177,14 +176,14 @@ class Grader:
             except SandboxDied:
                 return GuardedRun({}, False, DIED)
 
-    def _run(self, box: Sandbox, chosen: Collection[str], canaries: _Canaries) -> GuardedRun:
+    def _run(self, box: Sandbox, chosen: Sequence[str], canaries: _Canaries) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
-        run = run_tests(box, (*chosen, canaries.file), timeout=self.timeout)
+        run = run_tests(box, chosen, along=(canaries.file,), timeout=self.timeout)
         if run.timed_out:
             return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
-        statuses = {test: _status(test, case) for test, case in run.results.items()}
-        found = [statuses.pop(test, "") for test in canaries.tests]
-        if found == [FAILED, PASSED] and run.exit_code == 1:
+        results = {test: one for test, one in run.results.items() if test not in canaries.tests}
+        statuses = {test: _status(test, case) for test, case in results.items()}
+        if run.parts and all(map(canaries.sing, run.parts)):
             return GuardedRun(statuses, True)
         return GuardedRun(
             statuses, False, f"the tests did not run to their end (exit code {run.exit_code})"
@@ -209,6 +208,12 @@ class _Canaries(NamedTuple):
         file = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
         text = _CANARIES.format(bad=bad, good=good).encode()
         return cls(file, text, (f"{file}::test_{bad}", f"{file}::test_{good}"))
+
+    def sing(self, part: FileRun) -> bool:
+        """Return whether they came out of a process as they must, and it reports a failure."""
+        found = [part.results.get(test) for test in self.tests]
+        outcomes = [None if one is None else one.outcome for one in found]
+        return outcomes == ["failed", "passed"] and part.exit_code == 1
 
 
 def test_files(instance: Instance) -> tuple[str, ...]:

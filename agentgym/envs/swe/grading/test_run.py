@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from agentgym.envs.swe.grading.junit import LARGEST_REPORT, CaseResult, read_junit
+from agentgym.envs.swe.grading.junit import OUTCOMES, CaseResult, read_junit
 from agentgym.errors import DataError
 from agentgym.sandbox.base import Sandbox
 
-# As ``python -P`` does from 3.11 on: without the working directory, whose files could take the
-# place of pytest's and of the standard library's. PYTHONPATH has it behind pytest. What the import
-# made lives to the end; frozen, it is not looked through in every collection, a fifth of the time.
-_ISOLATED = (
-    "import sys; sys.path[:1] = []; import gc, pytest; gc.freeze(); raise SystemExit(pytest.main())"
-)
-REPORT = "/tmp/report.xml"
-"""Where the report lies in the box."""
 ARGUMENTS = (
     "-q",
     "-c/dev/null",
@@ -32,21 +27,42 @@ ARGUMENTS = (
 
 
 @dataclass(frozen=True)
-class TestRun:
-    """What came of one run of the tests."""
-
-    __test__ = False  # pytest takes names like this one for tests
+class FileRun:
+    """What came of one process with the tests of a file."""
 
     results: Mapping[str, CaseResult]
     """What became of each test; empty if there is no report."""
     exit_code: int
     """How pytest ended."""
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """What came of one run of the tests."""
+
+    __test__ = False  # pytest takes names like this one for tests
+
+    parts: tuple[FileRun, ...]
+    """Each process, in order; none if the run was broken off."""
+    exit_code: int
+    """How it ended: as pytest does where all processes ran."""
     timed_out: bool
     """Whether it took too long."""
     output: str
     """What it printed."""
     seconds: float
     """How long it took."""
+
+    @property
+    def results(self) -> Mapping[str, CaseResult]:
+        """What became of each test; of one that ran in two processes the worse."""
+        found: dict[str, CaseResult] = {}
+        for part in self.parts:
+            for name, case in part.results.items():
+                known = found.get(name)
+                if known is None or OUTCOMES.index(case.outcome) > OUTCOMES.index(known.outcome):
+                    found[name] = case
+        return found
 
     @property
     def passed(self) -> frozenset[str]:
@@ -60,26 +76,62 @@ def run_tests(
     box: Sandbox,
     tests: Sequence[str] = (),
     *,
+    along: Sequence[str] = (),
     timeout: float,
     env: Mapping[str, str] | None = None,
 ) -> TestRun:
-    """Run tests of the repository in a box.
+    """Run tests of the repository in a box, those of each file in a process of its own.
 
     Args:
-        box: A box that holds the repository.
+        box: A box that holds the repository, and keeps enough of an output for the reports.
         tests: Files, folders or names of tests; all that pytest finds if empty.
-        timeout: Seconds after which it is stopped.
+        along: Files that run in every process too.
+        timeout: Seconds after which everything is stopped.
         env: Further variables.
 
     Returns:
         What came of it. A report that is missing or no report is an empty one.
     """
-    words = ("python3", "-c", _ISOLATED, *ARGUMENTS, f"--junitxml={REPORT}", *tests)
+    groups = [[*group, *along] for group in by_file(tests)]
+    words = ("python3", "-c", _runner(), json.dumps(ARGUMENTS), json.dumps(groups))
     done = box.exec(shlex.join(words), timeout=timeout, env=env)
-    results: Mapping[str, CaseResult] = {}
-    if not done.timed_out:
-        try:
-            results = read_junit(box.read(REPORT, LARGEST_REPORT))
-        except (OSError, DataError):
-            results = {}
-    return TestRun(results, done.exit_code, done.timed_out, done.text, done.seconds)
+    parts: tuple[FileRun, ...] = ()
+    output = done.text
+    if not (done.timed_out or done.flooded or done.truncated or done.exit_code):
+        parts, output = _parts(done.text, len(groups))
+    code = max((part.exit_code for part in parts), default=done.exit_code or 3)
+    return TestRun(parts, code, done.timed_out, output, done.seconds)
+
+
+def by_file(tests: Sequence[str]) -> list[list[str]]:
+    """Return tests by their files, in order; one list for all if some are no tests of a file."""
+    files: dict[str, list[str]] = {}
+    for test in tests:
+        files.setdefault(test.partition("::")[0], []).append(test)
+    whole = not files or not all(name.endswith(".py") for name in files)
+    return [list(tests)] if whole else list(files.values())
+
+
+@cache
+def _runner() -> str:
+    """Return the program that runs in the box; as an argument nothing there can change it."""
+    return Path(__file__).with_name("runner.py").read_text("utf-8")
+
+
+def _parts(text: str, count: int) -> tuple[tuple[FileRun, ...], str]:
+    """Read what the runner printed: every process, and what all of them printed."""
+    try:
+        told = json.loads(text)
+        if len(told) != count:
+            raise ValueError(f"{len(told)} runs where {count} were asked for")
+        parts = tuple(FileRun(_results(report), int(code)) for code, report, _ in told)
+        return parts, "".join(str(printed) for _, _, printed in told)
+    except (ValueError, TypeError, RecursionError):
+        return (), text
+
+
+def _results(report: str) -> Mapping[str, CaseResult]:
+    try:
+        return read_junit(str(report).encode("utf-8", "replace"))
+    except DataError:
+        return {}

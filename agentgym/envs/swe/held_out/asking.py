@@ -13,8 +13,6 @@ from agentgym.sandbox.base import ExecResult, Sandbox
 
 DRIVER, REQUESTS = "driver.py", "requests"
 """Names of the files that the driver needs."""
-LARGEST_OUTPUT = 8 << 20
-"""Bytes that a box for the driver has to keep of an output."""
 
 
 class Pace(NamedTuple):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,6 +100,30 @@ class Bank:
             *_some(stream, self.general, MOST_GENERAL),
         ]
         return [self.programs[number] for number in stream.shuffled(sorted(set(chosen)))]
+
+    def without(self, dropped: Collection[int]) -> Bank:
+        """Return the bank without some programs.
+
+        Args:
+            dropped: Their numbers.
+        """
+        left = [number for number in range(len(self.programs)) if number not in set(dropped)]
+        new = {number: place for place, number in enumerate(left)}
+
+        def kept(numbers: Sequence[int]) -> tuple[int, ...]:
+            return tuple(new[number] for number in numbers if number in new)
+
+        def rest(asked: Questions) -> Questions:
+            near, plain, telling = map(kept, (asked.near, asked.plain, asked.telling))
+            if asked.wrong_repairs is None:
+                return Questions(near, plain, telling)
+            told = tuple(filter(None, map(kept, asked.wrong_repairs)))
+            lost = len(asked.wrong_repairs) - len(told)
+            return Questions(near, plain, telling, told, asked.untold + lost)
+
+        tasks = {name: rest(asked) for name, asked in self.tasks.items()}
+        programs = tuple(self.programs[number] for number in left)
+        return replace(self, programs=programs, general=kept(self.general), tasks=tasks)
 
     def save(self, file: Path) -> None:
         """Write the bank.

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.envs.swe.held_out.answers import binding, equal, known_names, read_answer
 from agentgym.envs.swe.held_out.asking import (
-    LARGEST_OUTPUT,
     REQUESTS,
     Pace,
     driver_files,
@@ -106,7 +105,7 @@ class BankBuilder:
 
     def __enter__(self) -> Self:
         """Open the boxes in which programs run."""
-        self._opened = self._boxes.judging(self._stub, {}, (), 2 * LARGEST_OUTPUT)
+        self._opened = self._boxes.judging(self._stub, {})
         self._box, _ = self._opened.__enter__()
         write_files(self._box, self._sound)
         return self

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from agentgym.envs.swe.held_out.answers import equal
 from agentgym.envs.swe.held_out.asking import (
-    LARGEST_OUTPUT,
     Pace,
     driver_files,
     read_answers,
@@ -73,7 +72,7 @@ def judge_behaviour(
         f"{PLACE}/{name}": content
         for name, content in driver_files(bank.packages, programs, Pace()).items()
     }
-    with boxes.judging(instance, brought, (PLACE,), LARGEST_OUTPUT) as (box, where):
+    with boxes.judging(instance, brought, (PLACE,)) as (box, where):
         try:
             write_files(box, edits)
             done = run_driver(box, where(PLACE), timeout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from agentgym.envs.swe.generator.banks import BankProgress
     from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch
 
 
@@ -61,7 +60,8 @@ class Build:
     timeout: float = 120.0
     """Most seconds of one run of the tests."""
     held_out: bool = True
-    """Make held-out questions for every task, by whose answers its repairs are graded too."""
+    """Make held-out questions for every task, which repairs have to answer as the sound source
+    does. Without them the visible tests alone decide."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +93,21 @@ def build(command: Build, console: Console) -> int:
     ) as bar:
         shown = bar.add_task("tests of the sound library", total=None, told="")
 
-        def show(name: str, total: int, completed: int, told: str) -> None:
-            bar.update(shown, description=name, total=total, completed=completed, told=told)
-
         def watch(state: BuildProgress) -> None:
             told = f"tasks, {state.tried} tried"
-            show(state.library, state.wanted, state.usable, told)
-
-        def watch_banks(state: BankProgress) -> None:
-            show(state.task, state.total, state.done, "tasks with held-out questions")
+            bar.update(
+                shown,
+                description=state.library,
+                total=state.wanted,
+                completed=state.usable,
+                told=told,
+            )
 
         rows = _build(command, watch)
-        made = sum(row.usable for row in rows)
-        if made and command.held_out:
-            _build_banks(command, watch_banks)
     console.print(_yield(rows))
+    made = sum(row.usable for row in rows)
+    if made and command.held_out:
+        _ask(command, console)
     if not made:
         raise DataError(
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
@@ -119,22 +119,6 @@ def build(command: Build, console: Console) -> int:
         f"data={command.out}; check them: agentgym validate swe --set data={command.out}",
     )
     return 0
-
-
-def _build_banks(command: Build, watch: Callable[[BankProgress], None]) -> None:
-    """Make the held-out questions of the tasks of a command."""
-    from agentgym.envs.swe.generator.banks import build_banks
-    from agentgym.envs.swe.generator.bundled import TASKS, gather_banks, repositories
-    from agentgym.envs.swe.instance_boxes import Boxes
-    from agentgym.envs.swe.tasks import INDEX
-
-    bundled = command.library[0] in TASKS
-    folders = [command.out / name for name in repositories()] if bundled else [command.out]
-    for folder in folders:
-        if (folder / INDEX).exists():
-            build_banks(folder, boxes=Boxes(sandbox=command.sandbox), watch=watch)
-    if bundled:
-        gather_banks(command.out)
 
 
 def _build(command: Build, watch: Watch) -> list[BuildProgress]:
@@ -182,6 +166,32 @@ def _kinds(command: Build) -> dict[str, int]:
     most, more = divmod(command.limit, len(names))
     counts = {name: most + (place < more) for place, name in enumerate(names)}
     return {name: count for name, count in counts.items() if count}
+
+
+def _ask(command: Build, console: Console) -> None:
+    """Make the held-out questions of the tasks, and say where there are too few."""
+    from rich.progress import Progress
+
+    from agentgym.envs.swe.generator.banks import BankProgress, build_banks
+    from agentgym.envs.swe.generator.bundled import TASKS, bundled_folders, collect_banks
+    from agentgym.envs.swe.instance_boxes import Boxes
+
+    bundled = command.library[0] in TASKS
+    folders = bundled_folders(command.out) if bundled else [command.out]
+    few: list[str] = []
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        for folder in folders:
+            shown = bar.add_task(f"held-out questions of {folder.name}", total=None)
+
+            def watch(state: BankProgress, shown: Any = shown) -> None:
+                bar.update(shown, total=state.total, completed=state.done)
+
+            found = build_banks(folder, boxes=Boxes(sandbox=command.sandbox), watch=watch)
+            few += [task for task, asked in found.items() if not asked.enough]
+    if bundled:
+        collect_banks(command.out)
+    if few:
+        say(console, f"too few held-out questions tell the fault of {', '.join(few)}")
 
 
 def _yield(rows: Sequence[BuildProgress]) -> Table:

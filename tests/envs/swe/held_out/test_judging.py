@@ -15,7 +15,6 @@ from agentgym.envs.swe.held_out import Bank, BankBuilder, Fault, judge_behaviour
 from agentgym.envs.swe.held_out.bank import FEW, Questions, read_bank
 from agentgym.envs.swe.instance import FolderSource, HeldOut, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
-from agentgym.envs.swe.trees import contents
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SmallSet
@@ -30,35 +29,32 @@ IN_DRIVER = "import os\nif os.path.exists('/opt/judge/driver.py'):\n"
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
-    """A task with a bank that was made for it, and for a second one of its repository."""
-    file = tmp_path_factory.mktemp("banks") / "sums.json.gz"
-    assert isinstance(PLAIN.source, FolderSource)
-    sound, faulty, tests = states(PLAIN)
-    assert not sound and list(faulty) == [WHERE] and list(tests) == ["tests/test_plain.py"]
-    only_small = contents(PLAIN.source)[WHERE].replace(b"a - b", b"a + b if a < 4 else a - b")
-    same = contents(PLAIN.source)[WHERE].replace(b"a - b", b"b + a")
-    fault = Fault(PLAIN.id, faulty, PLAIN.fail_to_pass)
-    with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
-        builder.add([fault])
-        assert builder.bank().tasks[PLAIN.id].wrong_repairs is None
-        builder.tell_apart(fault, [{WHERE: only_small}, faulty, {WHERE: same}])
-        made = builder.bank().tasks[PLAIN.id]
-        assert made.enough and len(made.telling) >= FEW and made.plain
-        assert made.wrong_repairs is not None and len(made.wrong_repairs) == 1 == made.untold
-        assert builder.bank() == read_bank(file)
-    with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
-        before = file.read_bytes()
-        builder.add([fault])
-        builder.tell_apart(fault, [])
-        assert builder.bank().tasks[PLAIN.id] == made and file.read_bytes() == before
-    return replace(PLAIN, held_out=HeldOut(file, "d"))
+def instance(questioned: Instance) -> Instance:
+    return questioned
 
 
 @pytest.fixture(scope="module")
 def bank(instance: Instance) -> Bank:
     assert instance.held_out is not None
     return load_bank(instance.held_out)
+
+
+def test_a_bank_grows_task_by_task_and_is_kept(
+    instance: Instance, bank: Bank, tmp_path: Path
+) -> None:
+    made = bank.tasks[PLAIN.id]
+    assert made.enough and len(made.telling) >= FEW and made.plain
+    assert made.wrong_repairs is not None and len(made.wrong_repairs) == 1 == made.untold
+    assert instance.held_out is not None and isinstance(PLAIN.source, FolderSource)
+    sound, faulty, tests = states(PLAIN)
+    assert not sound and list(faulty) == [WHERE] and list(tests) == ["tests/test_plain.py"]
+    file = tmp_path / "sums.json.gz"
+    file.write_bytes(instance.held_out.file.read_bytes())
+    fault = Fault(PLAIN.id, faulty, PLAIN.fail_to_pass)
+    with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
+        builder.add([fault])
+        builder.tell_apart(fault, [])
+        assert builder.bank() == bank == read_bank(file)
 
 
 def asked(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[int, int, str]:

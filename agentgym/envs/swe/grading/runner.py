@@ -1,0 +1,110 @@
+"""Runs in the box: pytest on one file of tests after another, each in a process of its own.
+
+``python3 -c RUNNER ARGUMENTS GROUPS``: both are JSON, the arguments of every run of pytest, and for
+each run the files and ids of tests. The first process imports pytest, and nothing of the
+repository. It cannot be looked into, and it alone has the standard output: what the children report
+and print reaches it through pipes that they alone share. At the end it prints one line of JSON: how
+each run ended, its report, and what it printed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+
+MOST_PRINTED = 1 << 16
+"""Bytes of what a run printed that are kept, from the end."""
+LOOK = 50
+"""Milliseconds between two looks at whether a child has ended whose pipes are still open."""
+PR_SET_DUMPABLE = 4
+
+
+def run(arguments: list[str], tests: list[str]) -> tuple[int, bytes, bytes]:
+    """Run pytest in a child; return how it ended, its report, and what it printed."""
+    import pytest
+
+    report, theirs = os.pipe()
+    printed, out = os.pipe()
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        for number in (1, 2):
+            os.dup2(out, number)
+        for descriptor in (report, printed, out):
+            os.close(descriptor)
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as any process of a user
+        code = 3
+        try:
+            code = int(pytest.main([*arguments, f"--junitxml=/dev/fd/{theirs}", *tests]))
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
+    os.close(theirs)
+    os.close(out)
+    status, found = gather(child, report, printed)
+    with suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status), found[report], found[printed]
+
+
+def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]]:
+    """Read two pipes until a child ends; return how it ended, its report, what it printed last.
+
+    What it leaves behind may hold the pipes open, and is not waited for.
+    """
+    found = {report: b"", printed: b""}
+    poller = select.poll()
+    for descriptor in found:
+        os.set_blocking(descriptor, False)
+        poller.register(descriptor, select.POLLIN)
+    ended, status, open_ = 0, 0, 2
+    while True:
+        ready = [descriptor for descriptor, _ in poller.poll(0 if ended or not open_ else LOOK)]
+        for descriptor in ready:
+            data = os.read(descriptor, 1 << 16)
+            found[descriptor] += data
+            if descriptor == printed:
+                found[printed] = found[printed][-MOST_PRINTED:]
+            if not data:
+                poller.unregister(descriptor)
+                open_ -= 1
+        if ended and not ready:
+            break
+        if not ended:  # without an open pipe it can only be about to end
+            ended, status = os.waitpid(child, os.WNOHANG if open_ else 0)
+    os.close(report)
+    os.close(printed)
+    return status, found
+
+
+def main(arguments: list[str], groups: list[list[str]]) -> None:
+    """Run every group, and print what came of them.
+
+    Args:
+        arguments: Of every run of pytest.
+        groups: Files and ids of tests of each run.
+    """
+    # As ``python -P`` does from 3.11 on: without the working directory, whose files could take the
+    # place of pytest's and of the standard library's. PYTHONPATH has it behind pytest.
+    sys.path[:1] = []
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
+    import pytest
+
+    del pytest
+    # What the import made lives to the end; frozen, it is not looked through in every collection.
+    gc.freeze()
+    told = []
+    for tests in groups:
+        code, report, printed = run(arguments, tests)
+        told.append([code, report.decode("utf-8", "replace"), printed.decode("utf-8", "replace")])
+    sys.stdout.write(json.dumps(told) + "\n")
+
+
+if __name__ == "__main__":
+    main(*map(json.loads, sys.argv[1:]))

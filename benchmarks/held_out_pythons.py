@@ -1,0 +1,82 @@
+"""Whether held-out answers depend on the version of Python, as JSON.
+
+    python benchmarks/held_out_pythons.py PYTHON... [--data DIR] [--only NAME...] [--drop]
+
+The sound copy of every repository of a folder of tasks answers all programs of its bank under each
+interpreter, with the very driver of the grader and without a box: it is one's own source. Programs
+that some interpreter answers otherwise than the bank says are counted, and with ``--drop`` they are
+taken out of the bank, so that boxes with any of these Pythons grade alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from provenance import to_json
+
+from agentgym.envs.swe.generator.bundled import BUNDLED
+from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_file
+from agentgym.envs.swe.held_out.answers import equal, read_answer
+from agentgym.envs.swe.held_out.asking import DRIVER, REQUESTS, Pace, driver_files
+from agentgym.envs.swe.held_out.bank import Bank, read_bank
+
+PATIENT = Pace(seconds=5.0, late=5, together=50)
+HASH_SEED = "4711"
+
+
+def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
+    """Return what a repository answers under an interpreter."""
+    programs = [one.program for one in bank.programs]
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, content in driver_files(bank.packages, programs, PATIENT).items():
+            Path(scratch, name).write_bytes(content)
+        done = subprocess.run(
+            [python, "-S", "-s", f"{scratch}/{DRIVER}", f"{scratch}/{REQUESTS}"],
+            cwd=folder,
+            env={"PATH": os.defpath, "PYTHONHASHSEED": HASH_SEED, "PYTHONDONTWRITEBYTECODE": "1",
+                 "LANG": "C.UTF-8", "TZ": "UTC", "HOME": scratch},
+            capture_output=True,
+            text=True,
+            check=True,
+        )  # fmt: skip
+    return [read_answer(line) for line in done.stdout.splitlines()[:-1]]
+
+
+def main() -> None:
+    """Ask every interpreter, and print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("python", nargs="+")
+    parser.add_argument("--data", type=Path, default=BUNDLED)
+    parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--drop", action="store_true")
+    arguments = parser.parse_args()
+    stored = StoredInstances(arguments.data)
+    rows: dict[str, Any] = {}
+    for name in arguments.only or stored.repositories():
+        file = bank_file(stored.folder, name)
+        if not file.is_file():
+            continue
+        bank, other = read_bank(file), set[int]()
+        for python in arguments.python:
+            found = answers(python, stored.folder_of(name), bank)
+            pairs = zip(bank.programs, found, strict=True)
+            differing = [n for n, (one, got) in enumerate(pairs) if not equal(one.answer, got)]
+            other.update(differing)
+            rows.setdefault(name, {})[Path(python).name] = len(differing)
+        rows[name]["programs"] = len(bank.programs)
+        if arguments.drop and other:
+            bank.without(other).save(file)
+        print(name, rows[name], file=sys.stderr, flush=True)
+    print(to_json({"repositories": rows, "dropped": arguments.drop}))
+
+
+if __name__ == "__main__":
+    main()
