@@ -50,9 +50,8 @@ def test_the_file_is_the_one_that_was_frozen():
 
 def test_the_libraries_are_those_that_the_faults_were_made_for():
     stored = bundled_instances(TOKENS)
-    assert {name: one.digest for name, one in stored.repositories().items()} == (
-        repository_digests()
-    )
+    known = {name: one.digest for name, one in stored.repositories().items()}
+    assert len(known) == 32 and known.items() <= repository_digests().items()
     stored.check()
 
 
