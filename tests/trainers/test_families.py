@@ -88,7 +88,8 @@ def test_a_model_of_ones_own_trains_on_swe_by_one_command(tmp_path, capsys):
     made, out = chat_model(tmp_path / "model"), tmp_path / "run"
     small = {**toy_runs.SETTINGS, "env": "swe", "model": made, "horizon": "6", "steps": 1,
              "rl.groups": 1, "rl.group-size": 2, "rl.turn-tokens": 8, "rl.episode-tokens": 4000,
-             "eval.tasks": 2, "eval.every": 0, "out": out}  # fmt: skip
+             "sft.demonstrations": 1, "sft.max-steps": 0, "eval.tasks": 1, "eval.valid-tasks": 1,
+             "eval.every": 0, "out": out}  # fmt: skip
     assert main([f"--{name}={value}" for name, value in small.items()]) == 0
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/SWE-v0" and summary["eval"]["oracle"]["success"] == 1.0
