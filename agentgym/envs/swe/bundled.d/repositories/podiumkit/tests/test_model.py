@@ -24,7 +24,7 @@ def event_of(*names, **options):
 
 @pytest.mark.parametrize(
     ("name", "rating", "club"),
-    [("", 0, ""), (" A", 0, ""), ("A;B", 0, ""), ("A|B", 0, ""), ("A", -1, ""), ("A", 0, "x;y")],
+    [("", 0, ""), (" A", 0, ""), ("A;B", 0, ""), ("A|B", 0, ""), ("A #1", 0, ""), ("A", -1, ""), ("A", 0, "x;y")],
 )
 def test_no_player(name, rating, club):
     """A player needs a clean name, and no number is negative."""

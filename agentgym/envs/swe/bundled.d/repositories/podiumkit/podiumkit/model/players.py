@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from podiumkit.errors import PlayerError
 
-_FORBIDDEN = re.compile(r"[;|\n\r]")
+_FORBIDDEN = re.compile(r"[;|#\n\r]")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Player:
         if not self.name.strip() or self.name != self.name.strip():
             raise PlayerError(f"expected a name without spaces around it, got {self.name!r}")
         if _FORBIDDEN.search(self.name + self.club):
-            raise PlayerError(f"names must not have semicolons, bars and line ends: {self.name!r}")
+            raise PlayerError(f"names have no semicolons, bars, hashes and line ends: {self.name!r}")
         if self.rating < 0 or self.withdrawn < 0:
             raise PlayerError(f"numbers of {self.name} must not be negative")
 
