@@ -27,11 +27,13 @@ def line(entry, style="author-year", form="text"):
             "Bee, A. (2001). On Ants, volume 3 of Small Animals, 2nd edition. Rome: P.",
         ),
         (
-            "@book{a, editor = {Ann Bee and Bo Cee}, title = {Ants!}, publisher = {P}, year = 2001}",
+            "@book{a, editor = {Ann Bee and Bo Cee}, title = {Ants!}, publisher = {P},"
+            " year = 2001}",
             "Bee, A. and Cee, B. (eds.) (2001). Ants! P.",
         ),
         (
-            "@inbook{a, author = {A}, title = {T}, chapter = 4, pages = 5, publisher = {P}, year = 1}",
+            "@inbook{a, author = {A}, title = {T}, chapter = 4, pages = 5, publisher = {P},"
+            " year = 1}",
             "A (1). T, chapter 4, p. 5. P.",
         ),
         (
@@ -49,11 +51,13 @@ def line(entry, style="author-year", form="text"):
             "A (2001). T. PhD thesis, Uni.",
         ),
         (
-            "@mastersthesis{a, author = {A}, title = {T}, school = {Uni}, year = 2001, type = {Diploma}}",
+            "@mastersthesis{a, author = {A}, title = {T}, school = {Uni}, year = 2001,"
+            " type = {Diploma}}",
             "A (2001). T. Diploma, Uni.",
         ),
         (
-            "@techreport{a, author = {A}, title = {T}, institution = {Lab}, number = {R-1}, year = 2001}",
+            "@techreport{a, author = {A}, title = {T}, institution = {Lab}, number = {R-1},"
+            " year = 2001}",
             "A (2001). T. Technical report R-1, Lab.",
         ),
         (
@@ -157,7 +161,8 @@ def test_html():
     """In HTML titles are marked, links can be followed and signs are escaped."""
     assert line(TWO, "numeric", "html").splitlines() == [
         '<ol class="bibliography">',
-        '<li id="ref-a1"><span class="label">[1]</span> A. X &lt; y. <i>J &amp; K</i>, <b>2</b>. 1.</li>',
+        '<li id="ref-a1"><span class="label">[1]</span> A. X &lt; y. <i>J &amp; K</i>, '
+        "<b>2</b>. 1.</li>",
         '<li id="ref-b"><span class="label">[2]</span> B. <i>T*</i>. 2. '
         '<a href="http://x.org/?a&amp;b">http://x.org/?a&amp;b</a></li>',
         "</ol>",
