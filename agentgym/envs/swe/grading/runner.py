@@ -1,4 +1,4 @@
-"""Runs in the box: pytest on one file of tests after another, each in a process of its own.
+"""Runs in the box: pytest on one group of tests after another, each in a process of its own.
 
 ``python3 -c RUNNER ARGUMENTS GROUPS``: both are JSON, the arguments of every run of pytest, and for
 each run the files and ids of tests. The first process imports pytest, and nothing of the
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 import select
@@ -83,6 +84,12 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
     return status, found
 
 
+def default_plugins() -> list[str]:
+    """Return the modules that pytest loads in every run."""
+    config = importlib.import_module("_pytest.config")
+    return ["pytest", *(f"_pytest.{name}" for name in getattr(config, "default_plugins", ()))]
+
+
 def main(arguments: list[str], groups: list[list[str]]) -> None:
     """Run every group, and print what came of them.
 
@@ -94,10 +101,10 @@ def main(arguments: list[str], groups: list[list[str]]) -> None:
     # place of pytest's and of the standard library's. PYTHONPATH has it behind pytest.
     sys.path[:1] = []
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
-    import pytest
-
-    del pytest
-    # What the import made lives to the end; frozen, it is not looked through in every collection.
+    # What every child would import itself, and what it made lives to the end: frozen, it is not
+    # looked through in every collection.
+    for name in default_plugins():
+        importlib.import_module(name)
     gc.freeze()
     told = []
     for tests in groups:

@@ -77,22 +77,25 @@ def run_tests(
     tests: Sequence[str] = (),
     *,
     along: Sequence[str] = (),
+    apart: bool = False,
     timeout: float,
     env: Mapping[str, str] | None = None,
 ) -> TestRun:
-    """Run tests of the repository in a box, those of each file in a process of its own.
+    """Run tests of the repository in a box, in processes that one watches which imports no source.
 
     Args:
         box: A box that holds the repository, and keeps enough of an output for the reports.
         tests: Files, folders or names of tests; all that pytest finds if empty.
         along: Files that run in every process too.
+        apart: Whether the tests of each file run in a process of their own, which costs about
+            80 ms of processor time for each.
         timeout: Seconds after which everything is stopped.
         env: Further variables.
 
     Returns:
         What came of it. A report that is missing or no report is an empty one.
     """
-    groups = [[*group, *along] for group in by_file(tests)]
+    groups = [[*group, *along] for group in (by_file(tests) if apart else [tests])]
     words = ("python3", "-c", _runner(), json.dumps(ARGUMENTS), json.dumps(groups))
     done = box.exec(shlex.join(words), timeout=timeout, env=env)
     parts: tuple[FileRun, ...] = ()

@@ -82,6 +82,12 @@ def test_a_repair_that_only_the_tests_accept_is_told(
     assert grade.held_out is not None and "other answers" in grade.reason
 
 
+def test_files_of_tests_can_run_apart(instance: Instance) -> None:
+    grader = Grader(BOXES, apart=True)
+    assert grader.grade(instance, {WHERE: SOUND.encode()}).verdict == FULL
+    assert grader.grade(instance, {}).verdict == NO
+
+
 def test_grades_are_the_same_when_they_are_given_again(instance: Instance) -> None:
     edits = {WHERE: SOUND.encode()}
     first, second = (Grader(BOXES).grade(instance, edits) for _ in range(2))
