@@ -55,7 +55,8 @@ class SWEEnv(TextEnv[SWESession]):
             ``MODULE:CLASS`` of your own.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
-        horizon: Turn budget; None: 20, 12 for ``bundled-tokens``, 50 for published tasks.
+        horizon: Turn budget; None: 20 for bundled, 12 for ``bundled-tokens``, 15 for
+            built and 50 for published tasks.
         command_timeout: Seconds that a command may take; an action can ask for fewer.
         max_observation_chars: Most characters of output that are shown.
         grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.

@@ -22,7 +22,7 @@ TOKENS = "bundled-tokens"
 floor of a curriculum."""
 INDEX = "instances.jsonl"
 """The file by which a folder of built instances is known."""
-TURNS: Mapping[str, int] = {BUNDLED: 20, TOKENS: 12, "stored": 20, "official": 50}
+TURNS: Mapping[str, int] = {BUNDLED: 20, TOKENS: 12, "stored": 15, "official": 50}
 """Turns that episodes have by the kind of their set, where nobody asks for others."""
 
 
