@@ -1,0 +1,105 @@
+"""The banks of the bundled tasks: complete, small, and right about what is known to be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentgym.envs.swe.generator.bundled import BUNDLED, bundled_instances, repositories
+from agentgym.envs.swe.generator.stored_instances import HELD_OUT, bank_file
+from agentgym.envs.swe.grading import FULL, NO, Grader
+from agentgym.envs.swe.held_out.bank import read_bank
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.trees import contents
+from tests.envs.swe.boxed import needs_box
+
+LARGEST = 6 << 20
+"""Bytes of all banks together."""
+FEW = 8
+"""Most tasks whose questions are too few."""
+OTHER_FIXES = (
+    ("durationtext-012", "return rounded if milliseconds >= 0 else rounded",
+     "sign = (milliseconds > 0) - (milliseconds < 0)\n    return sign * rounded"),
+    ("packedbits-019", 'return bin(self._bits & ((1 << max(number, 0)) - 2)).count("1")',
+     "return sum(1 for one in self if one < number)"),
+    ("argtree-016", "word.lower() == text.upper()", "word.casefold() == text.casefold()"),
+    ("huekit-012", "if places != sorted(places) or places[0] < 0:",
+     "if places != sorted(places) or any(not 0 <= one <= 1 for one in places):"),
+    ("undotrail-001", "while position > 1:", "while position >= 1:"),
+    ("plainmark-020", "if block.level < deepest:", "if not block.level > deepest:"),
+    ("workcal-016", "century, rest = divmod(100, year)",
+     "century, rest = year // 100, year % 100"),
+    ("arithtree-012", "return exponent**base", "return pow(base, exponent)"),
+    ("verrange-012", "if any(version in allowed for _, allowed in demands[name]):",
+     "if not all(version in allowed for _, allowed in demands[name]):"),
+    ("cronslots-004", "step_text.isalnum()", "step_text.isdecimal()"),
+    ("stencilpage-009", "text[: limit + 3].rstrip()",
+     "text[: len(text) - (len(text) - limit + 3)].rstrip()"),
+)  # fmt: skip
+WRONG_FIXES = (
+    ("triewords-009", "if here is None:", "if here is 0:"),
+    ("huekit-013", "max(part) - min(part)", "min(part) - max(part)"),
+)
+
+
+def task(name: str) -> Instance:
+    stored = bundled_instances()
+    return stored.instance(*stored.find(name))
+
+
+def sound(instance: Instance) -> dict[str, bytes | None]:
+    assert isinstance(instance.source, FolderSource)
+    paths = sorted({edit.path for edit in instance.source.edits})
+    return {path: (instance.source.folder / path).read_bytes() for path in paths}
+
+
+def edited(name: str, old: str, new: str) -> dict[str, bytes | None]:
+    """Return the file with the fault, with one piece of it replaced."""
+    instance = task(name)
+    assert isinstance(instance.source, FolderSource)
+    [path] = sound(instance)
+    before = contents(instance.source)[path]
+    assert before.count(old.encode()) == 1
+    return {path: before.replace(old.encode(), new.encode())}
+
+
+def test_every_bundled_task_has_questions_that_tell_its_fault() -> None:
+    stored, few = bundled_instances(), list[str]()
+    for name in repositories():
+        bank = read_bank(bank_file(BUNDLED, name))
+        assert bank.digest == stored.repositories()[name].digest
+        own = [one.id for one in stored.records().values() if one.repo == name]
+        assert sorted(bank.tasks) == own
+        few += [one for one in own if not bank.tasks[one].enough]
+    assert len(few) <= FEW, few
+    assert all(one.held_out for one in map(task, stored.records()))
+
+
+def test_all_banks_together_are_small() -> None:
+    sizes = [file.stat().st_size for file in (BUNDLED / HELD_OUT).iterdir()]
+    assert len(sizes) == len(repositories()) and sum(sizes) <= LARGEST
+
+
+@needs_box
+@pytest.mark.slow
+@pytest.mark.parametrize("name", repositories())
+def test_the_solution_is_full_and_nothing_is_no(name: str) -> None:
+    grader, instance = Grader(Boxes()), task(f"{name}-001")
+    grade = grader.grade(instance, sound(instance))
+    assert grade.verdict == FULL and grade.held_out is not None and grade.held_out.asked > 20
+    assert grader.grade(instance, {}).verdict == NO
+
+
+@needs_box
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new"), OTHER_FIXES, ids=[one[0] for one in OTHER_FIXES])
+def test_other_right_fixes_are_full(name: str, old: str, new: str) -> None:
+    assert Grader(Boxes()).grade(task(name), edited(name, old, new)).verdict == FULL
+
+
+@needs_box
+@pytest.mark.slow
+def test_wrong_repairs_that_the_tests_accept_are_no() -> None:
+    for name, old, new in WRONG_FIXES:
+        grade = Grader(Boxes()).grade(task(name), edited(name, old, new))
+        assert grade.verdict == NO and grade.cheated and not grade.unfixed, name
