@@ -11,6 +11,7 @@ import pytest
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.generator.bundled import TASKS, TEST, VALID, bundled_instances, split_of
 from agentgym.envs.swe.generator.statements import hidden_words
+from agentgym.envs.swe.held_out.bank import load_bank
 from agentgym.envs.swe.instance import DIFFICULTIES
 from agentgym.envs.swe.tasks import Source, open_instances
 from agentgym.envs.swe.trees import contents
@@ -101,3 +102,13 @@ def test_issues_are_of_several_styles(instances):
     assert any("Traceback (most recent call last)" in text for text in some)
     assert any("```" not in text for text in some)
     assert all(40 <= len(text) <= 4000 for text in some)
+
+
+def test_most_tasks_have_held_out_questions_that_tell_their_fault(instances):
+    asked = [
+        load_bank(one.held_out).tasks.get(one.id)
+        for _, one in instances
+        if one.held_out is not None
+    ]
+    told = [questions for questions in asked if questions is not None and questions.enough]
+    assert len(told) > 0.75 * len(instances)
