@@ -125,6 +125,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     repeatable: ClassVar[bool] = True
     """Whether actions may be carried out a second time to bring back an episode whose worker died;
     where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
+    blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
+    """Baselines of the family that read nothing of a task, by names that begin with ``blind-``;
+    each is made from an environment. ``load_policy`` knows the names, ``validate`` plays them."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Most characters of an action, thinking removed."""
     __configuration: str

@@ -35,7 +35,8 @@ def load_policy(
     """Find out what a name stands for, and load it.
 
     Args:
-        name: ``random``, ``oracle``, the name of a blind policy (`agentgym.policies.BLIND`);
+        name: ``random``, ``oracle``, the name of a blind policy (`agentgym.policies.BLIND`, or one
+            of the environment's own `blind_policies`);
             ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
             makes one, a function of (observation, info), or an agent, a function of one
             `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
@@ -49,7 +50,7 @@ def load_policy(
         ConfigurationError: Nothing has this name, or there is no such option.
         DependencyNotInstalled: The kind needs packages that are absent; names the extra.
     """
-    if name in ("random", "oracle", *BLIND):
+    if name in ("random", "oracle", *BLIND, *_own_blind(env)):
         check_options(name, options, ())
         make = _builtin(name, env, seed)
         return PolicyMaker(name, make, env, {"kind": name, "seed": seed})
@@ -66,7 +67,7 @@ def load_policy(
         return _load_path(name, kinds, env, seed, options)
     if is_own(name):
         return load_own(name, env, seed, options)
-    raise ConfigurationError(f"expected {_choices(kinds)}; got {name!r}")
+    raise ConfigurationError(f"expected {_choices(kinds, env)}; got {name!r}")
 
 
 def policy_content(name: str, **options: Any) -> str:
@@ -151,6 +152,11 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
     return dict(sorted(kinds.items()))
 
 
+def _own_blind(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return the blind policies that an environment brings."""
+    return getattr(env.unwrapped, "blind_policies", {})
+
+
 def _builtin(
     name: str, env: gymnasium.Env[str, str], seed: int
 ) -> Callable[[gymnasium.Env[str, str]], Policy]:
@@ -159,6 +165,9 @@ def _builtin(
         return OraclePolicy
     if name in UNFITTED:
         return lambda env: blind_policy(name, seed)
+    own = _own_blind(env)
+    if name in own:
+        return lambda env: own[name](env.unwrapped)
     if name in FITTED:
         episodes = demonstrate(env, seed=seed)
         return lambda env: fit_blind(name, episodes)
@@ -236,7 +245,7 @@ def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str
     raise ConfigurationError(f"expected the path of a policy, got {path!r}, which is {found}")
 
 
-def _choices(kinds: Mapping[str, metadata.EntryPoint]) -> str:
+def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, str]) -> str:
     """Say what a name may be."""
     added = []
     for prefix, entry in kinds.items():
@@ -244,6 +253,5 @@ def _choices(kinds: Mapping[str, metadata.EntryPoint]) -> str:
             added.append(f"{prefix}:... ({_kind(entry).summary})")
         except (ConfigurationError, DependencyNotInstalled) as error:
             added.append(f"{prefix}:... (not usable: {error})")
-    return ", ".join(
-        ["random, oracle", *BLIND, f"{OWN} of your own", *added, "or a path that one of them takes"]
-    )
+    builtin = ["random, oracle", *BLIND, *_own_blind(env), f"{OWN} of your own"]
+    return ", ".join([*builtin, *added, "or a path that one of them takes"])

@@ -26,7 +26,7 @@ from agentgym.policies.base import (
     checked_action,
 )
 from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.blind import BLIND
+from agentgym.policies.blind import is_yardstick
 from agentgym.policies.factory import answers_later, makes_more, waits
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.identity import is_ours, source_sha256
@@ -120,7 +120,7 @@ def is_agent(policy: Any) -> bool:
 def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:
     """Return the source of what a name stands for; it is tried once."""
     facts = dict(maker.facts)
-    if facts.get("kind") in ("random", "oracle", *BLIND):
+    if is_yardstick(facts.get("kind")):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
     if maker.agent is not None:
         check_grammar(env)

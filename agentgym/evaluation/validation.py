@@ -304,6 +304,8 @@ class _Panels:
         players: dict[str, Callable[[], Policy]] = {
             name: partial(blind_policy, name, self.seed) for name in UNFITTED
         }
+        made: Any = self.env.unwrapped
+        players |= {name: partial(make, made) for name, make in made.blind_policies.items()}
         with suppress(NotSupported):
             shown = demonstrate(self.env, self._most_blind, self.seed)
             players |= {name: partial(fit_blind, name, shown) for name in FITTED}

@@ -17,7 +17,14 @@ from agentgym.policies.base import (
     public_info,
 )
 from agentgym.policies.basic import CallablePolicy, RandomPolicy
-from agentgym.policies.blind import BLIND, BlindPolicy, ConstantPolicy, blind_policy, fit_blind
+from agentgym.policies.blind import (
+    BLIND,
+    BlindPolicy,
+    ConstantPolicy,
+    blind_policy,
+    fit_blind,
+    is_yardstick,
+)
 from agentgym.policies.chat import ChatConfig, ChatPolicy
 
 __all__ = [
@@ -41,5 +48,6 @@ __all__ = [
     "begin",
     "blind_policy",
     "fit_blind",
+    "is_yardstick",
     "public_info",
 ]

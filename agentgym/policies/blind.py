@@ -49,8 +49,9 @@ episode, as long as anything else is on offer. ``blind-random`` would be the pol
 FITTED: tuple[str, ...] = ("blind-constant", "blind-verbs")
 """Blind policies that are fitted on the expert's episodes."""
 BLIND: tuple[str, ...] = (*UNFITTED, *FITTED)
-"""Names of all blind policies."""
+"""Names of the blind policies that play every family; a family may bring more of its own."""
 
+_BLIND_NAME = re.compile(r"blind-[a-z]+(-[a-z]+)*")
 _VERB = re.compile(r"[^\W\d_]+")
 
 
@@ -106,6 +107,13 @@ class ConstantPolicy:
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the text."""
         return self._text
+
+
+def is_yardstick(name: object) -> bool:
+    """Return whether a name is that of a floor or a ceiling: random, a blind policy, the expert."""
+    return name in ("random", "oracle") or (
+        isinstance(name, str) and _BLIND_NAME.fullmatch(name) is not None
+    )
 
 
 def blind_policy(name: str, seed: int = 0) -> BlindPolicy:

@@ -92,7 +92,7 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
     monkeypatch.setattr(bundled, "REPOSITORIES", libraries)
     for name in ("ales", "beers"):
         make_library(libraries / name)
-    argv = ("swe", "build", "bundled", "--out", str(output), "--limit", "1")
+    argv = ("swe", "build", "bundled-tokens", "--out", str(output), "--limit", "1")
     assert run(capsys, *argv)[0] == 0
     banks = [file.name for file in sorted((output / "held_out").iterdir())]
     assert banks == ["ales.json.gz", "beers.json.gz"]

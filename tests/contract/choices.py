@@ -27,6 +27,7 @@ from agentgym.envs.search.experts import EXPERTS as ANSWERERS
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
+from agentgym.envs.swe.instance import DIFFICULTIES
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
@@ -121,6 +122,8 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "expert": tuple(DEVELOPERS),
         "reward": swe.REWARDS,
         "allow_unsafe": SWITCH,
+        "hidden_tests": SWITCH,
+        "difficulty": DIFFICULTIES,
     },
     "textworld": {
         "engine": textworld_session.ENGINES,

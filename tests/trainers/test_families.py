@@ -8,11 +8,13 @@ import pytest
 
 from agentgym.envs.search.experts import EXPERTS
 from tests.envs.swe.boxed import needs_box
-from tests.trainers import toy_runs
+from tests.trainers import tiny_policy, toy_runs
 from trainers.algorithms.sampling import UniformSampler
 from trainers.cli import main, parse_config
 from trainers.config.resolve import resolve
 from trainers.config.resolved_environments import TRAIN
+from trainers.config.sections import TinyConfig
+from trainers.models.tiny import build_model
 
 SMALL = {
     **toy_runs.SETTINGS,
@@ -77,6 +79,31 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     assert summary["eval"]["oracle"]["success"] == 1.0
     rolled = [json.loads(line) for line in (out / "episodes.jsonl").open()]
     assert rolled and all(episode["env_id"] == "agentgym/SWE-v0" for episode in rolled)
+
+
+@pytest.mark.slow
+@needs_box
+def test_a_model_of_ones_own_trains_on_swe_by_one_command(tmp_path, capsys):
+    """Rollouts in boxes, a step, evaluation and a model on disk; it is far too small to learn."""
+    made, out = chat_model(tmp_path / "model"), tmp_path / "run"
+    small = {**toy_runs.SETTINGS, "env": "swe", "model": made, "horizon": "6", "steps": 1,
+             "rl.groups": 1, "rl.group-size": 2, "rl.turn-tokens": 8, "rl.episode-tokens": 4000,
+             "sft.demonstrations": 1, "sft.max-steps": 0, "eval.tasks": 1, "eval.valid-tasks": 1,
+             "eval.every": 0, "out": out}  # fmt: skip
+    assert main([f"--{name}={value}" for name, value in small.items()]) == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["env"] == "agentgym/SWE-v0" and summary["eval"]["oracle"]["success"] == 1.0
+    rolled = [json.loads(line) for line in (out / "episodes.jsonl").open()]
+    assert len(rolled) == 2 and all(episode["turns"] for episode in rolled)
+
+
+def chat_model(folder):
+    """A small chat model in a folder, such as ``save_pretrained`` writes."""
+    tokenizer = tiny_policy.tokenizer(words=("you", "bash", "submit", "`"))
+    size = TinyConfig(hidden=16, layers=2, heads=2, intermediate=32, context=8192)
+    build_model(tokenizer, size).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def test_swe_is_rolled_out_in_threads():

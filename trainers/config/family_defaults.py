@@ -90,12 +90,19 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
         # repair programs: with it a run shows that the path works from end to end.
         env={"expert": "developer", "max_observation_chars": 1500},
-        horizon=(8, 10, 12),
+        horizon=(8, 12, 20),
         horizon_every=10,
         steps=20,
         gate_success=0.05,
         episode_tokens=4000,
-        task_args=("data", "expert", "max_observation_chars", "grammar"),
+        task_args=(
+            "data",
+            "hidden_tests",
+            "difficulty",
+            "expert",
+            "max_observation_chars",
+            "grammar",
+        ),
         other_tasks=FamilyDefaults(
             env={"expert": "developer"},
             horizon=(10, 20, 50),

@@ -13,12 +13,13 @@ from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
+from agentgym.envs.swe.baselines import BlindMutation
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
 from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.grading import Grader
-from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.instance import DIFFICULTIES, Instance
 from agentgym.envs.swe.instance_boxes import PULLS, Boxes
 from agentgym.envs.swe.tasks import (
     TURNS,
@@ -42,14 +43,20 @@ class SWEEnv(TextEnv[SWESession]):
     """Repair a repository so that its failing tests pass.
 
     Args:
-        data: ``"bundled"``; a folder that ``agentgym swe build`` has written; a file or folder
-            of rows of a published set; the name or hub id of one; or an
-            :class:`~agentgym.envs.swe.tasks.InstanceSet`.
+        data: ``"bundled"``; ``"bundled-tokens"``, one token each; a folder that ``agentgym swe
+            build`` has written; a file or folder of rows of a published set; the name or hub id
+            of one; or an :class:`~agentgym.envs.swe.tasks.InstanceSet`.
+        hidden_tests: Whether the tests that decide are left out of the repository and come at
+            grading alone, as in published sets. None: hidden, but not in ``bundled-tokens``.
+            False keeps them in sight, for a curriculum.
+        difficulty: ``easy``, ``medium`` or ``hard``: only bundled and built tasks of this level.
+            None: all tasks.
         sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`, or
             ``MODULE:CLASS`` of your own.
         reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
             tests that are fixed, which is 0 as soon as one is broken.
-        horizon: Turn budget; None: 12 for bundled, 15 for built and 50 for published tasks.
+        horizon: Turn budget; None: 20 for bundled, 12 for ``bundled-tokens``, 15 for
+            built and 50 for published tasks.
         command_timeout: Seconds that a command may take; an action can ask for fewer.
         max_observation_chars: Most characters of output that are shown.
         grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.
@@ -75,12 +82,17 @@ class SWEEnv(TextEnv[SWESession]):
     repeatable = False
     language: SWELanguage
     tasks: InstanceTasks
+    blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "blind-mutation": lambda env: BlindMutation(env.language.write, env.rules.command_timeout)
+    }
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {"instance_id": text}
 
     def __init__(
         self,
         *,
         data: str | os.PathLike[str] | InstanceSet = "bundled",
+        hidden_tests: bool | None = None,
+        difficulty: str | None = None,
         sandbox: str = "auto",
         reward: str = "sparse",
         horizon: int | None = None,
@@ -99,7 +111,12 @@ class SWEEnv(TextEnv[SWESession]):
                 "'subprocess', which does not; use another, or set allow_unsafe=True, and a model "
                 "acts with your rights"
             )
-        self._source = Source(data, text(image_mirror or "", "image_mirror"))
+        self._source = Source(
+            data,
+            text(image_mirror or "", "image_mirror"),
+            None if hidden_tests is None else flag(hidden_tests, "hidden_tests"),
+            None if difficulty is None else choice(difficulty, "difficulty", DIFFICULTIES),
+        )
         kind = self._source.kind
         self._boxes = Boxes(
             check_name(text(sandbox, "sandbox")),

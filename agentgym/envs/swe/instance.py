@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+DIFFICULTIES = ("easy", "medium", "hard")
+"""Levels of the tasks that are made from sound libraries."""
+
 
 @dataclass(frozen=True)
 class Edit:

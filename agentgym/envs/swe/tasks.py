@@ -17,9 +17,12 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 
 BUNDLED = "bundled"
 """The instances that come with the package."""
+TOKENS = "bundled-tokens"
+"""Instances of one token each that come with the package too, their tests in sight: the first
+floor of a curriculum."""
 INDEX = "instances.jsonl"
 """The file by which a folder of built instances is known."""
-TURNS: Mapping[str, int] = {"bundled": 12, "stored": 15, "official": 50}
+TURNS: Mapping[str, int] = {BUNDLED: 20, TOKENS: 12, "stored": 15, "official": 50}
 """Turns that episodes have by the kind of their set, where nobody asks for others."""
 
 
@@ -118,6 +121,11 @@ class InstanceTasks(NumberedTasks[Instance]):
             "fail_to_pass": list(problem.fail_to_pass),
             "pass_to_pass": len(problem.pass_to_pass),
             "test_patch": problem.test_patch,
+            **{
+                key: problem.details[key]
+                for key in ("kind", "difficulty")
+                if key in problem.details
+            },
         }
         return problem.statement, content
 
@@ -135,10 +143,14 @@ class Source:
     """
 
     data: str | os.PathLike[str] | InstanceSet
-    """``bundled``; a folder that ``agentgym swe build`` has written; a file or folder of rows of a
-    published set; the name or hub id of one; or a set of instances itself."""
+    """``bundled`` or ``bundled-tokens``; a folder that ``agentgym swe build`` has written; a file
+    or folder of rows of a published set; the name or hub id of one; or a set of instances."""
     image_mirror: str = ""
     """Registry and namespace from which images come instead of their own."""
+    hidden_tests: bool | None = None
+    """Whether the tests that decide come at grading alone; None: as the set does it."""
+    difficulty: str | None = None
+    """Level of the tasks; None: all of them."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -148,6 +160,13 @@ class Source:
             raise ConfigurationError(
                 "expected data to be 'bundled', a path, the name of a data set, or an object "
                 f"with splits, len, instance and find; got {self.data!r:.80}"
+            )
+        made = isinstance(self.data, str) and self.kind != "official"
+        if not made and (self.hidden_tests is False or self.difficulty is not None):
+            raise ConfigurationError(
+                "expected hidden_tests=False and difficulty only with bundled tasks and those of "
+                f"agentgym swe build, got data={self.data!r:.80}; published sets bring their tests "
+                "at grading, and say nothing of difficulty"
             )
 
     @property
@@ -160,15 +179,15 @@ class Source:
         """Short name of the set."""
         if not isinstance(self.data, str):
             return "own"
-        return self.data if self.data == BUNDLED else self.path.stem
+        return self.data if self.data in (BUNDLED, TOKENS) else self.path.stem
 
     @property
     def kind(self) -> str:
         """What kind of set it is: a key of :data:`TURNS`."""
         if not isinstance(self.data, str):
             return "stored"
-        if self.data == BUNDLED:
-            return BUNDLED
+        if self.data in (BUNDLED, TOKENS):
+            return self.data
         return "stored" if (self.path / INDEX).is_file() else "official"
 
 
@@ -182,14 +201,15 @@ def open_instances(source: Source) -> InstanceSet:
     """
     if isinstance(source.data, InstanceSet):
         return source.data
-    if source.kind == BUNDLED:
+    hidden = source.kind != TOKENS if source.hidden_tests is None else source.hidden_tests
+    if source.kind in (BUNDLED, TOKENS):
         from agentgym.envs.swe.generator.bundled import bundled_instances
 
-        return bundled_instances()
+        return bundled_instances(source.kind, hidden_tests=hidden, difficulty=source.difficulty)
     if source.kind == "stored":
         from agentgym.envs.swe.generator.stored_instances import StoredInstances
 
-        return StoredInstances(source.path)
+        return StoredInstances(source.path, hidden_tests=hidden, difficulty=source.difficulty)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
     return OfficialInstances(str(source.data), image_mirror=source.image_mirror)

@@ -25,13 +25,10 @@ from agentgym.evaluation.reports.matrix_formats import (
     to_table,
 )
 from agentgym.evaluation.reports.report import Report
-from agentgym.policies.blind import BLIND
+from agentgym.policies.blind import is_yardstick
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-YARDSTICKS = ("random", *BLIND, "oracle")
-"""Policies that a table has for comparison: floors, and the expert. They are never its best."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +151,7 @@ def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
 
 def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
     played = [report for report in reports if report is not None]
-    yardstick = played[0].policy in YARDSTICKS
+    yardstick = is_yardstick(played[0].policy)  # for comparison, and never the best
     differing = [] if yardstick else _differing([_flat(each.policy_facts) for each in played])
     entries = tuple(_entry(report) if report else None for report in reports)
     return MatrixRow(name, yardstick, entries, tuple(differing))

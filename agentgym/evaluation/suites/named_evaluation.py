@@ -38,7 +38,7 @@ from agentgym.evaluation.suites.chat_settings import chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import make_asked, parse_pairs, resolve
 from agentgym.policies.base import Policy
-from agentgym.policies.blind import BLIND
+from agentgym.policies.blind import is_yardstick
 from agentgym.support.redaction import hide_secrets
 
 CHANGEABLE = (
@@ -99,7 +99,7 @@ class NamedEvaluation:
     @property
     def model(self) -> bool:
         """Whether the policy is more than a yardstick."""
-        return self.policy not in ("random", "oracle", *BLIND)
+        return not is_yardstick(self.policy)
 
     @property
     def player(self) -> str:

@@ -397,7 +397,8 @@ def test_there_is_one_commit_and_it_holds_the_fault(env: SWEEnv) -> None:
 def test_turns_are_those_of_the_set() -> None:
     assert small_env().default_horizon == TURNS["stored"] == 15
     assert small_env(horizon=3).default_horizon == 3
-    assert SWEEnv().default_horizon == TURNS["bundled"] == 12
+    assert SWEEnv().default_horizon == TURNS["bundled"] == 20
+    assert SWEEnv(data="bundled-tokens").default_horizon == TURNS["bundled-tokens"] == 12
 
 
 def test_instances_are_found_by_their_name(env: SWEEnv) -> None:

@@ -7,6 +7,7 @@ that nothing in it can be imported or be taken for a module of the package: it i
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,23 +15,35 @@ from typing import Any
 
 from agentgym.envs.swe.generator import stored_instances as stored
 from agentgym.envs.swe.generator.stored_instances import (
+    HELD_OUT,
     INSTANCES,
     InstanceRecord,
     StoredInstances,
     digest,
     read_lines,
 )
-from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch, build_mutations
+from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch, build_tasks
 from agentgym.envs.swe.instance_boxes import Boxes
 
 BUNDLED = Path(__file__).parents[1] / "bundled.d"
 """The folder of the tasks."""
 REPOSITORIES = BUNDLED / stored.REPOSITORIES
 """The libraries, one folder each."""
-FROZEN = BUNDLED / INSTANCES
-"""Their faults."""
-TASKS_PER_REPOSITORY = 20
-"""Most tasks of a library."""
+FILES: Mapping[str, str] = {"bundled": INSTANCES, "bundled-tokens": "tokens.jsonl"}
+"""The sets, by name, and the files in which their tasks stand."""
+BANKS: Mapping[str, str] = {"bundled": f"{HELD_OUT}/tasks", "bundled-tokens": HELD_OUT}
+"""The folders of their held-out questions."""
+TASKS: Mapping[str, Mapping[str, int]] = {
+    "bundled": {
+        "two-faults": 7,
+        "removed-feature": 7,
+        "missing-validation": 4,
+        "changed-interface": 3,
+        "moved-function": 3,
+    },
+    "bundled-tokens": {"mutation": 20},
+}
+"""Most tasks of a library, by set and kind."""
 SEED = 0
 """Seed of the frozen faults."""
 VALID = ("inifold", "rollwindow", "statewalk", "workcal")
@@ -40,13 +53,26 @@ TEST = ("laxjson", "liftsim", "linkquery", "tallybook")
 
 
 @cache
-def bundled_instances() -> StoredInstances:
-    """Return the bundled tasks: splits ``train``, ``valid`` and ``test``, disjoint by library.
+def bundled_instances(
+    name: str = "bundled", *, hidden_tests: bool = False, difficulty: str | None = None
+) -> StoredInstances:
+    """Return a bundled set: splits ``train``, ``valid`` and ``test``, disjoint by library.
+
+    Args:
+        name: Its name, a key of :data:`FILES`.
+        hidden_tests: Whether the tests that decide are left out of the repositories.
+        difficulty: Level of the tasks; None: all of them.
 
     Raises:
         DataError: The installation lacks them.
     """
-    return StoredInstances(BUNDLED)
+    return StoredInstances(
+        BUNDLED,
+        FILES[name],
+        banks=BANKS[name],
+        hidden_tests=hidden_tests,
+        difficulty=difficulty,
+    )
 
 
 def repositories() -> list[str]:
@@ -61,9 +87,10 @@ def split_of(repository: str) -> str:
 
 def build_bundled(
     output: Path,
+    set_name: str = "bundled",
     *,
     only: tuple[str, ...] = (),
-    limit: int = TASKS_PER_REPOSITORY,
+    limit: int | None = None,
     boxes: Boxes | None = None,
     watch: Watch | None = None,
 ) -> list[BuildProgress]:
@@ -72,8 +99,9 @@ def build_bundled(
     Args:
         output: Where the folders are made; a run that was cut off goes on, and of a finished one
             only the libraries that have changed since are made anew.
+        set_name: The set, a key of :data:`TASKS`.
         only: Names of libraries; all if empty.
-        limit: Most tasks of a library.
+        limit: Most tasks of a kind and library, if fewer than :data:`TASKS` says.
         boxes: How boxes are opened.
         watch: Called after every trial.
 
@@ -81,13 +109,14 @@ def build_bundled(
         What came of each library.
     """
     rows = []
+    kinds = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
     for name in only or repositories():
         held = output / name / stored.REPOSITORIES / name
         if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
             shutil.rmtree(output / name)
         common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
         source = REPOSITORIES / name
-        rows.append(build_mutations(source, output / name, limit=limit, seed=SEED, **common))
+        rows.append(build_tasks(source, output / name, kinds, seed=SEED, **common))
     return rows
 
 
@@ -106,7 +135,7 @@ def collect_banks(output: Path) -> None:
 
 
 def frozen_text(output: Path) -> str:
-    """Return the text of :data:`FROZEN` from the folders of :func:`build_bundled`.
+    """Return the text of a set's file from the folders of :func:`build_bundled`.
 
     Raises:
         DataError: A file of them is damaged.
@@ -114,10 +143,12 @@ def frozen_text(output: Path) -> str:
     lines = []
     for name in repositories():
         file = output / name / INSTANCES
-        for entry in read_lines(file) if file.exists() else ():
-            if isinstance(entry, InstanceRecord):
-                entry = replace(entry, split=split_of(entry.repo))
-            lines.append(entry.line())
+        entries = [*read_lines(file)] if file.exists() else []
+        tasks = [entry for entry in entries if isinstance(entry, InstanceRecord)]
+        lines += [entry.line() for entry in entries if not isinstance(entry, InstanceRecord)]
+        # Ordered, since kinds that were continued in a later run were written later.
+        for task in sorted(tasks, key=lambda one: one.id):
+            lines.append(replace(task, split=split_of(task.repo)).line())
     return "".join(lines)
 
 

@@ -41,6 +41,9 @@ OUTCOMES = (
     "unstable",
     "no fault",
     "not told",
+    "too many places",
+    "part unnoticed",
+    "bad repair",
 )
 """What becomes of a candidate."""
 
@@ -181,6 +184,7 @@ class Workbench:
         most: int = MOST_FAILING,
         *,
         complete: bool = True,
+        parts: Sequence[frozenset[str]] = (),
     ) -> Trial:
         """Find out what a change does to the tests.
 
@@ -189,6 +193,7 @@ class Workbench:
             changed: Files by path; None for those that are removed.
             most: Most tests that may fail.
             complete: Whether all tests must be collected; else those that are not have failed.
+            parts: Tests that fail with each part of the change alone, where it has several.
         """
         limit = min(self.timeout, max(10.0, 5 * baseline.seconds))
         failing: list[tuple[str, ...]] = []
@@ -208,8 +213,23 @@ class Workbench:
             if failing[0] != failing[-1]:
                 return Trial("unstable")
             if not number:
-                symptoms = self._symptoms(run, baseline, failing[0])
+                symptoms = self._symptoms(run, baseline, failing[0], parts)
         return Trial("usable", failing[0], symptoms)
+
+    def failing(self, baseline: Baseline, changed: Files) -> frozenset[str]:
+        """Return the tests that fail with a change, in one run; all where it does not end well.
+
+        Args:
+            baseline: How they come out without it.
+            changed: Files by path; None for those that are removed.
+        """
+        limit = min(self.timeout, max(10.0, 5 * baseline.seconds))
+        try:
+            run = self._run(changed, baseline.files, limit)
+        except SandboxDied:
+            self._reset()
+            return frozenset(baseline.tests)
+        return frozenset(baseline.tests) - (frozenset() if run.timed_out else run.passed)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -237,11 +257,16 @@ class Workbench:
         return run_tests(self._open, tests, timeout=timeout or self.timeout)
 
     def _symptoms(
-        self, run: TestRun, baseline: Baseline, failing: Iterable[str]
+        self,
+        run: TestRun,
+        baseline: Baseline,
+        failing: Iterable[str],
+        parts: Sequence[frozenset[str]],
     ) -> tuple[Symptom, ...]:
         """Ask the failing tests what a user would see; the box holds the fault."""
-        found: list[tuple[str, str, Reproduction | None, str]] = []
-        functions: set[str] = set()
+        found: list[tuple[int, str, Reproduction | None, str]] = []
+        functions: dict[int, set[str]] = {}
+        most = max(1, SCRIPTS // max(1, len(parts)))
         for test in failing:
             file, _, name = test.partition("::")
             suite = self._suite(file)
@@ -249,12 +274,14 @@ class Workbench:
                 continue
             result = run.results[test]
             script = None
-            if len(functions) < SCRIPTS and name.partition("[")[0] not in functions:
+            part = _part(test, parts)
+            seen = functions.setdefault(part, set())
+            if len(seen) < most and name.partition("[")[0] not in seen:
                 line = suite.failing_line(name, file, result.text)
                 index = _place(test, baseline)
                 script = None if line is None else suite.reproduce(name, line, index)
-                functions.add(name.partition("[")[0])
-            found.append((name, suite.docstring(name), script, result.message))
+                seen.add(name.partition("[")[0])
+            found.append((part, suite.docstring(name), script, result.message))
         scripts = [entry[2].runnable for entry in found if entry[2] is not None]
         came = self._try(scripts)
         expected = self._sound(scripts)
@@ -266,8 +293,9 @@ class Workbench:
                 came.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
                 expected.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
                 message,
+                part,
             )
-            for _, behaviour, script, message in found
+            for part, behaviour, script, message in found
         )
 
     def _suite(self, file: str) -> ParsedTests | None:
@@ -336,6 +364,12 @@ def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:
         return "not collected"
     count = sum(test not in run.passed for test in baseline.tests)
     return "survived" if not count else "usable" if count <= most else "too many"
+
+
+def _part(test: str, parts: Sequence[frozenset[str]]) -> int:
+    """Return the part of a change that a test notices; of several the one that fewest notice."""
+    mine = [number for number, failing in enumerate(parts) if test in failing]
+    return min(mine, key=lambda number: len(parts[number]), default=0)
 
 
 def _place(test: str, baseline: Baseline) -> int:

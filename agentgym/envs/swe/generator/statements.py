@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,8 @@ class Symptom:
     """What they should do."""
     message: str = ""
     """What the failure said, where there is no script."""
+    part: int = 0
+    """Which part of the fault it comes from, counted from 0."""
 
     @property
     def clear(self) -> bool:
@@ -92,6 +95,166 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
         shown = replace(shown, behaviour="")  # it need not be said twice
     parts = [title, *_body(library, shown, stream), *_more(others, stream)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+STYLES = ("example", "no expectation", "no expectation", "traceback", "traceback", "words")
+"""Styles of reports, as often as they are drawn: with what was expected; only with what came; with
+a traceback; in words alone."""
+
+
+def report(
+    library: str, symptoms: Sequence[Symptom], stream: Stream, request: str = ""
+) -> tuple[str, str]:
+    """Write an issue as users write them: often without what they expected, some without code.
+
+    Args:
+        library: Name of the library.
+        symptoms: What the failing tests say.
+        stream: Chooses the style and the wording.
+        request: What is asked for, where no symptom says it.
+
+    Returns:
+        The style, and the issue: a title, an empty line and the report. Both are empty if nothing
+        can be told.
+    """
+    usable = [_without_secrets(entry) for entry in symptoms]
+    if request:
+        return "request", _requested(library, request, usable, stream)
+    parts: list[str] = []
+    styles: list[str] = []
+    for part in sorted({entry.part for entry in usable}):
+        mine = [entry for entry in usable if entry.part == part]
+        style, title, body = _told(library, mine, stream)
+        if not style:
+            return "", ""
+        parts += [stream.choice(_SECOND)] if parts else [title]
+        parts += body
+        styles.append(style)
+    return " and ".join(dict.fromkeys(styles)), "\n\n".join(parts) + "\n" if parts else ""
+
+
+def _told(
+    library: str, symptoms: Sequence[Symptom], stream: Stream
+) -> tuple[str, str, Sequence[str]]:
+    """Return the style, the title and the paragraphs of a report of one fault."""
+    clear = sorted((entry for entry in symptoms if entry.clear), key=_difficulty)
+    rules = _rules(symptoms)
+    for style in stream.shuffled(STYLES):
+        if style == "words" and rules:
+            said = stream.choice(_SAID).format(library=library, sentence=rules[0])
+            title = stream.choice(_WORDY).format(library=library)
+            return style, title, [said, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
+        fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
+        if style != "words" and fits:
+            shown = fits[0] if style == "example" else replace(fits[0], behaviour="")
+            return style, _title(library, shown, stream), [*_styled(library, style, shown, stream)]
+    title, _, body = statement(library, symptoms, stream).partition("\n\n")
+    return "check" if body else "", title, [body.rstrip("\n")]
+
+
+def _rules(symptoms: Iterable[Symptom]) -> list[str]:
+    """Return the sentences that say what should hold, each once."""
+    return [rule.rstrip(".") for rule in dict.fromkeys(e.behaviour for e in symptoms) if rule]
+
+
+def _styled(library: str, style: str, shown: Symptom, stream: Stream) -> Iterable[str]:
+    """Write the report of one symptom in a style."""
+    if style == "example":
+        yield from _body(library, shown, stream)
+        return
+    yield stream.choice(_OPENINGS).format(library=library)
+    yield f"```python\n{shown.script}\n```"
+    if style == "traceback":
+        yield f"{stream.choice(_ENDS)}\n\n{_block(_traceback(shown))}"
+        return
+    came = shown.came
+    if shown.expected.error and not came.error:
+        yield stream.choice(_SILENT)
+        return
+    words = _CAME_ERROR if came.error and not came.printed else _CAME
+    yield _sentence(stream.choice(words), came.told or "nothing")
+    yield stream.choice(_WRONG_SO)
+
+
+def _traceback(shown: Symptom) -> str:
+    """Write a traceback as far as it lies in the user's own script."""
+    last = ast.parse(shown.script).body[-1]
+    line = shown.script.split("\n")[last.lineno - 1].strip()
+    head = (
+        f'Traceback (most recent call last):\n  File "example.py", line {last.lineno}, in <module>'
+    )
+    return f"{head}\n    {line}\n  [...]\n{shown.came.told}"
+
+
+def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
+    """Write an issue that asks for something, with what shall hold then."""
+    clear = sorted((entry for entry in symptoms if entry.clear), key=_difficulty)
+    rules = _rules(symptoms)
+    feature = request.startswith("`") and request.endswith("`")
+    titles, bodies = (_UNWRITTEN, _WANTED) if feature else (_CHANGES, _WISHED)
+    names = {"library": library, "request": request, "Request": request[0].upper() + request[1:]}
+    parts = [stream.choice(titles).format(**names), stream.choice(bodies).format(**names)]
+    if rules and feature:
+        parts.append(stream.choice(_RULES_FOLLOW))
+        parts.append("\n".join(f"- {rule}." for rule in rules[: MOST_SYMPTOMS + 2]))
+    if clear and (not feature or stream.percent(60)):
+        shown = clear[0]
+        parts += [stream.choice(_USES), f"```python\n{shown.script}\n```"]
+        if stream.percent(50) and shown.expected.told:
+            parts.append(_sentence(stream.choice(_EXPECTED), shown.expected.told))
+    return "\n\n".join(parts) + "\n"
+
+
+_SECOND = (
+    "There is a second problem in the same version; I do not know whether the two are related.",
+    "While I was at it I came across something else:",
+    "One more thing:",
+    "And then there is this, which may have another cause:",
+)
+_ENDS = ("This is what I get:", "It ends like this:", "Full output:", "The traceback:")
+_SILENT = (
+    "Nothing is raised.",
+    "It goes through without an error, and the mistake turns up much later.",
+    "I was not told that anything is wrong with it.",
+)
+_WRONG_SO = (
+    "That cannot be right.",
+    "That is not what the documentation made me expect.",
+    "It worked before the last update.",
+    "Is this on purpose?",
+    "I do not see how that comes about.",
+)
+_WORDY = (
+    "{library} does not do what it should",
+    "Trouble with {library}",
+    "Something is off in {library}",
+    "{library}: wrong since the last update",
+)
+_UNWRITTEN = (
+    "{request} is not implemented",
+    "{library}: implement {request}",
+    "{request} is missing",
+    "Feature request: {request}",
+)
+_WANTED = (
+    "{request} has a signature and a description, but raises `NotImplementedError`. I need it.",
+    "Calling {request} of {library} ends in `NotImplementedError`. Please write it.",
+    "{request} is documented, but there is nothing behind it yet.",
+)
+_CHANGES = (
+    "{library}: an inconsistent interface",
+    "A change of the interface of {library}",
+    "Interface of {library}",
+)
+_WISHED = (
+    "I propose a small change of the interface: {request}. Everything in the library that uses it "
+    "has to follow; the old form need not work any longer.",
+    "{Request}. Please change it in all of {library}, without keeping the old form.",
+    "Before the next release one thing should change: {request}, in all modules and in the "
+    "documentation of the functions.",
+)
+_RULES_FOLLOW = ("These should hold then:", "What I count on:", "To be precise:")
+_USES = ("I would use it like this:", "For example:", "This is how I call it:")
 
 
 def release_statement(
@@ -148,7 +311,7 @@ def _without_secrets(symptom: Symptom) -> Symptom:
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
     came, expected = map(_only_kind, (symptom.came, symptom.expected))
-    return Symptom(behaviour, symptom.script, subject, came, expected, message)
+    return Symptom(behaviour, symptom.script, subject, came, expected, message, symptom.part)
 
 
 def _only_kind(seen: ScriptOutcome) -> ScriptOutcome:

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.swe.edits import edited_files, write_diff
+from agentgym.envs.swe.generator.hidden_tests import cutting_edits
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
-from agentgym.errors import DataError, TaskNotFound
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
 INSTANCES = "instances.jsonl"
 """The file of a folder of tasks."""
@@ -117,14 +118,29 @@ class StoredInstances:
 
     Args:
         folder: The folder.
+        file: Name of the file of tasks in it.
+        banks: Folder in it with the held-out questions of these tasks.
+        hidden_tests: Whether the tests that decide are cut out of the repositories, and come at
+            grading alone, as those of published sets do.
+        difficulty: Level of the tasks; None: all of them.
 
     Raises:
+        ConfigurationError: There are no tasks of this difficulty.
         DataError: A file is missing or damaged; the message names the line.
     """
 
-    def __init__(self, folder: Path | str) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        file: str = INSTANCES,
+        *,
+        banks: str = HELD_OUT,
+        hidden_tests: bool = False,
+        difficulty: str | None = None,
+    ) -> None:
+        self._hidden_tests, self._banks = hidden_tests, banks
         self.folder = Path(folder).absolute()
-        self._file = self.folder / INSTANCES
+        self._file = self.folder / file
         self._repositories: dict[str, Repository] = {}
         self._records: dict[str, InstanceRecord] = {}
         for entry in read_lines(self._file):
@@ -136,6 +152,7 @@ class StoredInstances:
             raise DataError(
                 f"expected tasks in {self._file}, got none; make some with agentgym swe build"
             )
+        self._keep(difficulty)
         by_split: dict[str, list[str]] = {}
         for record in self._records.values():
             by_split.setdefault(record.split, []).append(record.id)
@@ -210,6 +227,21 @@ class StoredInstances:
 
     # -- parts ----------------------------------------------------------------------------------
 
+    def _keep(self, difficulty: str | None) -> None:
+        """Leave out the tasks of other levels."""
+        if difficulty is None:
+            return
+        levels = {id_: dict(one.details).get("difficulty") for id_, one in self._records.items()}
+        self._records = {
+            id_: one for id_, one in self._records.items() if levels[id_] == difficulty
+        }
+        if not self._records:
+            known = ", ".join(sorted(filter(None, set(levels.values())))) or "none"
+            raise ConfigurationError(
+                f"expected a difficulty that tasks of {self._file} have ({known}), got "
+                f"{difficulty!r}"
+            )
+
     def _add(self, record: InstanceRecord) -> None:
         """Take over a task."""
         name = record.folder or record.repo
@@ -242,15 +274,19 @@ class StoredInstances:
         passing = record.pass_to_pass
         if passing is None:
             passing = tuple(n for n in range(len(tests)) if n not in failing)
+        deciding = tuple(tests[n] for n in record.fail_to_pass)
+        cut: tuple[Edit, ...] = ()
+        if self._hidden_tests and not record.test_patch:
+            cut = cutting_edits(folder, deciding)
         return Instance(
             id=record.id,
             repo=record.repo,
             statement=record.statement,
-            source=FolderSource(folder, record.edits),
+            source=FolderSource(folder, (*record.edits, *cut)),
             patch=record.patch or undoing_patch(folder, record.edits),
-            fail_to_pass=tuple(tests[n] for n in record.fail_to_pass),
+            fail_to_pass=deciding,
             pass_to_pass=tuple(tests[n] for n in passing),
-            test_patch=record.test_patch,
+            test_patch=undoing_patch(folder, cut) if cut else record.test_patch,
             details=dict(record.details),
             held_out=self._held_out(record, name),
         )
@@ -258,13 +294,14 @@ class StoredInstances:
     def _held_out(self, record: InstanceRecord, repository: str) -> HeldOut | None:
         """Return where the questions of a task lie; None for a folder without them."""
         digest = self._repositories[repository].digest
-        files = (bank_file(self.folder, name) for name in (record.id, repository))
+        names = (record.id, repository)
+        files = (bank_file(self.folder, name, self._banks) for name in names)
         return next((HeldOut(file, digest) for file in files if file.is_file()), None)
 
 
-def bank_file(folder: Path, name: str) -> Path:
+def bank_file(folder: Path, name: str, banks: str = HELD_OUT) -> Path:
     """Return the file of a folder with the held-out questions of a repository, or of a task."""
-    return folder / HELD_OUT / f"{name}.json.gz"
+    return folder / banks / f"{name}.json.gz"
 
 
 def undoing_patch(folder: Path, edits: Sequence[Edit]) -> str:

@@ -6,26 +6,22 @@ stopped: ``instances.jsonl`` grows by a line for each task, ``trials.jsonl`` by 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.swe.edits import apply_edits
-from agentgym.envs.swe.generator.fault_trials import Baseline, Trial, Workbench
-from agentgym.envs.swe.generator.mutation import (
-    Mutation,
-    diverse,
-    is_fault,
-    mutations,
-    source_files,
-)
-from agentgym.envs.swe.generator.statements import statement
+from agentgym.envs.swe.edits import edited_files
+from agentgym.envs.swe.generator.change_size import hunks, repairing_patch, size_of
+from agentgym.envs.swe.generator.fault_trials import MOST_FAILING, Baseline, Trial, Workbench
+from agentgym.envs.swe.generator.kinds import KINDS, Candidate, Library
+from agentgym.envs.swe.generator.statements import report, statement
 from agentgym.envs.swe.generator.stored_instances import (
     INSTANCES,
     REPOSITORIES,
@@ -45,6 +41,10 @@ GENERATOR_VERSION = 1
 """Raised when a seed would give other tasks."""
 TRIALS = "trials.jsonl"
 """The file of all trials."""
+MOST_LARGE = 40
+"""Most tests that may fail where more than one place was changed, or something is asked for."""
+MOST_HUNKS = 10
+"""Most pieces that a repair has: each costs a turn, and an episode has few."""
 TRIES_PER_TASK = 6
 """Most trials for each task that is asked for."""
 _LEFT_OUT = shutil.ignore_patterns(
@@ -61,7 +61,7 @@ class BuildProgress:
     wanted: int
     """Tasks that are asked for, at most."""
     candidates: int = 0
-    """Faults, or pairs, that there are."""
+    """Faults, or pairs, that were looked at."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """What became of those that were tried, in this run and in earlier ones."""
     seconds: float = 0.0
@@ -147,26 +147,26 @@ class TaskFolder:
         append_line(self.folder / TRIALS, json.dumps(fields) + "\n")
 
 
-def build_mutations(
+def build_tasks(
     source: Path,
     output: Path,
+    kinds: Mapping[str, int],
     *,
     name: str | None = None,
-    limit: int = 50,
     seed: int = 0,
     boxes: Boxes | None = None,
     timeout: float = 120.0,
     split: str = "train",
     watch: Watch | None = None,
 ) -> BuildProgress:
-    """Make tasks by putting faults into a library.
+    """Make tasks by changing a library so that its tests notice it.
 
     Args:
         source: The sound repository, with its tests.
         output: Folder of the tasks; it may hold some of this or of other libraries.
+        kinds: Most tasks of each kind, by its name in `KINDS`.
         name: Name of the repository; that of its folder if left out.
-        limit: Most tasks.
-        seed: Seed of the order of the faults and of the wording of the issues.
+        seed: Seed of the order of the candidates and of the wording of the issues.
         boxes: How boxes are opened.
         timeout: Most seconds of one run of the tests.
         split: Split of the tasks.
@@ -181,34 +181,141 @@ def build_mutations(
     name = name or source.name
     held = TaskFolder(output)
     folder = held.hold(source, name)
-    candidates = mutations(folder, source_files(folder))
-    if not candidates:
+    library = Library.read(folder)
+    if not any(True for _ in library.functions()):
         raise DataError(f"expected Python files with functions in {source}, got none")
-    progress = BuildProgress(name, limit, len(candidates))
+    progress = BuildProgress(name, sum(kinds.values()))
     with Workbench(folder, boxes, timeout) as bench:
         baseline = _baseline(bench, held, name)
         progress.tests, progress.flaky = len(baseline.tests), len(baseline.flaky)
-        tried = _resume(held, name, progress)
-        order = diverse(candidates, Stream("swe", GENERATOR_VERSION, name, seed), limit * 20)
-        for mutation in order:
-            if progress.usable >= limit or progress.tried >= limit * TRIES_PER_TASK + 20:
+        done = _resume(held, name, progress)
+        for kind, most in kinds.items():
+            order = KINDS[kind](library, _stream(kind, name, seed), most)
+            chosen = itertools.islice(order, most * 20)
+            maker = _Maker(held, bench, baseline, library, kind, name, split, seed)
+            maker.make(chosen, most, done.setdefault(kind, _Done()), progress, watch)
+    return progress
+
+
+def _stream(kind: str, name: str, seed: int) -> Stream:
+    """Return where the order of the candidates of a kind comes from."""
+    more = () if kind == "mutation" else (kind,)
+    return Stream("swe", GENERATOR_VERSION, name, seed, *more)
+
+
+@dataclass
+class _Done:
+    """What earlier runs have done of a kind."""
+
+    keys: set[tuple[str | int, ...]] = field(default_factory=set)
+    """Candidates that were tried."""
+    usable: int = 0
+    """Tasks that came of them."""
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Tries the candidates of one kind, and writes what comes of each."""
+
+    held: TaskFolder
+    bench: Workbench
+    baseline: Baseline
+    library: Library
+    kind: str
+    name: str
+    split: str
+    seed: int
+
+    def make(
+        self,
+        order: Iterable[Candidate],
+        most: int,
+        done: _Done,
+        progress: BuildProgress,
+        watch: Watch | None,
+    ) -> None:
+        """Try candidates until there are enough tasks, or too many did not make one."""
+        places = {_place(one) for one in self.held.records.values() if one.repo == self.name}
+        for candidate in order:
+            if done.usable >= most or len(done.keys) >= most * TRIES_PER_TASK + 20:
                 break
-            if mutation.key in tried:
+            progress.candidates += 1
+            if candidate.key in done.keys or (candidate.kind, candidate.place) in places:
                 continue
             started = time.monotonic()
-            trial = _try(bench, baseline, mutation)
+            trial = _try(self.bench, self.baseline, candidate, self.library)
             if trial.outcome == "usable":
-                record = _record(held, name, split, mutation, trial, baseline, seed)
+                record = self._record(candidate, trial)
                 trial = trial if record.statement else replace(trial, outcome="not told")
                 if record.statement:
-                    held.add(record)
+                    self.held.add(record)
+                    places.add(_place(record))
+                    done.usable += 1
             seconds = time.monotonic() - started
+            done.keys.add(candidate.key)
             progress.outcomes[trial.outcome] += 1
             progress.seconds += seconds
-            _log(held, name, mutation, trial, seconds)
+            self._log(candidate, trial, seconds)
             if watch:
                 watch(progress)
-    return progress
+
+    def _record(self, candidate: Candidate, trial: Trial) -> InstanceRecord:
+        """Write the task of a usable candidate."""
+        numbers = {test: number for number, test in enumerate(self.baseline.tests)}
+        wording = Stream("swe statement", GENERATOR_VERSION, self.seed, self.name, *candidate.key)
+        text, details = self._told(candidate, trial, wording)
+        return InstanceRecord(
+            id=self._next_id(),
+            repo=self.name,
+            statement=text,
+            edits=candidate.edits,
+            fail_to_pass=tuple(numbers[test] for test in trial.failing),
+            split=self.split,
+            patch=repairing_patch(self.bench.folder, candidate),
+            details=tuple(details.items()),
+        )
+
+    def _next_id(self) -> str:
+        """Return the id of the next task: it does not depend on how far other kinds are."""
+        head = f"{self.name}-" if self.kind == "mutation" else f"{self.name}-{self.kind}-"
+        numbers = (id_.removeprefix(head) for id_ in self.held.records if id_.startswith(head))
+        return f"{head}{sum(number.isdigit() for number in numbers) + 1:03d}"
+
+    def _told(
+        self, candidate: Candidate, trial: Trial, wording: Stream
+    ) -> tuple[str, dict[str, str]]:
+        """Write the issue of a candidate and the facts about it."""
+        library, symptoms = library_name(self.name), trial.symptoms
+        if self.kind == "mutation":
+            return statement(library, symptoms, wording), {"kind": candidate.kind}
+        style, text = report(library, symptoms, wording, candidate.request)
+        size = size_of(self.bench.folder, candidate)
+        return text, {
+            "kind": candidate.kind,
+            "place": candidate.place,
+            "issue": style,
+            "files": str(size.files),
+            "lines": str(size.lines),
+            "difficulty": size.difficulty,
+        }
+
+    def _log(self, candidate: Candidate, trial: Trial, seconds: float) -> None:
+        self.held.log(
+            repo=self.name,
+            task=self.kind,
+            kind=candidate.kind,
+            edit=[*candidate.key],
+            outcome=trial.outcome,
+            failing=len(trial.failing),
+            seconds=round(seconds, 2),
+            symptoms=[asdict(symptom) for symptom in trial.symptoms],
+        )
+
+
+def _place(record: InstanceRecord) -> tuple[str, str]:
+    """Return what no two tasks of a library share, where it is known."""
+    facts = dict(record.details)
+    return facts["kind"], facts.get("place", record.id)
 
 
 def _baseline(bench: Workbench, held: TaskFolder, name: str) -> Baseline:
@@ -227,78 +334,61 @@ def _baseline(bench: Workbench, held: TaskFolder, name: str) -> Baseline:
     return replace(baseline, tests=known.tests)
 
 
-def _resume(held: TaskFolder, name: str, progress: BuildProgress) -> set[tuple[str, int, str, str]]:
-    """Take over what earlier runs have done; return the faults that were tried."""
-    tried: set[tuple[str, int, str, str]] = set()
+def _resume(held: TaskFolder, name: str, progress: BuildProgress) -> dict[str, _Done]:
+    """Take over what earlier runs have done, by kind of task."""
+    done: dict[str, _Done] = {}
     for entry in held.trials:
         if entry["repo"] == name:
-            tried.add(_key(entry["edit"]))
+            mine = done.setdefault(str(entry.get("task", "mutation")), _Done())
+            mine.keys.add(_key(entry["edit"]))
+            mine.usable += entry["outcome"] == "usable"
             progress.outcomes[str(entry["outcome"])] += 1
             progress.seconds += float(str(entry["seconds"]))
     for record in held.records.values():  # written just before the process was killed
-        for edit in record.edits if record.repo == name else ():
-            key = (edit.path, edit.start, edit.old, edit.new)
-            if key not in tried:
-                tried.add(key)
-                progress.outcomes["usable"] += 1
-    return tried
+        key = tuple(v for e in record.edits for v in (e.path, e.start, e.old, e.new))
+        if record.repo == name and not any(key in mine.keys for mine in done.values()):
+            kind = str(dict(record.details)["kind"]).replace(" ", "-")
+            mine = done.setdefault(kind if kind in KINDS else "mutation", _Done())
+            mine.keys.add(key)
+            mine.usable += 1
+            progress.outcomes["usable"] += 1
+    return done
 
 
-def _key(edit: Any) -> tuple[str, int, str, str]:
-    """Read what tells a fault from every other."""
-    path, start, old, new = edit
-    return str(path), int(start), str(old), str(new)
+def _key(edit: Any) -> tuple[str | int, ...]:
+    """Read what tells a candidate from every other."""
+    return tuple(value if isinstance(value, int) else str(value) for value in edit)
 
 
-def _try(bench: Workbench, baseline: Baseline, mutation: Mutation) -> Trial:
+def _try(bench: Workbench, baseline: Baseline, candidate: Candidate, library: Library) -> Trial:
     """Put a fault into the repository and run its tests."""
-    content = (bench.folder / mutation.edit.path).read_bytes()
-    if not is_fault(content, mutation):
+    if not library.changed(candidate):
         return Trial("no fault")
-    return bench.trial(baseline, {mutation.edit.path: apply_edits(content, [mutation.edit])})
 
+    def files(edits: Sequence[Edit]) -> dict[str, bytes | None]:
+        return {**edited_files(lambda path: library.sources[path].content, edits)}
 
-def _record(
-    held: TaskFolder,
-    name: str,
-    split: str,
-    mutation: Mutation,
-    trial: Trial,
-    baseline: Baseline,
-    seed: int,
-) -> InstanceRecord:
-    """Write the task of a usable fault."""
-    numbers = {test: number for number, test in enumerate(baseline.tests)}
-    count = sum(record.repo == name for record in held.records.values())
-    wording = Stream("swe statement", GENERATOR_VERSION, seed, name, *mutation.key)
-    return InstanceRecord(
-        id=f"{name}-{count + 1:03d}",
-        repo=name,
-        statement=statement(library_name(name), trial.symptoms, wording),
-        edits=(mutation.edit,),
-        fail_to_pass=tuple(numbers[test] for test in trial.failing),
-        split=split,
-        details=(("kind", mutation.kind),),
-    )
+    if hunks(bench.folder, candidate) > MOST_HUNKS:
+        return Trial("too many places")
+    parts: list[frozenset[str]] = []
+    for part in candidate.parts if len(candidate.parts) > 1 else ():
+        parts.append(bench.failing(baseline, files(part)))
+        if not parts[-1]:
+            return Trial("part unnoticed")
+    most = MOST_FAILING if len(candidate.edits) == 1 and not candidate.request else MOST_LARGE
+    trial = bench.trial(baseline, files(candidate.edits), most, parts=parts)
+    if trial.outcome == "usable" and candidate.repair:
+        faulty = {path: content or b"" for path, content in files(candidate.edits).items()}
+        repaired = edited_files(faulty.__getitem__, candidate.repair)
+        if bench.failing(baseline, {**faulty, **repaired}):
+            return Trial("bad repair")
+    return trial
 
 
 def library_name(repository: str) -> str:
     """Return the name of a library without the version behind it."""
     head, dash, tail = repository.rpartition("-")
     return head if dash and tail[:1].isdigit() else repository
-
-
-def _log(held: TaskFolder, name: str, mutation: Mutation, trial: Trial, seconds: float) -> None:
-    edit: Edit = mutation.edit
-    held.log(
-        repo=name,
-        kind=mutation.kind,
-        edit=[edit.path, edit.start, edit.old, edit.new],
-        outcome=trial.outcome,
-        failing=len(trial.failing),
-        seconds=round(seconds, 2),
-        symptoms=[asdict(symptom) for symptom in trial.symptoms],
-    )
 
 
 def summary(rows: Iterable[BuildProgress]) -> list[tuple[str, ...]]:

@@ -20,21 +20,38 @@ if TYPE_CHECKING:
     from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch
 
 
+Kind = Literal[
+    "mutation",
+    "two-faults",
+    "removed-feature",
+    "changed-interface",
+    "moved-function",
+    "missing-validation",
+    "all",
+    "versions",
+]
+"""What ``--kind`` takes."""
+
+
 @dataclass(frozen=True)
 class Build:
-    """Make SWE tasks from Python libraries: faults put into their source, or pairs of releases."""
+    """Make SWE tasks from Python libraries: changes of their source, or pairs of releases."""
 
     library: Positional[tuple[str, ...]]
     """What to make tasks from: a requirement such as toolz==1.2.0, whose source distribution pip
     downloads, the file of one, a folder, or installed:NAME. For --kind versions, two or more
-    releases of one library from old to new. The word bundled rebuilds the bundled tasks."""
+    releases of one library from old to new. The words bundled and bundled-tokens rebuild the tasks
+    that come with the package."""
     out: Path
     """Folder of the tasks. Repeat the command to resume a run that was cut off."""
-    kind: Literal["mutation", "versions"] = "mutation"
-    """mutation: faults that tests of the library find; versions: the tests of a release on the
+    kind: tuple[Kind, ...] = ("mutation",)
+    """One or several: mutation: faults of one token; two-faults: in different files;
+    removed-feature: a function to write anew; changed-interface: a parameter renamed or two
+    reordered in all files; moved-function: an import is missing where it went; missing-validation:
+    guards removed; all: each of these but mutation; versions, alone: the tests of a release on the
     source of the one before it."""
     limit: int = 50
-    """Most tasks of each library (mutation)."""
+    """Most tasks of each library, the same number of each kind; all but versions."""
     seed: int = 0
     """Seed of the choice of faults and of the wording."""
     sandbox: str = "auto"
@@ -52,7 +69,8 @@ class List:
     """List SWE tasks: id, repository, counts of tests, what verdicts rest on, and the issue."""
 
     data: Positional[str] = "bundled"
-    """bundled, a folder that agentgym swe build made, or rows of a published set."""
+    """bundled, bundled-tokens, a folder that agentgym swe build made, or rows of a published
+    set."""
     split: str | None = None
     """Only this split."""
     limit: int = 50
@@ -105,13 +123,9 @@ def build(command: Build, console: Console) -> int:
 
 def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     """Make the tasks of a command."""
-    from agentgym.envs.swe.generator.bundled import (
-        TASKS_PER_REPOSITORY,
-        build_bundled,
-        frozen_text,
-    )
+    from agentgym.envs.swe.generator.bundled import TASKS, build_bundled, frozen_text
     from agentgym.envs.swe.generator.library_sources import obtain
-    from agentgym.envs.swe.generator.task_builder import build_mutations
+    from agentgym.envs.swe.generator.task_builder import build_tasks
     from agentgym.envs.swe.generator.versions import build_versions
     from agentgym.envs.swe.instance_boxes import Boxes
 
@@ -119,18 +133,39 @@ def _build(command: Build, watch: Watch) -> list[BuildProgress]:
         raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
     boxes = Boxes(sandbox=command.sandbox)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
-    if command.library == ("bundled",):
-        limit = min(command.limit, TASKS_PER_REPOSITORY)
-        rows = build_bundled(command.out, limit=limit, **common)
+    kinds = _kinds(command)
+    if len(command.library) == 1 and command.library[0] in TASKS:
+        rows = build_bundled(command.out, command.library[0], limit=command.limit, **common)
         (command.out / "mutations.jsonl").write_text(frozen_text(command.out), "utf-8")
         return rows
     common |= {"seed": command.seed, "timeout": command.timeout}
     folders = [obtain(library, command.out / "sources") for library in command.library]
-    if command.kind == "versions":
+    if not kinds:
         return [build_versions(folders, command.out, **common)]
-    return [
-        build_mutations(folder, command.out, limit=command.limit, **common) for folder in folders
-    ]
+    return [build_tasks(folder, command.out, kinds, **common) for folder in folders]
+
+
+def _kinds(command: Build) -> dict[str, int]:
+    """Return the most tasks of each kind; none where pairs of releases are asked for.
+
+    Raises:
+        ConfigurationError: Pairs of releases and other kinds are asked for at once.
+    """
+    from agentgym.envs.swe.generator.kinds import KINDS
+
+    if "versions" in command.kind:
+        if len(command.kind) > 1:
+            raise ConfigurationError(
+                f"expected --kind versions alone, got {' '.join(command.kind)}; call the command "
+                "once for releases and once for the other kinds, with another --out"
+            )
+        return {}
+    names: dict[str, None] = dict.fromkeys(command.kind)
+    if "all" in names:
+        names = dict.fromkeys(name for name in KINDS if name != "mutation")
+    most, more = divmod(command.limit, len(names))
+    counts = {name: most + (place < more) for place, name in enumerate(names)}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _ask(command: Build, console: Console) -> None:
@@ -138,10 +173,10 @@ def _ask(command: Build, console: Console) -> None:
     from rich.progress import Progress
 
     from agentgym.envs.swe.generator.banks import BankProgress, build_banks
-    from agentgym.envs.swe.generator.bundled import bundled_folders, collect_banks
+    from agentgym.envs.swe.generator.bundled import TASKS, bundled_folders, collect_banks
     from agentgym.envs.swe.instance_boxes import Boxes
 
-    bundled = command.library == ("bundled",)
+    bundled = command.library[0] in TASKS
     folders = bundled_folders(command.out) if bundled else [command.out]
     few: list[str] = []
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:

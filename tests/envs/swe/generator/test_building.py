@@ -8,7 +8,7 @@ import pytest
 
 from agentgym.envs.swe.generator import task_builder as building
 from agentgym.envs.swe.generator.stored_instances import INSTANCES, StoredInstances
-from agentgym.envs.swe.generator.task_builder import TRIALS, TaskFolder, build_mutations, summary
+from agentgym.envs.swe.generator.task_builder import TRIALS, TaskFolder, build_tasks, summary
 from agentgym.envs.swe.grading import FULL, NO, Grader
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import DataError
@@ -24,8 +24,8 @@ def built(tmp_path_factory):
     root = tmp_path_factory.mktemp("built")
     library = make_library(root / "prices")
     seen = []
-    progress = build_mutations(
-        library, root / "out", limit=3, watch=lambda state: seen.append(state.tried)
+    progress = build_tasks(
+        library, root / "out", {"mutation": 3}, watch=lambda state: seen.append(state.tried)
     )
     return root, progress, seen
 
@@ -69,16 +69,16 @@ def test_a_run_that_was_cut_off_goes_on_where_it_stopped(built, tmp_path, monkey
     tried = []
     real = building._try
     monkeypatch.setattr(building, "_try", lambda *a: tried.append(a[2].key) or real(*a))
-    again = build_mutations(root / "prices", output, limit=3)
+    again = build_tasks(root / "prices", output, {"mutation": 3})
     assert (output / INSTANCES).read_text() == whole
     assert len(tried) == progress.tried - first - 1 and again.usable == 3
-    assert build_mutations(root / "prices", output, limit=3).tried == again.tried
+    assert build_tasks(root / "prices", output, {"mutation": 3}).tried == again.tried
     assert len(tried) == progress.tried - first - 1  # nothing was left to try
 
 
 def test_another_seed_gives_other_tasks(built, tmp_path):
     root, _, _ = built
-    build_mutations(root / "prices", tmp_path, limit=2, seed=1)
+    build_tasks(root / "prices", tmp_path, {"mutation": 2}, seed=1)
     assert not (root / "out" / INSTANCES).read_text().startswith((tmp_path / INSTANCES).read_text())
 
 
@@ -91,10 +91,10 @@ def test_a_library_that_changed_in_between_is_refused(built, tmp_path):
         (tmp_path / "out" / INSTANCES).write_text(line)
     (held / "prices" / "more.py").write_text("x = 1\n")
     with pytest.raises(DataError, match="its files have changed"):
-        build_mutations(library, tmp_path / "out", limit=1)
+        build_tasks(library, tmp_path / "out", {"mutation": 1})
 
 
 def test_a_folder_without_python_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="expected Python files"):
-        build_mutations(tmp_path / "empty", tmp_path / "out")
+        build_tasks(tmp_path / "empty", tmp_path / "out", {"mutation": 1})

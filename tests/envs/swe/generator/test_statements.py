@@ -11,6 +11,7 @@ from agentgym.envs.swe.generator.statements import (
     Symptom,
     hidden_words,
     release_statement,
+    report,
     statement,
 )
 from agentgym.support.random_stream import Stream
@@ -152,3 +153,56 @@ def test_an_issue_for_a_release_tells_its_changelog():
 def test_hidden_words():
     assert hidden_words("a _b c") == ["_b"]
     assert hidden_words("a_b, __init__ 'x_' 1_000") == []
+
+
+def several_reports(*symptoms: Symptom, request: str = "") -> dict[str, str]:
+    """A report in every style that a hundred seeds draw."""
+    return dict(report("prices", symptoms, Stream("test", seed), request) for seed in range(100))
+
+
+RAISED = Symptom(
+    "Prices are added up.",
+    "from prices import total\n\ntotal(\n    [2, 3])",
+    "total",
+    ScriptOutcome(error="KeyError: 2"),
+    ScriptOutcome("5"),
+)
+SILENT = Symptom(
+    "A discount is taken off.",
+    "from prices import total\n\ntotal([4], 1)",
+    "total",
+    ScriptOutcome("4"),
+    ScriptOutcome("3"),
+    part=1,
+)
+
+
+def test_issues_are_written_in_several_styles():
+    found = several_reports(RAISED)
+    assert found.keys() == {"example", "no expectation", "traceback", "words"}
+    assert "`5`" in found["example"] and "`5`" not in found["no expectation"]
+    lines = 'File "example.py", line 3, in <module>\n    total(\n  [...]\nKeyError: 2'
+    assert lines in found["traceback"] and "`5`" not in found["traceback"]
+    assert "```" not in found["words"] and "Prices are added up" in found["words"]
+
+
+def test_a_fault_that_raises_nothing_has_no_traceback():
+    assert several_reports(SILENT).keys() == {"example", "no expectation", "words"}
+
+
+def test_every_part_of_a_fault_is_told():
+    for text in several_reports(RAISED, SILENT).values():
+        assert "KeyError" in text or "Prices are added up" in text
+        assert "`4`" in text or "A discount is taken off" in text
+
+
+def test_a_part_that_cannot_be_told_makes_no_issue():
+    assert several_reports(RAISED, Symptom(part=1)) == {"": ""}
+
+
+def test_what_is_asked_for_is_said():
+    asked = "the parameter `off` of `total` should be called `discount`"
+    [text] = several_reports(SILENT, request=asked).values()
+    assert asked.partition(" ")[2] in text and "total([4], 1)" in text
+    [feature] = several_reports(SILENT, request="`total`").values()
+    assert "`total`" in feature and "- A discount is taken off." in feature

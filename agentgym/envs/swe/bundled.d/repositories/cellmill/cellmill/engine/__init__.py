@@ -1,0 +1,1 @@
+"""Evaluation, dependencies, sheets and workbooks."""

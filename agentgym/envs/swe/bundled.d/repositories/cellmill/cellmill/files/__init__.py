@@ -1,0 +1,1 @@
+"""CSV, tables, and the list of what a cell is computed from."""

@@ -1,0 +1,1 @@
+"""What a cell can hold, conversions, comparison, number formats."""

@@ -1,0 +1,1 @@
+"""Entries, names, dates, pages; cross references; what is wrong with entries."""

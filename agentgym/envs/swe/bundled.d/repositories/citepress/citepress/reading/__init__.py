@@ -1,0 +1,1 @@
+"""The parser of BibTeX, and LaTeX in fields."""

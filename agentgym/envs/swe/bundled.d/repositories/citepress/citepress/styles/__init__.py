@@ -1,0 +1,1 @@
+"""Sorting, labels, citations, and what an entry of each kind looks like."""

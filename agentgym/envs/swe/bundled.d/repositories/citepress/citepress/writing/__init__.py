@@ -1,0 +1,1 @@
+"""Text, HTML, Markdown, and BibTeX again."""

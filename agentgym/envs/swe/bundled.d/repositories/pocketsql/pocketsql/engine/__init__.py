@@ -1,0 +1,1 @@
+"""Values, names, expressions, functions, joins, queries, changes, plans."""

@@ -1,0 +1,1 @@
+"""Tokens, the tree of a statement, its parser, and expressions as text."""

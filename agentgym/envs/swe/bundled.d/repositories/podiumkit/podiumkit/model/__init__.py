@@ -1,0 +1,1 @@
+"""Players, results, rules for points, the tournament."""

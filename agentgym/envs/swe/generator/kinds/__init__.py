@@ -1,0 +1,25 @@
+"""The kinds of tasks that are more than one token: each proposes changes of a sound library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, Propose
+from agentgym.envs.swe.generator.kinds.changed_interface import changed_interface
+from agentgym.envs.swe.generator.kinds.missing_validation import missing_validation
+from agentgym.envs.swe.generator.kinds.moved_function import moved_function
+from agentgym.envs.swe.generator.kinds.one_token import one_token
+from agentgym.envs.swe.generator.kinds.removed_feature import removed_feature
+from agentgym.envs.swe.generator.kinds.two_faults import two_faults
+
+KINDS: Mapping[str, Propose] = {
+    "mutation": one_token,
+    "two-faults": two_faults,
+    "removed-feature": removed_feature,
+    "changed-interface": changed_interface,
+    "moved-function": moved_function,
+    "missing-validation": missing_validation,
+}
+"""Name of a kind of task -> what proposes candidates for it."""
+
+__all__ = ["KINDS", "Candidate", "Library", "Propose"]

@@ -1,0 +1,22 @@
+"""One fault at one place: mostly one token of one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library
+from agentgym.envs.swe.generator.mutation import diverse, mutations
+from agentgym.support.random_stream import Stream
+
+
+def one_token(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+    """Yield faults of one place each, different ones first.
+
+    Args:
+        library: The library.
+        stream: Where the draws come from.
+        wanted: Tasks that are asked for.
+    """
+    found = mutations(library.folder, list(library.sources))
+    for entry in diverse(found, stream, wanted * 20):
+        yield Candidate(entry.kind, entry.place, ((entry.edit,),))

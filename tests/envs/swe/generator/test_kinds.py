@@ -1,0 +1,128 @@
+"""Kinds of tasks that are more than one token: what they propose, and that they can be built."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import pytest
+
+from agentgym.envs.swe.edits import edited_files
+from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.generator.kinds import KINDS, Library
+from agentgym.envs.swe.generator.stored_instances import StoredInstances
+from agentgym.envs.swe.generator.task_builder import TRIALS
+from agentgym.support.random_stream import Stream
+from tests.cli.test_commands import run
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.generator.two_modules import make_two_modules
+
+NEW = tuple(name for name in KINDS if name != "mutation")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return Library.read(make_two_modules(tmp_path_factory.mktemp("library") / "prices"))
+
+
+def proposed(library, kind, seed=0):
+    return [*KINDS[kind](library, Stream("test", seed), 4)]
+
+
+def faulty(library, candidate):
+    return {
+        path: content.decode()
+        for path, content in edited_files(
+            lambda path: library.sources[path].content, candidate.edits
+        ).items()
+    }
+
+
+@pytest.mark.parametrize("kind", NEW)
+def test_candidates_are_other_programs_and_the_same_for_a_seed(library, kind):
+    found = proposed(library, kind)
+    assert found and all(library.changed(one) for one in found)
+    assert len({one.key for one in found}) == len(found)
+    assert [one.key for one in found] == [one.key for one in proposed(library, kind)]
+
+
+def test_two_faults_lie_in_two_files(library):
+    for one in proposed(library, "two-faults"):
+        assert [len(part) for part in one.parts] == [1, 1]
+        assert len({edit.path for edit in one.edits}) == 2
+
+
+def test_a_removed_feature_keeps_its_signature_and_its_description(library):
+    found = {one.place: one for one in proposed(library, "removed-feature")}
+    assert found.keys() == {"total", "checked"}  # `whole` is a line
+    text = faulty(library, found["total"])["prices/adding.py"]
+    node = next(n for n in ast.parse(text).body if getattr(n, "name", "") == "total")
+    assert ast.get_docstring(node).startswith("Return the sum")
+    assert ast.unparse(node.body[1]) == "raise NotImplementedError" and len(node.body) == 2
+    assert found["total"].request == "`total`"
+
+
+def test_missing_validation_goes_with_its_comment_together_and_alone(library):
+    found = proposed(library, "missing-validation")
+    assert sorted(len(one.parts) for one in found) == [1, 1, 2]
+    text = faulty(library, max(found, key=lambda one: len(one.parts)))["prices/checking.py"]
+    assert "raise" not in text and "Nobody pays" not in text
+
+
+def test_a_moved_function_lacks_an_import_that_the_repair_brings(library):
+    [found] = proposed(library, "moved-function")
+    files = faulty(library, found)
+    assert "def whole" in files["prices/checking.py"]
+    assert "from prices.checking import whole" in files["prices/adding.py"]
+    assert "import math" not in files["prices/checking.py"]
+    assert [edit.new for edit in found.repair] == ["import math\n"]
+
+
+def test_an_older_interface_reaches_all_files_and_the_docstring(library):
+    found = next(one for one in proposed(library, "changed-interface") if one.place == "discount")
+    files = faulty(library, found)
+    assert found.request == (
+        "the parameter `discount_option` of `total` and `checked` should be called `discount`"
+    )
+    for text in files.values():
+        names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+        assert "discount" not in names
+    assert "discount_option: What is taken off" in files["prices/adding.py"]
+    assert len(files) == 2
+
+
+def test_two_parameters_change_places_in_the_definition_and_in_every_call(library):
+    found = next(one for one in proposed(library, "changed-interface") if one.place == "checked")
+    files = faulty(library, found)
+    assert "checked(1000, prices)" in files["prices/adding.py"]
+    assert "def checked(most: int, prices: list[int]," in files["prices/checking.py"]
+    assert found.request.startswith("`checked` should take `prices` before `most`")
+
+
+@needs_box
+@pytest.mark.slow
+def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, capsys):
+    library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
+    argv = ("swe", "build", str(library), "--kind", "all", "--limit", "5", "--out", str(out))
+    code, _, err = run(capsys, *argv)
+    assert (code, err) == (0, "")
+    records = StoredInstances(out).records()
+    kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
+    assert kinds == set(NEW)
+    trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
+    assert {trial["task"] for trial in trials} == set(NEW)
+    env = SWEEnv(data=out, expert="developer")
+    for index in range(env.tasks.len("train")):
+        env.reset(options={"split": "train", "index": index})
+        over, info = False, {}
+        while not over:
+            _, _, terminated, truncated, info = env.step(str(env.oracle_action()))
+            over = terminated or truncated
+        assert info["success"], env.session.instance.id
+    env.close()
+
+
+def test_releases_are_built_apart_from_other_kinds(tmp_path, capsys):
+    argv = ("swe", "build", ".", "--kind", "versions", "two-faults", "--out", str(tmp_path / "o"))
+    code, _, err = run(capsys, *argv)
+    assert code == 2 and "expected --kind versions alone" in err

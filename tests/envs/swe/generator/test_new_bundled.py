@@ -1,0 +1,114 @@
+"""The bundled tasks that are more than one token, as they are frozen."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+
+import pytest
+
+from agentgym.envs.swe.diffs import apply_diff, read_diff
+from agentgym.envs.swe.generator.bundled import TASKS, TEST, VALID, bundled_instances, split_of
+from agentgym.envs.swe.generator.statements import hidden_words
+from agentgym.envs.swe.held_out.bank import load_bank
+from agentgym.envs.swe.instance import DIFFICULTIES
+from agentgym.envs.swe.tasks import Source, open_instances
+from agentgym.envs.swe.trees import contents
+
+
+@pytest.fixture(scope="module")
+def instances():
+    stored = open_instances(Source("bundled"))
+    return [
+        (split, stored.instance(split, index))
+        for split in stored.splits
+        for index in range(stored.len(split))
+    ]
+
+
+def test_the_libraries_are_those_that_the_tasks_were_made_for():
+    bundled_instances().check()
+
+
+def test_the_splits_share_no_library(instances):
+    assert {split for split, _ in instances} == {"train", "valid", "test"}
+    assert all(split == split_of(one.repo) for split, one in instances)
+    assert {one.repo for split, one in instances if split == "valid"} <= set(VALID)
+    assert {one.repo for split, one in instances if split == "test"} <= set(TEST)
+
+
+def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(instances):
+    kinds = Counter(one.details["kind"] for _, one in instances)
+    assert kinds.keys() == {name.replace("-", " ") for name in TASKS["bundled"]}
+    assert max(kinds.values()) < len(instances) / 2
+    assert {one.details["difficulty"] for _, one in instances} == set(DIFFICULTIES)
+    places = [(one.repo, one.details["kind"], one.details["place"]) for _, one in instances]
+    assert len(set(places)) == len(places)
+    assert len({one.id for _, one in instances}) == len(instances)
+    assert len({one.statement for _, one in instances}) == len(instances)
+
+
+def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(instances):
+    for _, one in instances:
+        given = contents(one.source)
+        after = apply_diff(one.test_patch, given.get)
+        for test in one.fail_to_pass:
+            file, _, name = test.partition("::")
+            pattern = rf"def {re.escape(name.partition('[')[0].split('::')[-1])}\(".encode()
+            assert not re.search(pattern, given[file]), test
+            assert re.search(pattern, after[file]), test
+        for file, content in after.items():
+            ast.parse(given[file])
+            assert content == (one.source.folder / file).read_bytes()
+
+
+def test_the_patch_is_python_and_of_the_size_that_is_told(instances):
+    for _, one in instances:
+        given = contents(one.source)
+        after = apply_diff(one.patch, given.get)
+        assert all(ast.parse(content) for content in after.values())
+        assert len([*read_diff(one.patch)]) == int(one.details["files"])
+        assert sum(len(diff.hunks) for diff in read_diff(one.patch)) <= 10
+
+
+def test_kinds_are_what_they_say(instances):
+    for _, one in instances:
+        files = {edit.path for edit in one.source.edits if "tests/" not in edit.path}
+        kind = one.details["kind"]
+        if kind in ("two faults", "moved function"):
+            assert len(files) == 2
+        elif kind == "removed feature":
+            assert any("raise NotImplementedError" in edit.new for edit in one.source.edits)
+        elif kind == "missing validation":
+            removed = [edit for edit in one.source.edits if edit.path in files]
+            assert all("raise" in edit.old and not edit.new for edit in removed)
+
+
+def test_no_issue_names_a_file_a_line_or_a_test(instances):
+    for _, one in instances:
+        assert not hidden_words(one.statement), one.id
+        for edit in one.source.edits:
+            assert edit.path.split("/")[-1] not in one.statement, one.id
+        assert not re.search(r"\.py\", line \d+", one.statement.replace('"example.py"', ""))
+        for test in one.fail_to_pass:
+            assert test.partition("[")[0].split("::")[-1] not in one.statement, one.id
+
+
+def test_issues_are_of_several_styles(instances):
+    told = Counter(one.details["issue"] for _, one in instances)
+    assert len(told) >= 5
+    some = [one.statement for _, one in instances]
+    assert any("Traceback (most recent call last)" in text for text in some)
+    assert any("```" not in text for text in some)
+    assert all(40 <= len(text) <= 4000 for text in some)
+
+
+def test_most_tasks_have_held_out_questions_that_tell_their_fault(instances):
+    asked = [
+        load_bank(one.held_out).tasks.get(one.id)
+        for _, one in instances
+        if one.held_out is not None
+    ]
+    told = [questions for questions in asked if questions is not None and questions.enough]
+    assert len(told) > 0.75 * len(instances)
