@@ -46,9 +46,9 @@ TASKS: Mapping[str, Mapping[str, int]] = {
 """Most tasks of a library, by set and kind."""
 SEED = 0
 """Seed of the frozen faults."""
-VALID = ("inifold", "rollwindow", "statewalk", "workcal")
+VALID = ("citepress", "inifold", "rollwindow", "statewalk", "workcal")
 """Libraries of the split ``valid``."""
-TEST = ("laxjson", "liftsim", "linkquery", "tallybook")
+TEST = ("laxjson", "liftsim", "linkquery", "pocketsql", "tallybook")
 """Libraries of the split ``test``."""
 
 
