@@ -124,7 +124,7 @@ def test_no_command_is_passed_over() -> None:
 def test_flags_in_a_sentence_exist(page: str, text: str) -> None:
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     groups = {name.split()[0] for name in subcommands()} - {*subcommands()}
-    for first, second, rest in re.findall(r"`agentgym ([a-z]+)( [a-z]+)?([^`]*)`", prose):
+    for first, second, rest in re.findall(r"`agentgym ([a-z]+)( [a-z-]+)?([^`]*)`", prose):
         name = first + second if first in groups else first
         if name not in groups:
             assert {*re.findall(r"--[a-z-]+", rest)} <= flags(name), (name, rest)

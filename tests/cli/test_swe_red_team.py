@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.envs.swe.generator.task_builder import build_mutations
+from agentgym.envs.swe.generator.task_builder import build_tasks
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library
@@ -36,7 +36,7 @@ END
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of one task."""
     place = tmp_path_factory.mktemp("red-team")
-    build_mutations(make_library(place / "prices"), place / "tasks", limit=1)
+    build_tasks(make_library(place / "prices"), place / "tasks", {"mutation": 1})
     return place / "tasks"
 
 

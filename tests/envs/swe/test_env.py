@@ -256,6 +256,7 @@ def death(monkeypatch: pytest.MonkeyPatch, words: str = "lethal") -> None:
         if words in command:
             assert box._process is not None
             os.kill(box._process.pid, signal.SIGKILL)
+            assert box._process.wait(10)
         return real(box, command, **options)
 
     monkeypatch.setattr(NamespaceSandbox, "exec", run)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import agentgym
 from agentgym.envs.swe import runtime
 from agentgym.envs.swe.runtime import SHOWN
 from agentgym.sandbox import SandboxConfig, open_sandbox
@@ -21,7 +20,7 @@ def checkout(folder: Path) -> Path:
         (folder / name / "solution").write_text("gold")
     (folder / "agentgym" / "__init__.py").write_text("")
     (folder / "pyproject.toml").write_text("")
-    return folder / "agentgym" / "__init__.py"
+    return folder / "agentgym"
 
 
 def seen(shown: Path) -> str:
@@ -33,7 +32,7 @@ def seen(shown: Path) -> str:
 
 
 def test_nothing_of_a_checkout_is_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agentgym, "__file__", str(checkout(tmp_path / "src" / "app")))
+    monkeypatch.setattr(runtime, "PACKAGE", checkout(tmp_path / "src" / "app"))
     assert seen(tmp_path) == ""
 
 
@@ -44,14 +43,14 @@ def test_nor_the_history_of_a_worktree(tmp_path: Path, monkeypatch: pytest.Monke
     (tree / "agentgym").mkdir(parents=True)
     (tree / "agentgym" / "solution").write_text("gold")
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/tree\n")
-    monkeypatch.setattr(agentgym, "__file__", str(tree / "agentgym" / "__init__.py"))
+    monkeypatch.setattr(runtime, "PACKAGE", tree / "agentgym")
     assert seen(tmp_path) == ""
 
 
 def test_what_a_box_needs_stays_visible_in_a_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agentgym, "__file__", str(checkout(tmp_path)))
+    monkeypatch.setattr(runtime, "PACKAGE", checkout(tmp_path))
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "tool").write_text("gold")

@@ -14,7 +14,7 @@ from agentgym.envs.swe.grading.protection import Changes
 from agentgym.envs.swe.grading.verdict import FULL
 from agentgym.envs.swe.held_out.answers import known_names
 from agentgym.envs.swe.instance import Instance
-from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box
+from agentgym.envs.swe.instance_boxes import Boxes, apply_in_box, changes_since
 from agentgym.envs.swe.official.logs import PYTEST_NAMES, statuses_of
 from agentgym.errors import EnvFailure
 
@@ -89,8 +89,9 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
         EnvFailure: A box cannot be opened, or the right solution does not fit.
     """
     with boxes.open(instance) as box:
+        given = box.changes()
         apply_in_box(box, instance.patch, "the solution")
-        changes = box.changes()
+        changes = changes_since(box, given)
     solution = Grader(boxes).edits(instance, changes).counted
     gold = _plain(boxes, instance, solution, timeout)
     if gold.reason:

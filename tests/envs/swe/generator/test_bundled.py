@@ -64,7 +64,8 @@ def test_there_are_enough_tasks_in_splits_that_share_no_library(instances):
     assert len(instances) >= 500
     of_split = {split: {one.repo for where, one in instances if where == split}
                 for split in ("train", "valid", "test")}  # fmt: skip
-    assert of_split["valid"] == set(VALID) and of_split["test"] == set(TEST)
+    larger = {"cellmill", "citepress", "pocketsql", "podiumkit"}  # of the other set alone
+    assert of_split["valid"] == {*VALID} - larger and of_split["test"] == {*TEST} - larger
     assert len(of_split["train"]) >= 16 and not of_split["train"] & {*VALID, *TEST}
     assert all(split == split_of(one.repo) for split, one in instances)
     counts = Counter(one.repo for _, one in instances)
