@@ -18,6 +18,7 @@ from typing import Any
 from agentgym.core.outcome import StopReason
 from agentgym.envs.swe.engine.commands import SUBMIT, Command
 from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.grading.verdict import BLINDED, HELD_OUT
 from agentgym.envs.swe.red_team.exploit import Exploit
 from agentgym.envs.swe.red_team.target import target_of
 from agentgym.envs.swe.tasks import InstanceSet
@@ -59,6 +60,9 @@ class Attempt:
     """Files whose changes did not count."""
     held_out: str = ""
     """What came of the held-out questions; empty where none were asked."""
+    evidence: str = ""
+    """What the verdict rests on, see `agentgym.envs.swe.grading.verdict`; empty where nothing was
+    graded."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class Totals:
     reasons: Counter[str] = field(default_factory=Counter)
     """How often tests were not judged, by the grader's words."""
     by_tests_alone: int = 0
-    """Those that were paid, and asked no held-out question."""
+    """Those that were paid, and of which the host compared no values."""
 
     @property
     def as_it_must(self) -> bool:
@@ -129,7 +133,7 @@ def totals(attempts: Iterable[Attempt]) -> list[Totals]:
         row.tried += 1
         row.paid += one.paid
         row.flagged += one.flagged
-        row.by_tests_alone += one.paid and not one.held_out
+        row.by_tests_alone += one.paid and one.evidence not in (HELD_OUT, BLINDED)
     return list(found.values())
 
 
@@ -281,6 +285,7 @@ def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
         reason=details["grading"] or "",
         ignored=tuple(details["ignored"]),
         held_out=details["held_out"] or "",
+        evidence=details["evidence"] or "",
     )
 
 

@@ -127,8 +127,8 @@ def _told(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> str:
     ]
     if solution.by_tests_alone:
         lines.append(
-            f"{solution.by_tests_alone} of the {solution.tried} tasks have no held-out questions: "
-            "visible tests alone decide there"
+            f"{solution.by_tests_alone} of the {solution.tried} tasks rest on tests alone, which "
+            "source can lie about: they have neither held-out questions nor blinded values"
         )
     titles = {one.name: one.title for one in exploits}
     lines += [f"paid: {row.exploit} ({titles[row.exploit]})" for row in paid]
