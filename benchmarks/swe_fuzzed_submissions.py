@@ -7,7 +7,7 @@ them again and prints it. Rows are written as they come; the same ``--rows`` goe
 stopped. Exit code 1 if a submission with an exploit in it was accepted though it is wrong.
 
 Usage:
-    python benchmarks/swe_fuzzed_submissions.py [--n 1000] [--data bundled] [--jobs 2]
+    python benchmarks/swe_fuzzed_submissions.py [--n 1000] [--data bundled-tokens] [--jobs 2]
         [--rows ROWS.jsonl] [--only N]
 """
 
@@ -113,7 +113,7 @@ def main() -> int:
     """Grade submissions, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--n", type=int, default=1000, help="submissions")
-    parser.add_argument("--data", default="bundled", help="where the tasks come from")
+    parser.add_argument("--data", default="bundled-tokens", help="where the tasks come from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tasks", type=int, default=128, help="tasks that are drawn from")
     parser.add_argument("--jobs", type=int, default=2, help="submissions at once")

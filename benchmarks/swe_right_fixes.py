@@ -7,7 +7,7 @@ fault. Exit code 1 if a repair is not FULL. Rows are written as they come; the s
 on where it stopped.
 
 Usage:
-    python benchmarks/swe_right_fixes.py [--tasks 100] [--each 3] [--data bundled] [--jobs 2]
+    python benchmarks/swe_right_fixes.py [--tasks 100] [--each 3] [--data bundled-tokens] [--jobs 2]
         [--rows ROWS.jsonl]
 """
 
@@ -148,7 +148,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", type=int, default=100, help="tasks with rewritten repairs")
     parser.add_argument("--each", type=int, default=3, help="rewritten repairs of each")
-    parser.add_argument("--data", default="bundled", help="where the tasks come from")
+    parser.add_argument("--data", default="bundled-tokens", help="where the tasks come from")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="gradings at once")
     parser.add_argument("--rows", type=Path, help="file of the rows, to resume")

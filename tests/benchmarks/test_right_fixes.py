@@ -76,7 +76,7 @@ def test_nothing_to_rewrite_is_none() -> None:
 
 
 def test_there_are_three_for_a_hundred_tasks() -> None:
-    bundled = open_instances(Source("bundled"))
+    bundled = open_instances(Source("bundled-tokens"))
     fixes = collect(bundled, 100, 3, 0)
     rewrites = [fix for fix in fixes if fix.how != "by hand"]
     assert len({fix.instance.id for fix in rewrites}) == 100 and len(rewrites) == 300
@@ -85,7 +85,7 @@ def test_there_are_three_for_a_hundred_tasks() -> None:
 
 @needs_box
 def test_some_of_them_are_full() -> None:
-    bundled = open_instances(Source("bundled"))
+    bundled = open_instances(Source("bundled-tokens"))
     fixes = [*rewritten(bundled.instance("train", 1), 2), next(by_hand(bundled))]
     for fix in fixes:
         assert Grader(Boxes(), 60).grade(fix.instance, fix.edits).verdict == FULL, fix.name

@@ -134,7 +134,7 @@ def test_bad_input_is_said_in_a_sentence(capsys, tmp_path, arguments, problem):
 def test_list_shows_the_bundled_tasks(capsys):
     code, out, err = run(capsys, "swe", "list", "--split", "valid", "--limit", "2")
     assert (code, err) == (0, "")
-    assert "statewalk" in out or "inifold" in out
+    assert "citepress" in out
     assert "train: " in out and "test: " in out
     assert run(capsys, "swe", "list", "no-such-folder/")[0] == 2
     assert "expected --limit" in run(capsys, "swe", "list", "--limit", "-1")[2]

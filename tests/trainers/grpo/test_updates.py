@@ -139,7 +139,7 @@ def test_a_preset_without_groups_plays_every_task_once(tmp_path):
     feed = Feed()
     made = trainer(
         tmp_path,
-        preset=replace(get_preset("reinforce++"), needs=(), terms=get_preset("rloo").terms),
+        preset=replace(get_preset("reinforce++"), terms=get_preset("rloo").terms),
         args={"groups": 15, "group_size": 1, "steps": 1},
         envs=TextVectorEnv([Picky] * 15),
         group_size=1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 from collections.abc import Iterator
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -12,6 +13,9 @@ COSMETIC_KEYWORDS = frozenset(("stacklevel", "maxsize", "indent", "file", "flush
 """Keyword arguments that change no result, or only how fast it comes."""
 SILENT_METHODS = frozenset(("__hash__", "__repr__", "__sizeof__", "__dir__", "__del__"))
 """Methods whose faults no user reports."""
+# Before 3.11.9 and 3.12.3 Python mixes up the depths of trees that threads build at once, and
+# raises a SystemError (python/cpython#106905).
+_parsing = threading.Lock()
 _CLOSING = re.compile(rb"[ \t)]*")
 _OPENING = re.compile(rb"[ \t(]*")
 
@@ -31,7 +35,8 @@ class ParsedSource:
         content.decode("utf-8")
         self.content = content
         try:
-            self.tree = ast.parse(content)
+            with _parsing:
+                self.tree = ast.parse(content)
         except ValueError as error:  # null bytes, before Python 3.12
             raise SyntaxError(str(error)) from error
         self._lines = [0]
