@@ -275,6 +275,7 @@ def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, rem
         evaluate("random", made, protocol="verl-agent")
 
 
+@pytest.mark.slow
 def test_generated_tasks_are_a_departure() -> None:
     report = evaluate("oracle", "alfworld", protocol="verl-agent", n=12,
                       env_kwargs={"data": None})  # fmt: skip
