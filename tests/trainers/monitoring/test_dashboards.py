@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import logging
+import os
 import sqlite3
 import sys
 import threading
@@ -52,8 +53,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("WANDB_MODE", "offline")
         patch.setenv("TRACKIO_DIR", str(folder / "trackio"))
         flags = ["--report-to", "tensorboard", "wandb", "trackio"]
-        # In a process of its own: when imported, trackio reads its folder and wandb makes one.
-        ended = toy_runs.run_command(toy_runs.arguments(folder / "run", *flags, **QUICK))
+        # In an interpreter of its own: when imported, trackio reads its folder and wandb makes one.
+        command = toy_runs.arguments(folder / "run", *flags, **QUICK)
+        ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 0, ended.stderr
     assert not (folder / "run" / "warnings.log").exists()
     return folder

@@ -154,15 +154,14 @@ def test_a_pretrained_model_can_be_warm_started(chat_model, tmp_path):
 def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_would_have(
     chat_model, tmp_path
 ):
-    """Two real deaths: at step 8, from where step 4 is left, and before RL's first checkpoint."""
+    """Two real deaths: at step 20, from where step 10 is left, and before RL's first checkpoint."""
     changes = {
-        **QUICK, "model": chat_model, "sft__max_steps": 12, "sft__gate_every": 8,
-        "sft__save_every": 4, "steps": 2, "rl__save_every": 2,
+        **QUICK, "model": chat_model, "sft__max_steps": 22, "steps": 2, "rl__save_every": 2
     }  # fmt: skip
     whole, folder = tmp_path / "whole", tmp_path / "run"
     assert main(toy_runs.arguments(whole, **changes)) == 0
     command = toy_runs.arguments(folder, **changes)
-    for moment, left in (("sft:8", ["sft-4"]), ("rl:1", ["rl", "warm-start"])):
+    for moment, left in (("sft:20", ["sft-10"]), ("rl:1", ["rl", "warm-start"])):
         died = toy_runs.run_command(command, die_at=moment)
         assert died.returncode == -signal.SIGKILL, died.stderr
         assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == left
