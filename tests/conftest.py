@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -33,11 +34,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Give each worker of ``-n`` a part of the suite in order, so that runs are shared in it.
+    """Keep what is compiled, and give each worker of ``-n`` a part of the suite in order.
 
-    Dealt one by one, the tests of a module would make its runs in every worker. Who has done its
-    part takes from the end of another's.
+    Containers often forbid bytecode; every worker and each of a thousand processes would then
+    compile the same modules, and pytest rewrite the same assertions. Dealt one by one, the tests
+    of a module would make its runs in every worker. Who has done its part takes from the end of
+    another's.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "worksteal"
 

@@ -108,6 +108,7 @@ def installed(tmp_path: Path) -> Installed:
     return Installed(tmp_path)
 
 
+@pytest.mark.slow
 def test_its_subcommands_stand_beside_the_others(installed: Installed) -> None:
     code, out, err = installed.agentgym("--help")
     assert (code, err) == (0, "")
@@ -120,6 +121,7 @@ def test_its_subcommands_stand_beside_the_others(installed: Installed) -> None:
     assert "Trade with [villagers]." in installed.agentgym("craft", "-h")[1]
 
 
+@pytest.mark.slow
 def test_its_subcommands_do_what_they_say(installed: Installed) -> None:
     assert installed.agentgym("smelt", "--ores", "3") == (0, "[3, false]\n", "")
     assert installed.agentgym("smelt", "--ores", "3", "--hot") == (1, "[3, true]\n", "")
@@ -128,6 +130,7 @@ def test_its_subcommands_do_what_they_say(installed: Installed) -> None:
     assert (code, err) == (2, "agentgym: expected ores, got 0")
 
 
+@pytest.mark.slow
 def test_it_is_known_by_its_short_name(installed: Installed) -> None:
     code, out, _ = installed.agentgym("list", "--json")
     [*_, row] = json.loads(out)

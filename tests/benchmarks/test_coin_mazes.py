@@ -20,6 +20,7 @@ def env() -> CoinMazes:
     return make(levels="2-4", games={"train": 6, "valid": 3, "test": 3})
 
 
+@pytest.mark.slow
 def test_lengths_take_turns(env: CoinMazes) -> None:
     lengths = [env.tasks.oracle_turns(env.tasks.task("train", k)) for k in range(6)]
     assert lengths == [2, 3, 4, 2, 3, 4]

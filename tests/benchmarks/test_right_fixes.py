@@ -75,6 +75,7 @@ def test_nothing_to_rewrite_is_none() -> None:
     assert rewrite("def f():\n    return 1\n", 2, ["De Morgan"]) is None
 
 
+@pytest.mark.slow
 def test_there_are_three_for_a_hundred_tasks() -> None:
     bundled = open_instances(Source("bundled-tokens"))
     fixes = collect(bundled, 100, 3, 0)

@@ -90,6 +90,7 @@ def played(cache: RunCache, run: Run) -> PlayedRun:
     return found
 
 
+@pytest.mark.slow
 def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) -> None:
     found = result(folder)
     assert found["study"] == "toy_study" and found["seeds"] == [0]
@@ -116,6 +117,7 @@ def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPat
     assert result(folder) == before
 
 
+@pytest.mark.slow
 def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) -> None:
     """And come to the result to which they come alone."""
     shared, alone = RunCache(folder / "runs"), RunCache(tmp_path)
@@ -130,6 +132,7 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
     assert together.summary["warm_start"] == single.summary["warm_start"]
 
 
+@pytest.mark.slow
 def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -> None:
     cache, (first, second) = RunCache(tmp_path), runs()
     killer = Killer(cache.folder(first) / "metrics.jsonl")

@@ -342,6 +342,7 @@ def python(*argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_module_entry_point_and_pipes():
     found = python("-m", "agentgym", "play", "webshop", stdin="1\n")
     assert found.returncode == 0 and "stopped after 1 of" in found.stdout

@@ -224,6 +224,7 @@ TRAIN_FLAGS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     env=st.sampled_from([TOY_ID, "webshop", "alfworld", "textworld"]),
@@ -246,6 +247,7 @@ def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
             yield from places(item, (*above, key))
 
 
+@pytest.mark.slow
 def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, capsys):
     record = tmp_path / "e.jsonl"
     lines = []
@@ -330,6 +332,7 @@ def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @FULL
 @pytest.mark.parametrize(
     "line",
@@ -352,6 +355,7 @@ def test_a_full_disk_for_messages_changes_nothing_else():
     assert shell("agentgym eval nope 2>/dev/full").returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["list", "list --json", "doctor", "eval webshop --n 2", "--help"])
 def test_a_reader_that_has_gone_is_no_error_of_ours(line):
     found = shell(f"agentgym {line} | true")
@@ -363,6 +367,7 @@ def test_a_reader_that_takes_one_line_gets_it():
     assert found.returncode in (0, 141) and (found.stdout, found.stderr) == ("[\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize(
     "line", ["list", "doctor", "eval webshop --n 1", "play webshop </dev/null"]
@@ -372,6 +377,7 @@ def test_any_encoding_of_the_output_will_do(line, encoding):
     assert (found.returncode, found.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["list >&-", "list >&- 2>&-", "play webshop <&-"])
 def test_streams_may_be_closed(line):
     found = shell(f"agentgym {line}")

@@ -106,6 +106,7 @@ episodes = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(episode=episodes)
 def test_a_record_is_one_ascii_line_and_reads_back_equal(episode):
@@ -116,6 +117,7 @@ def test_a_record_is_one_ascii_line_and_reads_back_equal(episode):
     assert json.loads(line)["format"] == FORMAT
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(episode=episodes)
 def test_files_survive_weird_text(tmp_path_factory, episode):

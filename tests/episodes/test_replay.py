@@ -137,6 +137,7 @@ CASES: dict[str, tuple[str, dict[str, Any], int | None, bool]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_edit_is_noticed(case: str, tmp_path: Path) -> None:
     env_id, kwargs, seed, good = CASES[case]

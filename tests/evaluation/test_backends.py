@@ -66,6 +66,7 @@ class Reader:
 POLICIES = {"oracle": "oracle", "random": "random", "class": Reader}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> None:
@@ -80,6 +81,7 @@ def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> 
     assert report.errors == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_records_are_the_same_and_put_into_panel_order(tmp_path: Path, backend: str) -> None:
     for name, options in (("sync", {}), (backend, {"concurrency": 3})):

@@ -52,6 +52,7 @@ def registered() -> Any:
     gymnasium.registry.pop(RAISING_ID)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["step", "reset"])
 @pytest.mark.parametrize("backend", ["sync", "thread", "process", "ray"])
 def test_an_environment_that_raises_costs_one_episode_in_every_back_end(
@@ -82,6 +83,7 @@ def full_after(most: int) -> Any:
     return ChatServer(answer)
 
 
+@pytest.mark.slow
 def test_a_model_that_overflows_its_context_gets_no_perfect_score(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     server = full_after(8)  # four answers; tasks need two to five

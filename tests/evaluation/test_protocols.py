@@ -275,6 +275,7 @@ def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, rem
         evaluate("random", made, protocol="verl-agent")
 
 
+@pytest.mark.slow
 def test_generated_tasks_are_a_departure() -> None:
     report = evaluate("oracle", "alfworld", protocol="verl-agent", n=12,
                       env_kwargs={"data": None})  # fmt: skip
@@ -324,6 +325,7 @@ def test_a_folder_of_games_is_played_as_balrog_does(
     assert [figure.name for figure in report.figures()] == ["Progression", "Won"]
 
 
+@pytest.mark.slow
 def test_the_official_games_by_type() -> None:
     pack = shared_pack("valid_seen.json.gz").parent
     report = evaluate("oracle", "alfworld", "valid_seen", protocol="official",
@@ -334,6 +336,7 @@ def test_the_official_games_by_type() -> None:
         evaluate("oracle", "alfworld", protocol="official", env_kwargs={"data": str(pack)})
 
 
+@pytest.mark.slow
 def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
     pack = {"data": str(shared_pack("valid_train.json.gz").parent)}
     report = evaluate("oracle", "alfworld", protocol="agentgym", env_kwargs=pack)
@@ -355,6 +358,7 @@ def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
                  tasks=["alfworld_2420"])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_items_of_webshop_count_its_goals(tmp_path: Path) -> None:
     shop = {"data": str(shared_data("webshop") / "catalogue")}
     with pytest.raises(DataError, match=r"webshop_test.json of the data set AgentGym/AgentEval"):

@@ -31,6 +31,7 @@ CASES = [(name, recorded) for name in BACKENDS for recorded in (False, True)]
 CASES.remove(("ray", False))  # which takes long to start, and plays nothing that its other does not
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("backend", "recorded"), CASES)
 def test_every_method_may_raise_in_every_back_end(
     tmp_path: Path, backend: str, recorded: bool

@@ -193,6 +193,7 @@ class Flaky:
 """
 
 
+@pytest.mark.slow
 def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "killed.py").write_text(FLAKY)
     paths = os.pathsep.join([str(tmp_path), os.getcwd(), *sys.path])
@@ -274,6 +275,7 @@ def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     assert evaluate(flaky, TOY_ID, n=60).errors == 30
 
 
+@pytest.mark.slow
 def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
     code = (
         "from agentgym.evaluation import evaluate\n"

@@ -60,6 +60,7 @@ def play(policy):
 EVAL = ["-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", "--n", "4", "--concurrency", "4"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "code", "said"),
     [

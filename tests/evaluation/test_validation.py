@@ -29,12 +29,14 @@ def test_each_fault_is_a_finding(own: str) -> None:
     assert repr(found) == "<Validation of Env: failed; 4 tasks checked, 3 fail.>"
 
 
+@pytest.mark.slow
 def test_sound_tasks_pass() -> None:
     found = agentgym.validate("textworld", ("valid", "test"), 2, blind_n=2, concurrency=2)
     assert found.passed and found.findings == () and [each.n for each in found.splits] == [2, 2]
     assert all(each.solved == 2 and each.blind is not None for each in found.splits)
 
 
+@pytest.mark.slow
 def test_what_concerns_a_whole_split_is_a_finding_too(own: str) -> None:
     easy = {"kinds": "+".join(["good"] * 12)}
     [blind] = agentgym.validate(own, env_kwargs=easy).findings

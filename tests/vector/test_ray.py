@@ -27,6 +27,7 @@ from tests.vector import test_vector as shared
 from tests.vector.test_vector import act, assert_failed, faulty, play, wait_for
 
 ray = pytest.importorskip("ray", reason="the back end ray needs the extra ray")
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 CHECKS: list[Callable[[str], None]] = [

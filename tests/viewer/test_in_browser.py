@@ -17,6 +17,8 @@ from tests.toy import TOY_ID
 from tests.viewer.chromium import Page
 from tests.viewer.records import HOSTILE, episode, hostile, many, turn
 
+pytestmark = pytest.mark.slow
+
 Viewer = Callable[..., Path]
 HASH = "decodeURIComponent(location.hash)"
 NOTHING = "\u2013"

@@ -18,6 +18,8 @@ from tests.viewer.chromium import Page
 from tests.viewer.records import episode, many, turn, write
 from tests.viewer.test_in_browser import CONTRAST, NOTHING, figures
 
+pytestmark = pytest.mark.slow
+
 Viewer = Callable[..., Path]
 
 

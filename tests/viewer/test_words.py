@@ -13,6 +13,8 @@ from agentgym.viewer import find_run, render_page
 from tests.viewer.chromium import Page
 from tests.viewer.records import HOSTILE, episode, many, turn, write
 
+pytestmark = pytest.mark.slow
+
 Viewer = Callable[..., Path]
 HIDDEN = "zero\u200bwidth, bidi \u202e override, NUL \x00"
 NAMED = "zero⟨U+200B⟩width, bidi ⟨U+202E⟩ override, NUL ^@"

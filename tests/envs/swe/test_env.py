@@ -445,6 +445,7 @@ def test_a_wrapper_with_hooks_sees_the_potential_of_dense() -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
     before = {child.pid for child in psutil.Process().children()}
     envs = TextVectorEnv([small_env] * 2, backend="process", workers=1)

@@ -68,6 +68,7 @@ def test_edits_of_another_version_are_refused(source: FolderSource) -> None:
         contents(FolderSource(source.folder / "nowhere"))
 
 
+@pytest.mark.slow
 def test_the_private_copy_of_pytest_stands_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

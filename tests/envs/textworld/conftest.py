@@ -13,6 +13,8 @@ from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.tasks import GameTasks
 
 Story = Callable[..., Path]
+EACH_ENGINE = ("native", pytest.param("inform7", marks=pytest.mark.slow))
+"""Both engines; for the real one every game is compiled."""
 
 
 @pytest.fixture(scope="session")

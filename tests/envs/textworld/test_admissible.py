@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
 from agentgym.envs.textworld.env import NOT_ADMISSIBLE, TextWorldEnv
-from agentgym.envs.textworld.session import ENGINES
 from agentgym.envs.textworld.tasks import GameTasks
 from agentgym.errors import DataError
+from tests.envs.textworld.conftest import EACH_ENGINE
 
 LETTERS = "abzKQ09'-éß北%/()[]<>{}&#$ "
 ORDINARY = st.text(st.sampled_from(LETTERS), min_size=1, max_size=25).map(
@@ -88,7 +88,7 @@ def test_all_that_is_listed_does_something(
         assert not list(refused(env, info))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH_ENGINE)
 def test_the_meal_is_offered_when_it_can_be_prepared(
     engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +111,7 @@ def test_the_meal_is_offered_when_it_can_be_prepared(
     assert hidden
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH_ENGINE)
 def test_an_invalid_turn_says_why(
     engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from agentgym.envs.textworld.env import TextWorldEnv
 from agentgym.envs.textworld.session import ENGINES
 from agentgym.errors import ConfigurationError
 from tests.contract.playing import admissible_action, play, random_action
+from tests.envs.textworld.conftest import EACH_ENGINE
 
 pytest.importorskip("textworld", reason="the real engine needs the package textworld")
 
@@ -30,7 +31,7 @@ GAMES = {"train": 2, "valid": 1, "test": 3}
 COOKING = {"challenge": "cooking", "recipe": 1, "take": 1, "go": 9, "cook": True, "cut": True}
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=EACH_ENGINE)
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -11,8 +11,8 @@ import pytest
 
 from agentgym.core.outcome import total
 from agentgym.envs.textworld.env import TextWorldEnv
-from agentgym.envs.textworld.session import ENGINES
 from agentgym.envs.textworld.tasks import GameTasks
+from tests.envs.textworld.conftest import EACH_ENGINE
 
 pytest.importorskip("textworld", reason="games of other settings are generated")
 
@@ -45,7 +45,7 @@ def needed(env: TextWorldEnv, **options: Any) -> None:
         assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", EACH_ENGINE)
 @pytest.mark.parametrize(("name", "parameters"), SETTINGS, ids=[name for name, _ in SETTINGS])
 def test_the_expert_needs_what_is_said(
     engine: str, name: str, parameters: dict[str, Any], game_cache: Path,

@@ -26,6 +26,7 @@ class CarelessEnv(TextWorldEnv):
         return super()._act(action)
 
 
+@pytest.mark.slow
 def test_a_hung_interpreter_costs_one_episode(
     game_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

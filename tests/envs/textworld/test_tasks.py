@@ -242,6 +242,7 @@ def test_the_story_beside_a_game_is_used(folder: Path) -> None:
     assert games.story(games.task("test", 0)) == story
 
 
+@pytest.mark.slow
 def test_a_missing_story_is_compiled_into_the_cache(folder: Path) -> None:
     pytest.importorskip("textworld", reason="needs the package textworld")
     games = FileTasks({"test": folder / "game-03.json"})

@@ -215,6 +215,7 @@ def satisfies(shop: GeneratedShop, index: int, goal: Goal, chosen: dict[str, str
     )
 
 
+@pytest.mark.slow
 def test_only_right_purchases_score_fully(shop: GeneratedShop) -> None:
     rng = random.Random(0)
     items = [product(shop, index) for index in range(len(shop.items))]

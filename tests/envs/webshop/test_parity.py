@@ -58,6 +58,7 @@ def record(catalogue: Path, folder: Path, place: int) -> str:
     return goal.asin
 
 
+@pytest.mark.slow
 def test_the_recordings_are_reproduced() -> None:
     data = shared_data("webshop")
     code, result = run(data / "catalogue", data / "pack1")

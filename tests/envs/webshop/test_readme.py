@@ -14,6 +14,7 @@ FOLDER = Path(env.__file__).parent
 PAGE = (FOLDER / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_snippets_run_and_print_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
     namespace = run_snippets(PAGE)
     assert capsys.readouterr().out == "".join(blocks(PAGE, "text"))

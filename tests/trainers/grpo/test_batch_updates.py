@@ -53,6 +53,7 @@ def test_without_drift_all_updates_add_up_to_the_gradient_of_the_batch(tmp_path)
     assert once.norm() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, WINDOWED], ids=["rows", "windows"])
 def test_a_run_cut_between_two_updates_goes_on_as_if_it_had_not_been(tmp_path, options):
     whole = make(tmp_path / "a", preset="gspo", args=KEPT, **options)

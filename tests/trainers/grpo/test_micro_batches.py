@@ -136,6 +136,7 @@ def test_checkpointing_changes_no_gradient(tmp_path):
     assert torch.equal(plain[0], again[0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
 def test_two_processes_train_the_same_with_and_without_micro_batches(tmp_path):
     """DDP reduces the sum of all passes once, and the number of passes is theirs in common."""
@@ -149,6 +150,7 @@ def test_two_processes_train_the_same_with_and_without_micro_batches(tmp_path):
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_the_reported_loss_and_entropy_do_not_depend_on_the_passes(tmp_path):
     logs = []
     for budget in (None, 70):

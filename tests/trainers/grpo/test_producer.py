@@ -78,6 +78,7 @@ def producing() -> bool:
 # -- the lag -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("staleness", "expected"), [(1, [0, 0, 1, 2, 3]), (2, [0, 0, 0, 1, 2]), (9, [0] * 5)]
 )
@@ -182,6 +183,7 @@ def assert_sampled_from(model: Any, episode: Any) -> None:
         assert torch.allclose(expected, torch.tensor(turn.logprobs), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_gradient_has_the_truncated_importance_weights(tmp_path):
     rate, snapshots = 0.5, []
     model = tiny_policy.model()
@@ -242,6 +244,7 @@ class Reading(HFCopyEngine):
         super().sync(policy_weights(self._policy), version)
 
 
+@pytest.mark.slow
 def test_an_engine_that_reads_the_policy_reads_that_of_the_right_step(tmp_path, monkeypatch):
     copying = ahead(tmp_path / "a", 2)
     copying.train()
@@ -256,6 +259,7 @@ def test_an_engine_that_reads_the_policy_reads_that_of_the_right_step(tmp_path, 
 # -- what comes in between ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_playing_in_between_changes_nothing(tmp_path):
     alone = ahead(tmp_path / "a", 2)
     alone.train()
@@ -273,6 +277,7 @@ def test_playing_in_between_changes_nothing(tmp_path):
     assert [{t.version for e in p for t in e.turns} for p in played] == [{0}, {1}, {2}, {3}, {4}]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_plays_what_was_in_flight_anew(tmp_path):
     settings = {"steps": 5, "save_every": 2}
     ahead(tmp_path, 1, args=settings).train()

@@ -48,6 +48,7 @@ class Dense(ToyEnv):
         return outcome
 
 
+@pytest.mark.slow
 def test_reinforcement_improves_a_warm_start(tmp_path):
     events = []
     made = trainer(
@@ -280,6 +281,7 @@ def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path, preset):
     assert not differs(start, made.model)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
 def test_processes_whose_rows_differ_stay_in_step(tmp_path):
     """One process has more rows than the other, which has nothing to train on."""

@@ -45,6 +45,7 @@ def clipped(distance: float) -> Preset:
     return replace(preset, loss=replace(preset.loss, low=distance, high=distance))
 
 
+@pytest.mark.slow
 def test_the_clip_acts_from_the_second_update_on(tmp_path):
     wide, narrow = (trained(tmp_path / "a", clipped(d), **SEVERAL) for d in (0.2, 1e-6))
     assert not same(wide, narrow)
@@ -60,6 +61,7 @@ def test_parts_and_passes_both_make_updates(tmp_path, args):
     assert not same(one, several)
 
 
+@pytest.mark.slow
 def test_losses_that_are_one_at_a_single_update_differ_at_several(tmp_path):
     names = ["rloo", "loop", "gspo", "cispo"]
     after = {name: trained(tmp_path / name, name, **SEVERAL | {"iterations": 4}) for name in names}
@@ -195,6 +197,7 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     assert_same_run(folder, whole)
 
 
+@pytest.mark.slow
 def test_a_turn_budget_ends_a_run_at_the_end_of_a_step(tmp_path):
     changes = CHANGES | {"steps": 50, "rl__turn_budget": 60, "eval__every": 0}
     train(toy_runs.config(tmp_path / "run", **changes), Display(quiet=True))

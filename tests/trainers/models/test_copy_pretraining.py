@@ -40,6 +40,7 @@ def test_sequences_say_everything_twice_without_special_tokens():
     assert lengths == {4, 5, 6}
 
 
+@pytest.mark.slow
 def test_a_small_model_learns_to_copy():
     """Guessing among 16 words costs ln 16 = 2.8 nats; induction makes the second half cheap."""
     model = tiny_policy.model(size=TinyConfig(hidden=32, layers=2, heads=2, intermediate=64))

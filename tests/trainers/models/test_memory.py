@@ -77,6 +77,7 @@ def batch(vocabulary: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checkpointing", [False, True], ids=["kept", "again"])
 @pytest.mark.parametrize("rank", [0, 8], ids=["weights", "adapters"])
 @pytest.mark.parametrize(

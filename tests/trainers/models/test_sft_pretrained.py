@@ -77,6 +77,7 @@ def test_without_adapters_all_weights_are_trained(tmp_path: Path) -> None:
     assert not any(torch.equal(new, old) for new, old in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapters", [True, False])
 def test_stopped_and_continued_equals_uninterrupted(tmp_path: Path, adapters: bool) -> None:
     """It is saved where it tells its progress, as in a run, and dies two steps later."""

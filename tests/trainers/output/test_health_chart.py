@@ -49,6 +49,7 @@ def test_a_picture_for_each_figure_that_the_run_has():
     assert draw_health([], EVENTS) == ({}, [])
 
 
+@pytest.mark.slow
 def test_alarms_are_marked_in_their_picture_and_ways_back_in_all():
     pictures, keys = draw_health([step(n) for n in (1, 2, 3, 4)], EVENTS)
     marked = {title for title, svg in pictures.items() if ALARM in svg}

@@ -298,6 +298,7 @@ def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
         assert part in shown
 
 
+@pytest.mark.slow
 def test_the_code_of_the_card_plays_as_the_run_did(finished, tmp_path, monkeypatch):
     """Greedy actions leave nothing to chance, so they reach exactly what the run measured."""
     summary = Summary.from_dict(json.loads((finished / "summary.json").read_text()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.trainers import toy_runs
 from trainers.grpo.step_end import StepEnd
 from trainers.monitoring.health_watch import HealthWatch
@@ -23,6 +25,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 def test_a_step_is_validated_recorded_judged_and_saved_in_this_order(tmp_path, monkeypatch):
     called: list[str] = []
     for name, (owner, method) in PARTS.items():

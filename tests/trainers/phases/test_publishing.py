@@ -68,6 +68,7 @@ def logits(model: Any) -> torch.Tensor:
 # -- merging ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_writes_adapters_and_their_merged_model(adapter_run):
     """The policy that is kept is small; the merged one is whole, and acts alike."""
     best, merged = adapter_run / "checkpoints" / "best", adapter_run / "checkpoints" / "merged"

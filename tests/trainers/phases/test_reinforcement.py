@@ -155,7 +155,9 @@ def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_wou
     chat_model, tmp_path
 ):
     """Two real deaths: at step 20, from where step 10 is left, and before RL's first checkpoint."""
-    changes = {**QUICK, "model": chat_model, "sft__max_steps": 30, "rl__save_every": 2}
+    changes = {
+        **QUICK, "model": chat_model, "sft__max_steps": 22, "steps": 2, "rl__save_every": 2
+    }  # fmt: skip
     whole, folder = tmp_path / "whole", tmp_path / "run"
     assert main(toy_runs.arguments(whole, **changes)) == 0
     command = toy_runs.arguments(folder, **changes)

@@ -166,6 +166,7 @@ def test_words_that_no_demonstration_shows_are_known(tmp_path):
     assert set(few.chat.tokenizer.get_vocab()) == set(many.chat.tokenizer.get_vocab())
 
 
+@pytest.mark.slow
 def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
     policy = warmed(tmp_path / "run")
     records = [r for r in toy_runs.metrics(tmp_path / "run") if "loss" in r]
@@ -177,18 +178,21 @@ def test_the_warm_start_imitates_and_is_kept_as_a_model(tmp_path):
     assert not policy.model.training
 
 
+@pytest.mark.slow
 def test_a_finished_warm_start_is_not_repeated(tmp_path, monkeypatch):
     first = weights(warmed(tmp_path / "run"))
     monkeypatch.setattr("trainers.phases.warm_start._fresh", lambda *_: pytest.fail("began anew"))
     assert equal(weights(warmed(tmp_path / "run", "--resume")), first)
 
 
+@pytest.mark.slow
 def test_without_steps_the_policy_is_fresh(tmp_path):
     untrained = weights(warmed(tmp_path / "a", sft__max_steps=0))
     assert equal(untrained, weights(warmed(tmp_path / "b", sft__max_steps=0, sft__copy_steps=50)))
     assert not equal(untrained, weights(warmed(tmp_path / "c", sft__max_steps=0, seed=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "steps"), [(0.0, 10), (1.0, 20)])
 def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
     warmed(tmp_path / "run", sft__gate_success=threshold)
@@ -198,6 +202,7 @@ def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
     assert [r["step"] for r in records if "success" in r] == [*range(10, steps + 1, 10)]
 
 
+@pytest.mark.slow
 def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeypatch):
     """The gate and a checkpoint fall on one step; the run dies between the two."""
 
@@ -244,6 +249,7 @@ def test_demonstrations_that_all_failed_are_said_to(tmp_path):
         warm_start(plan, folder, Display(quiet=True))
 
 
+@pytest.mark.slow
 def test_the_gate_leaves_failed_episodes_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
@@ -264,6 +270,7 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     assert any(trajectory.stop_reason == "error" for trajectory in played)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("vllm") is not None, reason="tests/trainers/vllm plays on it")
 def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
     plan, folder = started(tmp_path / "run")

@@ -98,6 +98,7 @@ def test_the_episode_that_runs_out_of_tokens_ends_as_in_training(
     assert not any(row.success for row in short)
 
 
+@pytest.mark.slow
 def test_draws_depend_on_seed_and_turn_and_not_on_who_else_plays(finished: Path, env: Any) -> None:
     maker = load_policy(f"run:{finished}", env)
     policy: Any = maker()

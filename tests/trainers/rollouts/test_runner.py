@@ -206,6 +206,7 @@ def test_system_message_and_mismatched_arguments():
         play.run(tiny_policy.tasks(2), groups=[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["sync", "thread", "process"])
 def test_episodes_do_not_depend_on_slots_or_back_end(backend):
     """Sampling is seeded by episode and turn, not by what happened to be generated together."""

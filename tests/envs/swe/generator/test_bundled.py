@@ -90,6 +90,7 @@ def test_each_has_failing_and_passing_tests(instances):
         assert not set(one.fail_to_pass) & set(one.pass_to_pass)
 
 
+@pytest.mark.slow
 def test_the_patch_takes_the_fault_back(instances):
     for _, one in instances:
         [edit] = one.source.edits
@@ -127,6 +128,7 @@ def test_titles_and_words_vary(instances):
     assert Counter(titles).most_common(1)[0][1] < len(titles) / 10
 
 
+@pytest.mark.slow
 @needs_box
 def test_a_library_made_anew_gives_its_frozen_tasks(tmp_path):
     name = repositories()[0]

@@ -31,6 +31,7 @@ def test_the_libraries_are_those_that_the_tasks_were_made_for():
     bundled_instances().check()
 
 
+@pytest.mark.slow
 def test_the_splits_share_no_library(instances):
     assert {split for split, _ in instances} == {"train", "valid", "test"}
     assert all(split == split_of(one.repo) for split, one in instances)
@@ -49,6 +50,7 @@ def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(insta
     assert len({one.statement for _, one in instances}) == len(instances)
 
 
+@pytest.mark.slow
 def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(instances):
     for _, one in instances:
         given = contents(one.source)
@@ -63,6 +65,7 @@ def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(ins
             assert content == (one.source.folder / file).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_patch_is_python_and_of_the_size_that_is_told(instances):
     for _, one in instances:
         given = contents(one.source)

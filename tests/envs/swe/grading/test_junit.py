@@ -46,6 +46,7 @@ def report(tmp_path_factory):
     return read_junit(file.read_bytes())
 
 
+@pytest.mark.slow
 def test_names_and_outcomes_are_those_of_pytest(report):
     assert {name: result.outcome for name, result in report.items()} == {
         "tests/test_a.py::test_parameters[a.b]": "passed",

@@ -98,6 +98,7 @@ def gold(world: World, instance: Instance) -> Grade:
     return Grader(world.boxes).grade(instance, changes)
 
 
+@pytest.mark.slow
 def test_the_right_solution_of_a_row_of_swe_gym_resolves_it(world: World, tmp_path: Path) -> None:
     assert gold(world, read(tmp_path, row(world))).verdict == FULL
 

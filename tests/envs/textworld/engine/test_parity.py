@@ -131,6 +131,7 @@ def _losing_walk(game: dict[str, Any], rng: random.Random) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 def test_both_machines_agree(game: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
     name, data = game
     pair = _Pair(data, tmp_path)

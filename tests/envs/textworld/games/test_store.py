@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def writer(rounds: int) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_processes_may_write_the_same_game(cache: Path) -> None:
     writers = [writer(8) for _ in range(3)]
     for process in writers:
@@ -191,23 +193,46 @@ def test_a_killed_writer_harms_nobody(cache: Path, dealt: list[tuple[str, int]])
     assert dealt == []
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any, Path], Path]:
+    """A compiler that remembers what it has compiled, and is asked anew by every test."""
+    compile_story, folder = store.compile_game, tmp_path_factory.mktemp("compiled")
+    made: dict[str, Path] = {}
+
+    def compile_game(game: dict[str, Any], path: Path) -> Path:
+        key = json.dumps(game)
+        if key not in made:
+            made[key] = compile_story(game, folder / f"{len(made)}.z8")
+        for ending in (".z8", ".json"):
+            shutil.copyfile(made[key].with_suffix(ending), path.with_suffix(ending))
+        return path
+
+    return compile_game
+
+
 @pytest.fixture
-def real(cache: Path) -> GameStore:
+def real(cache: Path, compiled: Any, monkeypatch: pytest.MonkeyPatch) -> GameStore:
     pytest.importorskip("textworld", reason="needs the package textworld")
+    monkeypatch.setattr(store, "compile_game", compiled)
     return GameStore(GeneratorConfig.of("w2-o3-q4"))
 
 
-def test_stories_are_compiled_when_they_are_asked_for(real: GameStore) -> None:
+@pytest.mark.slow
+def test_stories_are_compiled_when_they_are_asked_for(
+    real: GameStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     game = real.game("train", 0)
     assert [file.suffix for file in real.folder().iterdir()] == [".game"]
     path = real.story("train", 0, game)
     assert path.suffix == ".z8"
     assert json.loads(path.with_suffix(".json").read_text()) == game
     stamp = path.stat().st_mtime_ns
+    monkeypatch.setattr(store, "compile_game", refuse)
     assert real.story("train", 0) == path
     assert path.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.slow
 def test_damaged_stories_are_compiled_again(real: GameStore) -> None:
     game = real.game("train", 0)
     path = real.story("train", 0, game)
@@ -221,6 +246,7 @@ def test_damaged_stories_are_compiled_again(real: GameStore) -> None:
     assert not [entry for entry in real.folder().iterdir() if entry.name.startswith(".")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obstacle", ["file", "read-only", "full"])
 def test_a_cache_that_cannot_be_written_is_no_obstacle(
     real: GameStore, cache: Path, obstacle: str, monkeypatch: pytest.MonkeyPatch
@@ -255,6 +281,7 @@ def refuse_writing(monkeypatch: pytest.MonkeyPatch, folder: Path, code: int) -> 
     monkeypatch.setattr(os, "mkdir", mkdir)
 
 
+@pytest.mark.slow
 def test_no_room_anywhere_is_said(real: GameStore, monkeypatch: pytest.MonkeyPatch) -> None:
     game = real.game("train", 0)
     monkeypatch.setattr(store, "save_folder", lambda *_: False)
@@ -269,6 +296,7 @@ def refuse(*_: Any, **__: Any) -> None:
     raise OSError("disk full")
 
 
+@pytest.mark.slow
 def test_without_a_home_games_are_made_and_kept(tmp_path: Path) -> None:
     env = {name: value for name, value in os.environ.items()
            if name not in ("HOME", "AGENTGYM_CACHE", "XDG_CACHE_HOME")}  # fmt: skip

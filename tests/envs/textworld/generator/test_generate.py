@@ -65,6 +65,7 @@ def in_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_games_are_the_same_in_every_process_whatever_was_made_before(tmp_path: Path) -> None:
     here = hashes()
     assert hashes((2, 0)) == [here[1], here[0]]
@@ -78,6 +79,7 @@ def test_games_are_the_same_in_every_process_whatever_was_made_before(tmp_path: 
     assert out.stderr == ""
 
 
+@pytest.mark.slow
 def test_rules_in_the_working_directory_are_refused(tmp_path: Path, textworld: Any) -> None:
     textworld.generator.data.create_data_files(str(tmp_path / "textworld_data"))
     out = in_process(
@@ -125,6 +127,7 @@ CHALLENGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHALLENGES)
 def test_it_is_the_game_of_tw_make(name: str, textworld: Any) -> None:
     """The original compiles and plays a story to make it: about a second a game."""
@@ -149,6 +152,7 @@ def test_it_is_the_game_of_tw_make(name: str, textworld: Any) -> None:
     assert sorted(game["KB"]["logic"].splitlines()) == sorted(knowledge.splitlines())
 
 
+@pytest.mark.slow
 def test_global_generators_are_left_alone(textworld: Any) -> None:
     def states() -> list[Any]:
         name, keys, *rest = np.random.get_state()

@@ -113,6 +113,7 @@ def test_an_unknown_split_is_refused() -> None:
         seed_of("dev", 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["coin_collector,level=2", "simple"])
 def test_no_task_is_in_two_splits(name: str) -> None:
     pytest.importorskip("textworld", reason="needs the package textworld")

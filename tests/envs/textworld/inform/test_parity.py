@@ -13,6 +13,7 @@ import pytest
 SCRIPT = Path(__file__).resolve().parents[4] / "benchmarks" / "textworld_parity.py"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),
     reason="TextWorld brings Inform 7 for Linux on x86-64",

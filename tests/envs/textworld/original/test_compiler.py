@@ -17,6 +17,7 @@ textworld = pytest.importorskip("textworld", reason="needs the package textworld
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
 
 
+@pytest.mark.slow
 def test_a_compiled_game_can_be_played(tmp_path: Path) -> None:
     game = make_game(GeneratorConfig.of("w2-o3-q4"), 11)
     path = compile_game(game, tmp_path / "deep" / "one.z8")
@@ -44,6 +45,7 @@ def test_a_compiler_that_cannot_run_is_told(
         compile_game(game, tmp_path / "one.ulx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("home", ["home", None])
 def test_the_compiler_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None

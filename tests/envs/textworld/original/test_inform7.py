@@ -58,6 +58,7 @@ GAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "parameters"), GAMES, ids=lambda value: str(value)[:15])
 def test_the_policy_wins_with_every_command_admissible(
     opened: Open, name: str, parameters: dict[str, object]
@@ -183,6 +184,7 @@ def test_taking_from_a_supporter_in_other_words_is_followed(opened: Open, game_c
         assert session.state_text() == before
 
 
+@pytest.mark.slow
 def test_walking_through_a_door_by_name_is_followed(opened: Open, game_cache: Path) -> None:
     kind = "close .*(door|portal|gate|passageway|gateway|hatch)"
     session, (close, *_) = reach(opened, game_cache, kind, name="w4-o6-q8")
@@ -216,6 +218,7 @@ def fuzzed(story: Story) -> Iterator[InformSession]:
     session.close()
 
 
+@pytest.mark.slow
 @settings(
     max_examples=150,
     deadline=None,

@@ -82,6 +82,7 @@ print(json.dumps(log))
 """
 
 
+@pytest.mark.slow
 def test_no_story_ends_the_process(story: Story, tmp_path: Path) -> None:
     good = story("w2-o3-q4")
     content, place = good.read_bytes(), tmp_path / "games" / "test"
@@ -141,6 +142,7 @@ def process() -> Iterator[StoryProcess]:
     process.close()
 
 
+@pytest.mark.slow
 def test_another_process_plays_the_same_game(story: Story, process: StoryProcess) -> None:
     path = story("w2-o3-q4")
     near, far = InformSession(path), IsolatedSession(path, process)
@@ -168,6 +170,7 @@ def kill(env: TextWorldEnv) -> None:
     env._process._child.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_environment_has_a_process_of_its_own(story: Story) -> None:
     env = TextWorldEnv(engine="inform7", data={"test": [story("w2-o3-q4")]})
@@ -183,6 +186,7 @@ def test_a_forked_environment_has_a_process_of_its_own(story: Story) -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_costs_one_episode(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

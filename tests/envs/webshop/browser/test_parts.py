@@ -74,6 +74,7 @@ def test_compact_pages_with_highlights() -> None:
     assert {"index", "results", "item", "sub", "done"} <= seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES[:2])
 def test_pages_of_the_official_data(mode: str) -> None:
     folder = shared_data("webshop") / "catalogue"

@@ -18,6 +18,8 @@ from tests.viewer.chromium import Page
 from tests.viewer.records import HOSTILE
 from tests.viewer.test_in_browser import CONTRAST
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., Shop]
 READY = "document.documentElement?.dataset.ready"
 READ = """
@@ -233,7 +235,8 @@ def test_hostile_products_are_inert_and_whole(
     person = Person(client, served)
     back = "back" if mode == "compact" else "< prev"
     person.search("<script>window.owned = 1</script> \u202e shoes")
-    for place in range(len(HOSTILE)):
+    # The pages of results hold all texts, the last product's page, too: two modes leave some out.
+    for place in range(0, len(HOSTILE), 1 if mode == "text_rich" else 3):
         person.search("shoes")
         steps, rest = divmod(place, person.env.session.page_size)
         if place >= person.env.session.total():

@@ -110,6 +110,7 @@ FIELDS += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "field"), FIELDS)
 def test_a_field_of_any_kind_loads_and_plays_or_is_named(
     file: str, field: str, tmp_path: Path

@@ -159,6 +159,7 @@ def test_rows_join_and_leave_a_running_batch():
     assert min(rows for _, rows in fed) == 2  # the rows that waited were taken out meanwhile
 
 
+@pytest.mark.slow
 def test_tokens_do_not_depend_on_what_else_is_in_flight():
     """Each row has its own random stream: batches of any size and order give the same tokens."""
     model = tiny_policy.model()
