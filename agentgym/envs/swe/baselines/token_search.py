@@ -17,11 +17,12 @@ import signal
 import sys
 import time
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 STATE = "/tmp/token_search.json"
 SECONDS_PER_RUN = 10
+Change = tuple[str, tuple[int, int, int, str]]
 SWAPS = {
     "<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="],
     "==": ["!="], "!=": ["=="], "is": ["is not", "=="], "in": ["not in"], "not": [""],
@@ -123,6 +124,8 @@ class Watcher:
 
 def run(tests: list[str], profile: bool = False) -> Any:
     """Run tests in a child process; return what failed, what passed and what was called."""
+    import pytest  # here, where the folder of the tests is on the path; children inherit it
+
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -171,7 +174,7 @@ def ranked(failed: set[str], calls: dict[str, Iterable[Any]]) -> list[list[Any]]
     ]
 
 
-def candidates(hot: list[list[Any]]) -> list[tuple[str, tuple[int, int, int, str]]]:
+def candidates(hot: list[list[Any]]) -> list[Change]:
     """Return all changes, those in functions that failing tests call first."""
     found: list[tuple[float, int, str, tuple[int, int, int, str]]] = []
     for path in sources():
@@ -221,11 +224,15 @@ def load() -> Any:
     return state
 
 
-def search(until: float) -> bool:
-    """Try changes until a time; return whether all tests pass."""
+def search(until: float, first: Callable[[list[list[Any]]], list[Change]] | None = None) -> bool:
+    """Try changes until a time, those that ``first`` names before others; return whether all pass.
+
+    ``first`` gets the functions that failing tests call, as `ranked` orders them.
+    """
     state = load()
     while state["failed"]:
-        order = candidates(state["hot"])
+        hot = state["hot"]
+        order = [*(first(hot) if first else ()), *candidates(hot)]
         for number in range(state["next"], len(order)):
             if time.monotonic() > until:
                 return False
@@ -267,6 +274,4 @@ if __name__ == "__main__":
     end = time.monotonic() + float(sys.argv[1])
     sys.dont_write_bytecode = True
     sys.path.insert(0, os.getcwd())
-    import pytest
-
     print("all tests pass" if search(end) else "searched on")
