@@ -8,8 +8,8 @@
 
 They play bundled tasks of the split ``test`` as they are (the tests that decide held back), the
 same tasks with these tests in sight, and tasks of one token each. So many tasks of each difficulty
-are drawn as ``--n`` says. Each policy is counted in all, by difficulty and by kind. A search depends
-on how fast the machine is: of the 30 s of a command it uses 25. ``--turns`` is the horizon.
+are drawn as ``--n`` says. Each policy is counted in all, by difficulty and by kind. A search has
+25 s of the processor in every turn but the last. ``--turns`` is the horizon.
 
 Tasks come in turn, and all policies play one before the next. Every episode is written to ``--log``
 as it ends, and a run that was cut off goes on there; ``--count`` plays nothing and counts the tasks
@@ -35,8 +35,8 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.evaluation.policy_names import load_policy
 from agentgym.policies import ConstantPolicy
 from agentgym.support.random_stream import Stream
 from agentgym.support.statistics import wilson_ci95
@@ -50,6 +50,10 @@ SETS: Mapping[str, Mapping[str, Any]] = {
 SEARCHES = ("blind-mutation", "issue-search", "issue-repairs")
 POLICIES = ("idle", *SEARCHES, "developer", "oracle")
 SPLIT = "test"
+SECONDS = 30
+"""Seconds of a command by default, of which a search uses 25 of the processor."""
+PATIENCE = 300
+"""Seconds that a command may take here, so that other work on the machine changes nothing."""
 SEED = 0
 BEST_SHARE = 0.10
 """What a blind search may win of the tasks as they are."""
@@ -71,8 +75,11 @@ def chosen(env: SWEEnv, n: int, name: str) -> list[int]:
 def play(env: SWEEnv, policy: str, index: int, turns: int | None) -> dict[str, Any]:
     """Play an episode."""
     made: Any = ConstantPolicy("```submit\n```")
-    if policy in SEARCHES:
-        made = load_policy(policy, env)(env)
+    if policy == "blind-mutation":
+        made = BlindMutation(env.language.write, SECONDS)
+    elif policy in SEARCHES:
+        repairs = policy == "issue-repairs"
+        made = IssueSearch(env.language.write, SECONDS, repairs=repairs)
     options = {"split": SPLIT, "index": index, **({"horizon": turns} if turns else {})}
     observation, info = env.reset(options=options)
     while not info["stop_reason"]:
@@ -112,7 +119,12 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
     known = {(row["set"], row["policy"], row["task"]) for row in rows}
     for name in () if arguments.count else arguments.sets:
         envs = {
-            policy: SWEEnv(**SETS[name], expert=policy if policy == "developer" else "oracle")
+            policy: SWEEnv(
+                **SETS[name],
+                expert=policy if policy == "developer" else "oracle",
+                command_timeout=PATIENCE,
+                grading_timeout=PATIENCE,
+            )
             for policy in arguments.policies
         }
         for index in chosen(next(iter(envs.values())), arguments.n, name):

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from importlib import import_module
 from typing import Any
 
 
 def main(seconds: float, how: str) -> bool:
-    """Search for some seconds; return whether all tests pass, and all examples."""
-    end = time.monotonic() + seconds
+    """Search for some seconds of the processor; return whether all tests pass, and all examples."""
     tokens, examples, repairs = map(
         import_module, ("token_search", "issue_examples", "issue_repairs")
     )
@@ -33,7 +31,7 @@ def main(seconds: float, how: str) -> bool:
         if how == "repairs":
             repairs.rename(issue, paths, passing)
         examples.write_tests(issue)
-    return bool(tokens.search(end, first))
+    return bool(tokens.search(seconds, first))
 
 
 if __name__ == "__main__":

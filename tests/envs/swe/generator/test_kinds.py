@@ -9,7 +9,7 @@ import pytest
 
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.generator.kinds import KINDS, Library
+from agentgym.envs.swe.generator.kinds import KINDS, LARGER, Library
 from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from agentgym.envs.swe.generator.task_builder import TRIALS
 from agentgym.support.random_stream import Stream
@@ -17,7 +17,6 @@ from tests.cli.test_commands import run
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.two_modules import make_two_modules
 
-NEW = tuple(name for name in KINDS if name != "mutation")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,7 @@ def faulty(library, candidate):
     }
 
 
-@pytest.mark.parametrize("kind", NEW)
+@pytest.mark.parametrize("kind", LARGER)
 def test_candidates_are_other_programs_and_the_same_for_a_seed(library, kind):
     found = proposed(library, kind)
     assert found and all(library.changed(one) for one in found)
@@ -108,9 +107,9 @@ def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, c
     assert (code, err) == (0, "")
     records = StoredInstances(out).records()
     kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
-    assert kinds == set(NEW)
+    assert kinds == set(LARGER)
     trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
-    assert {trial["task"] for trial in trials} == set(NEW)
+    assert {trial["task"] for trial in trials} == set(LARGER)
     env = SWEEnv(data=out, expert="developer")
     for index in range(env.tasks.len("train")):
         env.reset(options={"split": "train", "index": index})
