@@ -92,8 +92,8 @@ def bundled_instances(
 
 def repositories() -> list[str]:
     """Return the names of the bundled libraries, in order, and then of their later releases."""
-    names = sorted(path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir())
-    return [*(name for name in names if name not in LATER), *LATER]
+    names = [path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir()]
+    return sorted(names, key=lambda name: (name in LATER, name))
 
 
 def split_of(repository: str) -> str:
@@ -136,9 +136,7 @@ def build_bundled(
         if name in LATER:
             common |= {"regressions": REGRESSIONS / name, "release_before": LATER[name]}
         if kinds:
-            rows.append(
-                build_tasks(REPOSITORIES / name, output / name, kinds, seed=SEED, **common)
-            )
+            rows.append(build_tasks(REPOSITORIES / name, output / name, kinds, seed=SEED, **common))
     return rows
 
 
