@@ -131,13 +131,10 @@ def _known(trees: dict[str, ast.Module]) -> dict[str, str]:
     for tree in trees.values():
         for node in tree.body:
             for part in node.names if isinstance(node, _IMPORTS) else ():
-                name = (part.asname or part.name).split(".")[0]
-                alone = (
-                    ast.Import([part])
-                    if isinstance(node, ast.Import)
-                    else ast.ImportFrom(node.module, [part], node.level)
-                )
-                found.setdefault(name, ast.unparse(alone))
+                alone: ast.stmt = ast.Import([part])
+                if isinstance(node, ast.ImportFrom):
+                    alone = ast.ImportFrom(node.module, [part], node.level)
+                found.setdefault((part.asname or part.name).split(".")[0], ast.unparse(alone))
     return found
 
 
