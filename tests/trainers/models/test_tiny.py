@@ -40,7 +40,7 @@ def test_a_tag_is_one_word_which_an_environment_reads_back():
 
 @given(st.text(st.sampled_from("aB_ \n\t`=<>0é'"), max_size=40))
 def test_an_exact_tokenizer_gives_every_text_of_its_words_back(text):
-    made = build_tokenizer(["a B aB Ba aa BB _ \n\t`=<>0é'  " + text], exact=True)
+    made = build_tokenizer(["a", text], exact=True)
     assert made.decode(made(text)["input_ids"]) == text
 
 
