@@ -110,7 +110,9 @@ def main() -> None:
         make_folder(out / "tasks")
         train(out, arguments.steps, arguments.minutes)
     lines = (out / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
-    print(to_json({"seed": SEED, "tasks": [*TASKS], **curve([json.loads(one) for one in lines])}))
+    print(
+        to_json({"seed": SEED, "instances": [*TASKS], **curve([json.loads(one) for one in lines])})
+    )
 
 
 if __name__ == "__main__":
