@@ -2,17 +2,23 @@
 
 * ``idle`` submits at once;
 * ``blind-mutation`` searches for a token and never reads the issue;
+* ``issue-search`` also takes the issue's examples as tests;
+* ``issue-repairs`` also tries other repairs than tokens, as the issue suggests them;
 * ``developer`` and ``oracle`` know the solution; the first also runs the tests and looks.
 
-They play a random sample of the bundled tasks as they are (the tests that decide held back), the
-same tasks with these tests in sight, and the tasks of one token each. Each is counted in all, by
-difficulty and by kind. The search depends on how fast the machine is: every command has 30 s.
+They play bundled tasks of the split ``test`` as they are (the tests that decide held back), the
+same tasks with these tests in sight, and tasks of one token each. So many tasks of each difficulty
+are drawn as ``--n`` says. Each policy is counted in all, by difficulty and by kind. A search has
+25 s of the processor in every turn but the last. ``--turns`` is the horizon.
 
-Every episode is written to ``--log`` as it ends, and a run that was cut off goes on there.
+Tasks come in turn, and all policies play one before the next. Every episode is written to ``--log``
+as it ends, and a run that was cut off goes on there; ``--count`` plays nothing and counts the tasks
+of the log that all policies of a set have played.
 
 Usage:
-    python benchmarks/swe_ladder.py --log ladder.jsonl [--n 60] [--sets default in-sight tokens]
-        [--policies idle blind-mutation developer oracle] [--turns 6]
+    python benchmarks/swe_ladder.py --log ladder.jsonl [--n 8] [--sets default in-sight tokens]
+        [--policies idle blind-mutation issue-search issue-repairs developer oracle] [--turns 3]
+        [--count]
 """
 
 from __future__ import annotations
@@ -20,7 +26,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +35,8 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.evaluation.policy_names import load_policy
 from agentgym.policies import ConstantPolicy
 from agentgym.support.random_stream import Stream
 from agentgym.support.statistics import wilson_ci95
@@ -40,27 +47,40 @@ SETS: Mapping[str, Mapping[str, Any]] = {
     "tokens": {"data": "bundled-tokens"},
 }
 """Name of a set -> arguments of ``gym.make``."""
-POLICIES = ("idle", "blind-mutation", "developer", "oracle")
+SEARCHES = ("blind-mutation", "issue-search", "issue-repairs")
+POLICIES = ("idle", *SEARCHES, "developer", "oracle")
+SPLIT = "test"
+SECONDS = 30
+"""Seconds of a command by default, of which a search uses 25 of the processor."""
+PATIENCE = 300
+"""Seconds that a command may take here, so that other work on the machine changes nothing."""
 SEED = 0
 BEST_SHARE = 0.10
 """What a blind search may win of the tasks as they are."""
 Row = Mapping[str, Any]
 
 
-def chosen(env: SWEEnv, n: int, name: str) -> list[tuple[str, int]]:
-    """Draw tasks of all splits."""
-    tasks = env.tasks
-    every = [(split, index) for split in tasks.splits for index in range(tasks.len(split))]
+def chosen(env: SWEEnv, n: int, name: str) -> list[int]:
+    """Draw tasks of each difficulty, and return them in turn."""
+    levels: dict[str, list[int]] = {}
+    for index in range(env.tasks.len(SPLIT)):
+        facts = env.tasks.instances.instance(SPLIT, index).details
+        levels.setdefault(facts.get("difficulty", ""), []).append(index)
     drawn = "bundled" if name != "tokens" else name  # the same tasks hidden and in sight
-    return Stream("swe ladder", drawn, SEED).sample(every, min(n, len(every)))
+    stream = Stream("swe ladder", drawn, SEED)
+    orders = [stream.shuffled(levels[level])[:n] for level in sorted(levels)]
+    return [index for row in zip_longest(*orders) for index in row if index is not None]
 
 
-def play(env: SWEEnv, policy: str, split: str, index: int, turns: int | None) -> dict[str, Any]:
+def play(env: SWEEnv, policy: str, index: int, turns: int | None) -> dict[str, Any]:
     """Play an episode."""
     made: Any = ConstantPolicy("```submit\n```")
     if policy == "blind-mutation":
-        made = load_policy(policy, env)(env)
-    options = {"split": split, "index": index, **({"horizon": turns} if turns else {})}
+        made = BlindMutation(env.language.write, SECONDS)
+    elif policy in SEARCHES:
+        repairs = policy == "issue-repairs"
+        made = IssueSearch(env.language.write, SECONDS, repairs=repairs)
+    options = {"split": SPLIT, "index": index, **({"horizon": turns} if turns else {})}
     observation, info = env.reset(options=options)
     while not info["stop_reason"]:
         known = policy in ("developer", "oracle")
@@ -92,49 +112,67 @@ def by(rows: Sequence[Row], key: str) -> dict[str, Any]:
     }
 
 
-def measure(arguments: argparse.Namespace) -> Iterable[Row]:
+def measure(arguments: argparse.Namespace) -> list[Row]:
     """Play what is missing in the log; return all of it."""
     log: Path = arguments.log
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     known = {(row["set"], row["policy"], row["task"]) for row in rows}
-    for name in arguments.sets:
-        for policy in arguments.policies:
-            expert = policy if policy in ("developer", "oracle") else "oracle"
-            env = SWEEnv(**SETS[name], expert=expert)
-            for split, index in chosen(env, arguments.n, name):
-                task = env.tasks.instances.instance(split, index).id
+    for name in () if arguments.count else arguments.sets:
+        envs = {
+            policy: SWEEnv(
+                **SETS[name],
+                expert=policy if policy == "developer" else "oracle",
+                command_timeout=PATIENCE,
+                grading_timeout=PATIENCE,
+            )
+            for policy in arguments.policies
+        }
+        for index in chosen(next(iter(envs.values())), arguments.n, name):
+            for policy, env in envs.items():
+                task = env.tasks.instances.instance(SPLIT, index).id
                 if (name, policy, task) not in known:
-                    row = play(env, policy, split, index, arguments.turns)
+                    row = play(env, policy, index, arguments.turns)
                     rows.append({"set": name, "policy": policy, **row})
                     with log.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(rows[-1]) + "\n")
+        for env in envs.values():
             env.close()
     return rows
+
+
+def tables(rows: Sequence[Row]) -> dict[str, Any]:
+    """Count the tasks of each set that all of its policies have played."""
+    found: dict[str, Any] = {}
+    for name in SETS:
+        mine = {
+            p: {r["task"]: r for r in rows if (r["set"], r["policy"]) == (name, p)}
+            for p in POLICIES
+        }
+        mine = {policy: played for policy, played in mine.items() if played}
+        common = set.intersection(*(set(played) for played in mine.values())) if mine else set()
+        for policy, played in mine.items():
+            counts = [row for task, row in played.items() if task in common]
+            found.setdefault(name, {})[policy] = {
+                **counted(counts),
+                "difficulty": by(counts, "difficulty"),
+                "kind": by(counts, "kind"),
+            }
+    return found
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--n", type=int, default=8)
     parser.add_argument("--turns", type=int)
     parser.add_argument("--sets", nargs="+", choices=tuple(SETS), default=tuple(SETS))
     parser.add_argument("--policies", nargs="+", choices=POLICIES, default=POLICIES)
-    rows = [*measure(parser.parse_args())]
-    result: dict[str, Any] = {"seed": SEED}
-    for name in SETS:
-        mine = {p: [r for r in rows if (r["set"], r["policy"]) == (name, p)] for p in POLICIES}
-        result[name] = {
-            policy: {
-                **counted(played),
-                "difficulty": by(played, "difficulty"),
-                "kind": by(played, "kind"),
-            }
-            for policy, played in mine.items()
-            if played
-        }
+    parser.add_argument("--count", action="store_true")
+    arguments = parser.parse_args()
+    result = {"seed": SEED, "turns": arguments.turns, **tables(measure(arguments))}
     print(to_json(result))
-    blind = result["default"].get("blind-mutation")
+    blind = result.get("default", {}).get("blind-mutation")
     if blind and blind["success"] > BEST_SHARE:
         sys.exit(f"the bar is missed: a blind search wins {blind['success']:.2f}")
 

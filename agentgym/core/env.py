@@ -128,6 +128,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
     """Baselines of the family that read nothing of a task, by names that begin with ``blind-``;
     each is made from an environment. ``load_policy`` knows the names, ``validate`` plays them."""
+    reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
+    """Baselines of the family that read the task and know no solution, as ``blind_policies``; they
+    are rungs between those and the expert, so ``validate`` does not play them."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Most characters of an action, thinking removed."""
     __configuration: str

@@ -36,7 +36,7 @@ def load_policy(
 
     Args:
         name: ``random``, ``oracle``, the name of a blind policy (`agentgym.policies.BLIND`, or one
-            of the environment's own `blind_policies`);
+            of the environment's own `blind_policies` and `reading_policies`);
             ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
             makes one, a function of (observation, info), or an agent, a function of one
             `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
@@ -50,7 +50,7 @@ def load_policy(
         ConfigurationError: Nothing has this name, or there is no such option.
         DependencyNotInstalled: The kind needs packages that are absent; names the extra.
     """
-    if name in ("random", "oracle", *BLIND, *_own_blind(env)):
+    if name in ("random", "oracle", *BLIND, *_of_family(env)):
         check_options(name, options, ())
         make = _builtin(name, env, seed)
         return PolicyMaker(name, make, env, {"kind": name, "seed": seed})
@@ -152,9 +152,10 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
     return dict(sorted(kinds.items()))
 
 
-def _own_blind(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any]]:
-    """Return the blind policies that an environment brings."""
-    return getattr(env.unwrapped, "blind_policies", {})
+def _of_family(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any]]:
+    """Return the baselines that an environment brings: blind ones, and those that read."""
+    made = env.unwrapped
+    return {**getattr(made, "blind_policies", {}), **getattr(made, "reading_policies", {})}
 
 
 def _builtin(
@@ -165,7 +166,7 @@ def _builtin(
         return OraclePolicy
     if name in UNFITTED:
         return lambda env: blind_policy(name, seed)
-    own = _own_blind(env)
+    own = _of_family(env)
     if name in own:
         return lambda env: own[name](env.unwrapped)
     if name in FITTED:
@@ -253,5 +254,5 @@ def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, s
             added.append(f"{prefix}:... ({_kind(entry).summary})")
         except (ConfigurationError, DependencyNotInstalled) as error:
             added.append(f"{prefix}:... (not usable: {error})")
-    builtin = ["random, oracle", *BLIND, *_own_blind(env), f"{OWN} of your own"]
+    builtin = ["random, oracle", *BLIND, *_of_family(env), f"{OWN} of your own"]
     return ", ".join([*builtin, *added, "or a path that one of them takes"])

@@ -34,6 +34,8 @@ class FamilyDefaults:
     measure of a task are the plans of an expert that wastes turns."""
     episode_tokens: int = 512
     """Most tokens of an episode after its opening, for the tiny policy."""
+    exact_text: bool = False
+    """Whether blanks and case of an action count, so that the tiny policy has to keep them."""
     task_args: tuple[str, ...] = ()
     """Arguments that decide what the tasks are. Where one has another value, ``other_tasks`` holds
     instead of these defaults."""
@@ -95,6 +97,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         steps=20,
         gate_success=0.05,
         episode_tokens=4000,
+        exact_text=True,
         task_args=(
             "data",
             "hidden_tests",
@@ -109,6 +112,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             horizon_every=40,
             steps=150,
             episode_tokens=16_000,
+            exact_text=True,
         ),
     ),
     "textworld": FamilyDefaults(

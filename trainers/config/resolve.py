@@ -97,6 +97,11 @@ class ResolvedRun:
         return next(env for env in self.envs if env.name == name)
 
     @property
+    def exact_text(self) -> bool:
+        """Whether the tiny policy has to keep blanks and case of what it reads and writes."""
+        return any(env.defaults.exact_text for env in self.envs)
+
+    @property
     def imitates(self) -> bool:
         """Whether the policy is warm-started on demonstrations."""
         return self.config.sft.max_steps > 0

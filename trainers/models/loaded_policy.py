@@ -51,7 +51,8 @@ def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
     from trainers.models.tiny import build_model, build_tokenizer
 
     prompts = make_prompts(run)
-    tokenizer = build_tokenizer(chain(texts, *(prompt.texts for prompt in prompts.values())))
+    read = chain(texts, *(prompt.texts for prompt in prompts.values()))
+    tokenizer = build_tokenizer(read, exact=run.exact_text)
     model = build_model(tokenizer, run.config.tiny, run.config.seed)
     return _assemble(run, model, tokenizer, prompts)
 
@@ -161,7 +162,7 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
     if run.config.model == TINY:
         from trainers.models.tiny import build_tokenizer, model_config
 
-        tokenizer: PreTrainedTokenizerBase = build_tokenizer(texts)
+        tokenizer: PreTrainedTokenizerBase = build_tokenizer(texts, exact=run.exact_text)
         config: PretrainedConfig = model_config(run.config.tiny, len(tokenizer))
     else:
         from transformers import AutoTokenizer

@@ -41,6 +41,8 @@ CHAT_TEMPLATE = (
 PATTERN = r"</?[a-z]+>|[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"
 """What a word is: a tag such as ``<search>``, ``search[``, a price, a label, a number, a word, a
 newline, one other symbol."""
+EXACT_PATTERN = r"[A-Za-z]+|[0-9]| +|\s|[^\sA-Za-z0-9]"
+"""What a word is where every character counts, as in a program; it matches all of a text."""
 
 
 def build_tokenizer(
@@ -49,6 +51,7 @@ def build_tokenizer(
     words: Sequence[str] = (),
     pattern: str = PATTERN,
     lowercase: bool = True,
+    exact: bool = False,
     vocabulary: int = 8192,
 ) -> PreTrainedTokenizerFast:
     """Train a word-level tokenizer with the chat template above.
@@ -60,18 +63,21 @@ def build_tokenizer(
         words: Words to include even if the texts lack them.
         pattern: Regular expression of a word; what it does not match is dropped.
         lowercase: Fold case, special tokens excepted.
+        exact: Keep case, blanks and every symbol instead, so that decoding gives the text back.
         vocabulary: Most entries; rarer words become unknown.
 
     Raises:
         ConfigurationError: The texts hold no word.
     """
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     roles = [f"<|{role}|>" for role in ROLES]
     specials = [PAD, END, UNKNOWN, *roles]
     tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
-    if lowercase:
+    if exact:
+        pattern, tokenizer.decoder = EXACT_PATTERN, decoders.Fuse()
+    elif lowercase:
         tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "removed", invert=True)
     trainer = trainers.WordLevelTrainer(

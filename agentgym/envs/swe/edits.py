@@ -46,6 +46,20 @@ def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[st
     }
 
 
+def edits_between(path: str, before: bytes, after: bytes) -> tuple[Edit, ...]:
+    """Return the edits, by whole lines, that turn one content of a file into another."""
+    old, new = before.decode().splitlines(True), after.decode().splitlines(True)
+    starts = [0]
+    for line in old:
+        starts.append(starts[-1] + len(line.encode()))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    return tuple(
+        Edit(path, starts[i], "".join(old[i:j]), "".join(new[k:m]))
+        for tag, i, j, k, m in matcher.get_opcodes()
+        if tag != "equal"
+    )
+
+
 def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
     """Return the unified diff, as git writes it, that turns one set of files into another.
 

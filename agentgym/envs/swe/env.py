@@ -13,7 +13,7 @@ from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
-from agentgym.envs.swe.baselines import BlindMutation
+from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
 from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
@@ -84,6 +84,12 @@ class SWEEnv(TextEnv[SWESession]):
     tasks: InstanceTasks
     blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
         "blind-mutation": lambda env: BlindMutation(env.language.write, env.rules.command_timeout)
+    }
+    reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = {
+        "issue-search": lambda env: IssueSearch(env.language.write, env.rules.command_timeout),
+        "issue-repairs": lambda env: IssueSearch(
+            env.language.write, env.rules.command_timeout, repairs=True
+        ),
     }
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = {"instance_id": text}
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.swe.diffs import apply_diff
-from agentgym.envs.swe.edits import apply_edits, edited_files, write_diff
+from agentgym.envs.swe.edits import apply_edits, edited_files, edits_between, write_diff
 from agentgym.envs.swe.instance import Edit
 from agentgym.errors import DataError
 
@@ -61,3 +61,10 @@ def test_a_diff_is_written_as_git_does():
         "diff --git a/a/b.py b/a/b.py\n--- a/a/b.py\n+++ b/a/b.py\n@@ -1,2 +1,2 @@\n x\n-y\n"
         "\\ No newline at end of file\n+z\n"
     )
+
+
+@given(TEXTS, TEXTS)
+def test_edits_between_two_contents_lead_from_one_to_the_other(before, after):
+    edits = edits_between("a.py", before, after)
+    assert apply_edits(before, edits) == after
+    assert (before == after) == (not edits)

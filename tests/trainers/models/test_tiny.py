@@ -2,12 +2,17 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from agentgym.envs.search.engine.commands import SEARCH, Command, find
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
+from trainers.cli import parse_config
+from trainers.config.resolve import resolve
 from trainers.config.sections import TinyConfig
+from trainers.models.loaded_policy import reader_of
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -31,6 +36,22 @@ def test_a_tag_is_one_word_which_an_environment_reads_back():
     assert find(made.decode(ids)) == (Command(SEARCH, "mayor of tor hill"), "")
     tail = made.convert_ids_to_tokens(made("1 < 2 </b")["input_ids"])
     assert tail == ["1", "<", "2", "<", "/", "b"]
+
+
+@given(st.text(st.sampled_from("aB_ \n\t`=<>0é'"), max_size=40))
+def test_an_exact_tokenizer_gives_every_text_of_its_words_back(text):
+    made = build_tokenizer(["a", text], exact=True)
+    assert made.decode(made(text)["input_ids"]) == text
+
+
+def test_a_program_survives_the_tokenizer_of_the_family_that_edits_programs():
+    action = (
+        "```edit\na/b_c.py\n<<<<<<< SEARCH\n    if x:\n=======\n    if not X:\n>>>>>>> REPLACE\n```"
+    )
+    run = resolve(parse_config(["--env=swe"]))
+    made = reader_of(run, [action])[0].tokenizer
+    assert made.decode(made(action)["input_ids"]) == action
+    assert not resolve(parse_config(["--env=webshop"])).exact_text
 
 
 def test_wanted_words_survive_the_size_limit():

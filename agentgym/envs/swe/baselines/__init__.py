@@ -1,7 +1,8 @@
-"""Baselines that read no issue: what they win is the floor of the family."""
+"""Baselines that know no solution: blind ones, the floor of the family, and ones that read."""
 
 from __future__ import annotations
 
 from agentgym.envs.swe.baselines.blind_mutation import BlindMutation
+from agentgym.envs.swe.baselines.issue_search import IssueSearch
 
-__all__ = ["BlindMutation"]
+__all__ = ["BlindMutation", "IssueSearch"]

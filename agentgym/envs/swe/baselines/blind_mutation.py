@@ -23,7 +23,8 @@ class BlindMutation:
 
     It types ordinary ``bash`` actions. Of what the environment says it reads the last line that its
     own script prints, and how many turns are left. How far it comes depends on how fast the machine
-    is, since a command has so many seconds.
+    is: a turn is so many seconds of the processor. A command that is killed before goes on in the
+    next turn.
 
     Args:
         write: Writes a native action in the grammar of the environment.

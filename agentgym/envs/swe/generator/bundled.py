@@ -22,7 +22,12 @@ from agentgym.envs.swe.generator.stored_instances import (
     digest,
     read_lines,
 )
-from agentgym.envs.swe.generator.task_builder import BuildProgress, Watch, build_tasks
+from agentgym.envs.swe.generator.task_builder import (
+    BuildProgress,
+    Watch,
+    build_tasks,
+    library_name,
+)
 from agentgym.envs.swe.instance_boxes import Boxes
 
 BUNDLED = Path(__file__).parents[1] / "bundled.d"
@@ -40,10 +45,20 @@ TASKS: Mapping[str, Mapping[str, int]] = {
         "missing-validation": 4,
         "changed-interface": 3,
         "moved-function": 3,
+        "regression": 6,
     },
     "bundled-tokens": {"mutation": 20},
 }
 """Most tasks of a library, by set and kind."""
+LATER: Mapping[str, str] = {
+    "durationtext-1.1": "1.0",
+    "linkquery-1.2": "1.1",
+    "rollwindow-0.7": "0.6",
+    "verrange-1.4": "1.3",
+}
+"""Later releases of bundled libraries, and the release before each. They have regressions alone."""
+REGRESSIONS = BUNDLED / "regressions"
+"""Patches that put regressions into these releases, a folder for each release."""
 SEED = 0
 """Seed of the frozen faults."""
 VALID = ("citepress", "inifold", "rollwindow", "statewalk", "workcal")
@@ -76,12 +91,14 @@ def bundled_instances(
 
 
 def repositories() -> list[str]:
-    """Return the names of the bundled libraries, in order."""
-    return sorted(path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir())
+    """Return the names of the bundled libraries, in order, and then of their later releases."""
+    names = [path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir()]
+    return sorted(names, key=lambda name: (name in LATER, name))
 
 
 def split_of(repository: str) -> str:
-    """Return the split of a bundled library."""
+    """Return the split of a bundled library, or of a release of it."""
+    repository = library_name(repository)
     return "valid" if repository in VALID else "test" if repository in TEST else "train"
 
 
@@ -109,14 +126,17 @@ def build_bundled(
         What came of each library.
     """
     rows = []
-    kinds = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
+    wanted = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
     for name in only or repositories():
         held = output / name / stored.REPOSITORIES / name
         if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
             shutil.rmtree(output / name)
         common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
-        source = REPOSITORIES / name
-        rows.append(build_tasks(source, output / name, kinds, seed=SEED, **common))
+        kinds = {kind: n for kind, n in wanted.items() if (kind == "regression") == (name in LATER)}
+        if name in LATER:
+            common |= {"regressions": REGRESSIONS / name, "release_before": LATER[name]}
+        if kinds:
+            rows.append(build_tasks(REPOSITORIES / name, output / name, kinds, seed=SEED, **common))
     return rows
 
 

@@ -103,7 +103,12 @@ a traceback; in words alone."""
 
 
 def report(
-    library: str, symptoms: Sequence[Symptom], stream: Stream, request: str = ""
+    library: str,
+    symptoms: Sequence[Symptom],
+    stream: Stream,
+    request: str = "",
+    *,
+    releases: tuple[str, str] = ("", ""),
 ) -> tuple[str, str]:
     """Write an issue as users write them: often without what they expected, some without code.
 
@@ -112,6 +117,7 @@ def report(
         symptoms: What the failing tests say.
         stream: Chooses the style and the wording.
         request: What is asked for, where no symptom says it.
+        releases: The last release that was right, and the one that is not; told where known.
 
     Returns:
         The style, and the issue: a title, an empty line and the report. Both are empty if nothing
@@ -130,6 +136,9 @@ def report(
         parts += [stream.choice(_SECOND)] if parts else [title]
         parts += body
         styles.append(style)
+    if parts and all(releases):
+        before, now = releases
+        parts.append(stream.choice(_SINCE).format(library=library, before=before, now=now))
     return " and ".join(dict.fromkeys(styles)), "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -210,6 +219,12 @@ _SECOND = (
     "While I was at it I came across something else:",
     "One more thing:",
     "And then there is this, which may have another cause:",
+)
+_SINCE = (
+    "This is {library} {now}. With {before} it was right.",
+    "I see it since I updated from {before} to {now}; the code of mine is the same.",
+    "It came with {now}: when I go back to {before}, it is gone.",
+    "{library} {before} did this as it should, {now} does not.",
 )
 _ENDS = ("This is what I get:", "It ends like this:", "Full output:", "The traceback:")
 _SILENT = (

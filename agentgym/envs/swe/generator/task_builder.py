@@ -153,6 +153,8 @@ def build_tasks(
     kinds: Mapping[str, int],
     *,
     name: str | None = None,
+    regressions: Path | None = None,
+    release_before: str = "",
     seed: int = 0,
     boxes: Boxes | None = None,
     timeout: float = 120.0,
@@ -166,6 +168,8 @@ def build_tasks(
         output: Folder of the tasks; it may hold some of this or of other libraries.
         kinds: Most tasks of each kind, by its name in `KINDS`.
         name: Name of the repository; that of its folder if left out.
+        regressions: Folder of patches, each of which puts a regression into it.
+        release_before: The release in which these regressions were not yet.
         seed: Seed of the order of the candidates and of the wording of the issues.
         boxes: How boxes are opened.
         timeout: Most seconds of one run of the tests.
@@ -181,7 +185,7 @@ def build_tasks(
     name = name or source.name
     held = TaskFolder(output)
     folder = held.hold(source, name)
-    library = Library.read(folder)
+    library = Library.read(folder, regressions, release_before)
     if not any(True for _ in library.functions()):
         raise DataError(f"expected Python files with functions in {source}, got none")
     progress = BuildProgress(name, sum(kinds.values()))
@@ -288,7 +292,8 @@ class _Maker:
         library, symptoms = library_name(self.name), trial.symptoms
         if self.kind == "mutation":
             return statement(library, symptoms, wording), {"kind": candidate.kind}
-        style, text = report(library, symptoms, wording, candidate.request)
+        asked, releases = candidate.request, candidate.releases
+        style, text = report(library, symptoms, wording, asked, releases=releases)
         size = size_of(self.bench.folder, candidate)
         return text, {
             "kind": candidate.kind,

@@ -27,6 +27,7 @@ Kind = Literal[
     "changed-interface",
     "moved-function",
     "missing-validation",
+    "regression",
     "all",
     "versions",
 ]
@@ -48,8 +49,13 @@ class Build:
     """One or several: mutation: faults of one token; two-faults: in different files;
     removed-feature: a function to write anew; changed-interface: a parameter renamed or two
     reordered in all files; moved-function: an import is missing where it went; missing-validation:
-    guards removed; all: each of these but mutation; versions, alone: the tests of a release on the
-    source of the one before it."""
+    guards removed; all: each of these but mutation; regression: what the patches of --regressions
+    put into it; versions, alone: the tests of a release on the source of the one before it."""
+    regressions: Path | None = None
+    """Folder of patches, each of which puts a regression into the library, for --kind
+    regression."""
+    release_before: str = ""
+    """The release before the one with these regressions, which issues name: such as 1.3."""
     limit: int = 50
     """Most tasks of each library, the same number of each kind; all but versions."""
     seed: int = 0
@@ -142,7 +148,26 @@ def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     folders = [obtain(library, command.out / "sources") for library in command.library]
     if not kinds:
         return [build_versions(folders, command.out, **common)]
+    if "regression" in kinds:
+        common["regressions"] = _patches(command)
+        common["release_before"] = command.release_before
     return [build_tasks(folder, command.out, kinds, **common) for folder in folders]
+
+
+def _patches(command: Build) -> Path:
+    """Return the folder of the regressions of a library.
+
+    Raises:
+        ConfigurationError: There is none, or there are several libraries.
+    """
+    folder = command.regressions
+    if folder is None or not any(folder.glob("*.patch")) or len(command.library) > 1:
+        raise ConfigurationError(
+            "expected --kind regression with one library and --regressions FOLDER, a folder of "
+            f"*.patch files that each put a regression into it; got {len(command.library)} and "
+            f"{folder or 'no folder'}"
+        )
+    return folder
 
 
 def _kinds(command: Build) -> dict[str, int]:
@@ -151,7 +176,7 @@ def _kinds(command: Build) -> dict[str, int]:
     Raises:
         ConfigurationError: Pairs of releases and other kinds are asked for at once.
     """
-    from agentgym.envs.swe.generator.kinds import KINDS
+    from agentgym.envs.swe.generator.kinds import LARGER
 
     if "versions" in command.kind:
         if len(command.kind) > 1:
@@ -162,7 +187,7 @@ def _kinds(command: Build) -> dict[str, int]:
         return {}
     names: dict[str, None] = dict.fromkeys(command.kind)
     if "all" in names:
-        names = dict.fromkeys(name for name in KINDS if name != "mutation")
+        names = dict.fromkeys(LARGER)
     most, more = divmod(command.limit, len(names))
     counts = {name: most + (place < more) for place, name in enumerate(names)}
     return {name: count for name, count in counts.items() if count}

@@ -9,15 +9,28 @@ import pytest
 
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.generator.kinds import KINDS, Library
+from agentgym.envs.swe.generator.kinds import KINDS, LARGER, Library
 from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from agentgym.envs.swe.generator.task_builder import TRIALS
+from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
 from tests.cli.test_commands import run
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.two_modules import make_two_modules
 
-NEW = tuple(name for name in KINDS if name != "mutation")
+PATCH = """--- a/prices/checking.py
++++ b/prices/checking.py
+@@ -7,9 +7,6 @@
+     \"\"\"Return prices that are neither negative nor above ``most``, less a discount.\"\"\"
+     kept = []
+     for price in prices:
+-        # Nobody pays for taking.
+-        if price < 0:
+-            raise ValueError(f"a negative price: {price}")
+         if price > most:
+             raise OverflowError(f"too much: {price}")
+         kept.append(price - discount)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +51,7 @@ def faulty(library, candidate):
     }
 
 
-@pytest.mark.parametrize("kind", NEW)
+@pytest.mark.parametrize("kind", LARGER)
 def test_candidates_are_other_programs_and_the_same_for_a_seed(library, kind):
     found = proposed(library, kind)
     assert found and all(library.changed(one) for one in found)
@@ -99,6 +112,48 @@ def test_two_parameters_change_places_in_the_definition_and_in_every_call(librar
     assert found.request.startswith("`checked` should take `prices` before `most`")
 
 
+@pytest.fixture
+def patches(tmp_path):
+    """A folder with one regression of the library."""
+    folder = tmp_path / "patches"
+    folder.mkdir()
+    (folder / "no-guard.patch").write_text(PATCH)
+    return folder
+
+
+def test_a_regression_is_what_its_patch_says_and_knows_its_releases(tmp_path, patches):
+    folder = make_two_modules(tmp_path / "prices-2.1")
+    [found] = proposed(Library.read(folder, patches, "2.0"), "regression")
+    assert (found.place, found.releases) == ("checked", ("2.0", "2.1"))
+    text = faulty(Library.read(folder), found)["prices/checking.py"]
+    assert "ValueError" not in text and "OverflowError" in text
+    assert not proposed(Library.read(folder), "regression")
+
+
+@pytest.mark.parametrize("path", ["prices/gone.py", "README.md"])
+def test_a_patch_of_another_library_is_refused(tmp_path, patches, path):
+    (patches / "no-guard.patch").write_text(PATCH.replace("prices/checking.py", path))
+    library = Library.read(make_two_modules(tmp_path / "prices"), patches)
+    with pytest.raises(DataError):
+        proposed(library, "regression")
+
+
+@needs_box
+@pytest.mark.slow
+def test_a_regression_is_built_by_a_command_and_its_issue_names_both_releases(
+    tmp_path, patches, capsys
+):
+    folder, out = make_two_modules(tmp_path / "prices-2.1"), tmp_path / "out"
+    argv = ["swe", "build", str(folder), "--kind", "regression", "--out", str(out), "--no-held-out"]
+    code, _, err = run(capsys, *argv)
+    assert code == 2 and "--regressions FOLDER" in err
+    argv += ["--regressions", str(patches), "--release-before", "2.0"]
+    assert run(capsys, *argv)[0] == 0
+    [record] = StoredInstances(out).records().values()
+    assert record.id == "prices-2.1-regression-001"
+    assert "2.0" in record.statement and "2.1" in record.statement
+
+
 @needs_box
 @pytest.mark.slow
 def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, capsys):
@@ -108,9 +163,9 @@ def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, c
     assert (code, err) == (0, "")
     records = StoredInstances(out).records()
     kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
-    assert kinds == set(NEW)
+    assert kinds == set(LARGER)
     trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
-    assert {trial["task"] for trial in trials} == set(NEW)
+    assert {trial["task"] for trial in trials} == set(LARGER)
     env = SWEEnv(data=out, expert="developer")
     for index in range(env.tasks.len("train")):
         env.reset(options={"split": "train", "index": index})

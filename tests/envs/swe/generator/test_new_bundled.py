@@ -9,8 +9,17 @@ from collections import Counter
 import pytest
 
 from agentgym.envs.swe.diffs import apply_diff, read_diff
-from agentgym.envs.swe.generator.bundled import TASKS, TEST, VALID, bundled_instances, split_of
+from agentgym.envs.swe.generator.bundled import (
+    LATER,
+    REPOSITORIES,
+    TASKS,
+    TEST,
+    VALID,
+    bundled_instances,
+    split_of,
+)
 from agentgym.envs.swe.generator.statements import hidden_words
+from agentgym.envs.swe.generator.task_builder import library_name
 from agentgym.envs.swe.held_out.bank import load_bank
 from agentgym.envs.swe.instance import DIFFICULTIES
 from agentgym.envs.swe.tasks import Source, open_instances
@@ -35,8 +44,9 @@ def test_the_libraries_are_those_that_the_tasks_were_made_for():
 def test_the_splits_share_no_library(instances):
     assert {split for split, _ in instances} == {"train", "valid", "test"}
     assert all(split == split_of(one.repo) for split, one in instances)
-    assert {one.repo for split, one in instances if split == "valid"} <= set(VALID)
-    assert {one.repo for split, one in instances if split == "test"} <= set(TEST)
+    libraries = {(split, library_name(one.repo)) for split, one in instances}
+    assert {name for split, name in libraries if split == "valid"} <= set(VALID)
+    assert {name for split, name in libraries if split == "test"} <= set(TEST)
 
 
 def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(instances):
@@ -86,6 +96,30 @@ def test_kinds_are_what_they_say(instances):
         elif kind == "missing validation":
             removed = [edit for edit in one.source.edits if edit.path in files]
             assert all("raise" in edit.old and not edit.new for edit in removed)
+        elif kind == "regression":
+            assert one.repo in LATER
+
+
+def test_a_regression_lies_in_what_its_release_changed_and_names_both_releases(instances):
+    found = [one for _, one in instances if one.details["kind"] == "regression"]
+    assert len(found) >= 12 and {one.repo for one in found} == set(LATER)
+    for one in found:
+        earlier = REPOSITORIES / library_name(one.repo)
+        for edit in one.source.edits:
+            old = edit.old.splitlines()
+            if "tests/" not in edit.path:
+                before = (earlier / edit.path).read_text("utf-8").splitlines()
+                assert not set(old) <= set(before), (one.id, old)
+        release = one.repo.rpartition("-")[2]
+        assert LATER[one.repo] in one.statement and release in one.statement
+
+
+def test_later_releases_keep_the_tests_of_earlier_ones():
+    for name in LATER:
+        for file in sorted((REPOSITORIES / library_name(name) / "tests").glob("*.py")):
+            later = (REPOSITORIES / name / "tests" / file.name).read_text("utf-8")
+            functions = [n for n in ast.parse(file.read_text("utf-8")).body if hasattr(n, "body")]
+            assert all(ast.unparse(node) in ast.unparse(ast.parse(later)) for node in functions)
 
 
 def test_no_issue_names_a_file_a_line_or_a_test(instances):

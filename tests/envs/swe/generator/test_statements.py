@@ -206,3 +206,11 @@ def test_what_is_asked_for_is_said():
     assert asked.partition(" ")[2] in text and "total([4], 1)" in text
     [feature] = several_reports(SILENT, request="`total`").values()
     assert "`total`" in feature and "- A discount is taken off." in feature
+
+
+def test_an_issue_of_a_regression_is_any_other_and_names_both_releases():
+    for seed in range(20):
+        _, plain = report("prices", [CLEAR], Stream("test", seed))
+        _, told = report("prices", [CLEAR], Stream("test", seed), releases=("1.3", "1.4"))
+        said = told.removeprefix(plain)
+        assert said != told and "1.3" in said and "1.4" in said

@@ -9,6 +9,7 @@ from agentgym.envs.swe.generator.kinds.changed_interface import changed_interfac
 from agentgym.envs.swe.generator.kinds.missing_validation import missing_validation
 from agentgym.envs.swe.generator.kinds.moved_function import moved_function
 from agentgym.envs.swe.generator.kinds.one_token import one_token
+from agentgym.envs.swe.generator.kinds.regression import regression
 from agentgym.envs.swe.generator.kinds.removed_feature import removed_feature
 from agentgym.envs.swe.generator.kinds.two_faults import two_faults
 
@@ -19,7 +20,10 @@ KINDS: Mapping[str, Propose] = {
     "changed-interface": changed_interface,
     "moved-function": moved_function,
     "missing-validation": missing_validation,
+    "regression": regression,
 }
 """Name of a kind of task -> what proposes candidates for it."""
+LARGER = tuple(name for name in KINDS if name not in ("mutation", "regression"))
+"""Kinds that are more than one token, and need nothing but a library."""
 
-__all__ = ["KINDS", "Candidate", "Library", "Propose"]
+__all__ = ["KINDS", "LARGER", "Candidate", "Library", "Propose"]

@@ -30,6 +30,8 @@ class Candidate:
     """What is asked for, where no symptom can say it; the issue holds it."""
     repair: tuple[Edit, ...] = ()
     """Edits of the faulty files that a maintainer would make; none: the fault is taken back."""
+    releases: tuple[str, str] = ("", "")
+    """The last release without the fault, and the one with it; the issue names them."""
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -52,10 +54,22 @@ class Library:
     """The repository."""
     sources: Mapping[str, ParsedSource] = field(default_factory=dict)
     """The files of the library by path, without those that are no UTF-8 Python."""
+    regressions: Path | None = None
+    """Folder of patches, each of which puts a regression into the library."""
+    release_before: str = ""
+    """The release in which these regressions were not yet."""
 
     @classmethod
-    def read(cls, folder: Path) -> Library:
-        """Parse the library that lies in a folder."""
+    def read(
+        cls, folder: Path, regressions: Path | None = None, release_before: str = ""
+    ) -> Library:
+        """Parse the library that lies in a folder.
+
+        Args:
+            folder: The folder.
+            regressions: Folder of patches, each of which puts a regression into it.
+            release_before: The release in which these regressions were not yet.
+        """
         sources = {}
         for path in source_files(folder):
             try:
@@ -64,7 +78,7 @@ class Library:
                     sources[path] = ParsedSource((folder / path).read_bytes())
             except (SyntaxError, UnicodeDecodeError, RecursionError):
                 continue
-        return cls(folder, sources)
+        return cls(folder, sources, regressions, release_before)
 
     @cached_property
     def tests(self) -> str:

@@ -1,0 +1,119 @@
+"""Can a tiny policy be trained on SWE so that tasks tell it from its start? As JSON.
+
+It is trained on eight short ``bundled-tokens`` tasks, their tests in sight: the oracle's edits are
+imitated, then reinforcement learning goes on. Validation and test play the same eight tasks, so
+the figures say that the way from an issue to a paid edit can be learned, and nothing of tasks that
+the policy has never seen.
+
+A run goes on where it was cut off; one that has ended is only counted.
+
+Usage:
+    python benchmarks/swe_training.py --out swe-training [--steps 8] [--minutes 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from provenance import ROOT, to_json
+
+sys.path.insert(0, str(ROOT))
+
+from agentgym.envs.swe.generator.bundled import REPOSITORIES, bundled_instances
+from agentgym.envs.swe.generator.stored_instances import INSTANCES
+from agentgym.support.statistics import wilson_ci95
+
+TASKS = (
+    "agecache-012", "rowdialect-018", "rowtable-006", "shapecheck-019",
+    "slugcase-014", "slugcase-017", "statgrid-019", "wordnumerals-001",
+)  # fmt: skip
+SEED = 0
+FLAGS = shlex.split(
+    "--horizon 3 --rl.turn-tokens 120 --rl.episode-tokens 400 --sft.demonstrations 8 "
+    "--sft.batch-size 8 --sft.copy-steps 0 --sft.observation-weight 0 --sft.gate-success 0.3 "
+    "--sft.gate-tasks 8 --sft.gate-every 10 --sft.max-steps 300 --rl.groups 4 --rl.group-size 4 "
+    "--rollout.workers 2 --eval.tasks 8 --eval.imitation 0 --eval.every 4 --eval.valid-tasks 8"
+)
+ARMS = {"random": "random", "sft": "warm start", "rl": "trained", "oracle": "oracle"}
+"""Arm of the run -> its name here; each also plays greedily where it samples."""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of tasks in which every split holds the same ones."""
+    stored = bundled_instances("bundled-tokens")
+    records = [stored.records()[task] for task in TASKS]
+    lines = []
+    for name in sorted({record.repo for record in records}):
+        target = folder / "repositories" / name
+        shutil.copytree(REPOSITORIES / name, target, dirs_exist_ok=True)
+        lines.append(stored.repositories()[name].line())
+        lines += [
+            replace(record, id=f"{record.id}-{split}", split=split).line()
+            for split in ("train", "valid", "test")
+            for record in records
+            if record.repo == name
+        ]
+    (folder / INSTANCES).write_text("".join(lines), "utf-8")
+
+
+def train(out: Path, steps: int, minutes: float) -> None:
+    """Train, or go on with a run that was cut off."""
+    command = [sys.executable, "-m", "trainers.cli"]
+    if (out / "run" / "config.yaml").exists():
+        command += ["--resume"]
+    else:
+        data = [f"data={out / 'tasks'}", "hidden_tests=false", "expert=oracle"]
+        command += ["--env", "swe", "--env-kwargs", *data, "max_observation_chars=1000", *FLAGS]
+        command += ["--steps", str(steps), "--minutes", str(minutes), "--seed", str(SEED)]
+    subprocess.run([*command, "--out", str(out / "run")], check=True, cwd=ROOT)
+
+
+def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return success on the way and in the end, as the run measured it."""
+    found: dict[str, Any] = {"warm_start_by_step": {}, "validation_by_rl_step": {}, "policies": {}}
+    for row in rows:
+        if row["phase"] == "sft" and "success" in row:
+            found["warm_start_by_step"][str(row["step"])] = row["success"]
+        elif row["phase"] == "valid":
+            found["validation_by_rl_step"][str(row["step"])] = row["success"]
+        elif row["phase"] == "eval":
+            arm, _, greedy = row["arm"].partition("-")
+            solved, played = sum(one["success"] for one in row["rows"]), len(row["rows"])
+            share, low, high = wilson_ci95(solved, played)
+            if arm in ARMS:
+                found["policies"][ARMS[arm] + (", greedy" if greedy else "")] = {
+                    "n": played,
+                    "solved": solved,
+                    "success": share,
+                    "success_ci95": [low, high],
+                }
+    return found
+
+
+def main() -> None:
+    """Train and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--minutes", type=float, default=20)
+    arguments = parser.parse_args()
+    out = arguments.out.resolve()
+    if not (out / "run" / "summary.json").exists():
+        make_folder(out / "tasks")
+        train(out, arguments.steps, arguments.minutes)
+    lines = (out / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
+    print(
+        to_json({"seed": SEED, "instances": [*TASKS], **curve([json.loads(one) for one in lines])})
+    )
+
+
+if __name__ == "__main__":
+    main()
