@@ -137,7 +137,9 @@ class CopiedTest(NamedTuple):
         test = statement.test if isinstance(statement, ast.Assert) else None
         source = self.text.source
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return [Change(source.start(test), source.start(test.operand), b"")]
+            begin, end = source.start(test), source.start(test.operand)
+            bare = source.content[begin:end].strip() == b"not"  # and no bracket that closes later
+            return [Change(begin, end, b"")] if bare else []
         if isinstance(test, ast.Compare):
             number = stream.below(len(test.ops))
             left, right = [test.left, *test.comparators][number : number + 2]

@@ -130,7 +130,7 @@ def canaries_for_suite(
     near = {test.partition("::")[0] for test in failing}
     mine = [path for path in sorted(files) if _within(path, chosen)]
     texts = [text for path in mine if (text := suite_text(path, files[path]))]
-    known = set(re.findall(r"\w+", " ".join((*failing, *kept))))
+    known = set(re.findall(r"\w+", " ".join((*failing, *kept, *files))))
     for path in mine:
         known |= set(re.findall(r"\w+", files[path].decode("utf-8", "replace")))
     new, twins = dict[str, bytes](), list[Twin]()

@@ -43,6 +43,11 @@ def test_refused_words():
         raise ValueError("there is no such word")
 
 
+def test_neither_word():
+    """None of two words is there."""
+    assert not ("a" in "b" or "c" in "b")
+
+
 class TestOrder:
     def test_is_kept(self):
         assert [3, 1] == [3, 1]
@@ -58,7 +63,8 @@ FILE = "tests/test_suite.py"
 FAILING = (f"{FILE}::test_that_is_held_back",)
 KEPT = (
     f"{FILE}::test_length_of_text[a-1]", f"{FILE}::test_length_of_text[bc-2]",
-    f"{FILE}::test_empty_text", f"{FILE}::test_refused_words", f"{FILE}::TestOrder::test_is_kept",
+    f"{FILE}::test_empty_text", f"{FILE}::test_refused_words",
+    f"{FILE}::test_neither_word", f"{FILE}::TestOrder::test_is_kept",
     f"{FILE}::TestOrder::test_is_known",
 )  # fmt: skip
 
