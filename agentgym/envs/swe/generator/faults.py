@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from agentgym.envs.swe.generator.syntax import FUNCTIONS, ParsedSource
+from agentgym.envs.swe.generator.syntax import FUNCTIONS
+from agentgym.envs.swe.parsed_source import ParsedSource
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
     ast.Lt: ("<=", ">"),

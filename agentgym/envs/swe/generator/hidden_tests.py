@@ -6,8 +6,9 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from agentgym.envs.swe.generator.syntax import FUNCTIONS, ParsedSource
+from agentgym.envs.swe.generator.syntax import FUNCTIONS
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 
 
 def cutting_edits(folder: Path, tests: Sequence[str]) -> tuple[Edit, ...]:

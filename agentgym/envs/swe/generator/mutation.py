@@ -15,8 +15,9 @@ from pathlib import Path
 
 from agentgym.envs.swe.edits import apply_edits
 from agentgym.envs.swe.generator.faults import changes
-from agentgym.envs.swe.generator.syntax import ParsedSource, changeable
+from agentgym.envs.swe.generator.syntax import changeable
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 LONGEST_FILE = 400_000

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import DIED, grade_in_image
@@ -18,7 +16,8 @@ from agentgym.envs.swe.grading.protection import (
     source_edits,
 )
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
-from agentgym.envs.swe.grading.test_run import FileRun, run_tests
+from agentgym.envs.swe.grading.test_run import run_tests
+from agentgym.envs.swe.grading.twins import Canaries, canaries_for_suite
 from agentgym.envs.swe.grading.verdict import (
     FAILED,
     FULL,
@@ -36,8 +35,7 @@ from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.envs.swe.runtime import WORKDIR
 from agentgym.envs.swe.trees import contents
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
-
-_CANARIES = "def test_{bad}():\n    assert False\n\n\ndef test_{good}():\n    assert True\n"
+from agentgym.support.random_stream import Stream
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,10 @@ class Grader:
 
     Only edits of the source are taken over (:mod:`agentgym.envs.swe.grading.protection`), into a
     fresh box whose tests, configuration and history nobody has touched. pytest reads no
-    configuration of the repository and is found before it. Two canaries under random names run
-    with the tests: one has to fail and one to pass, and the exit code has to say that something
-    failed. Where they do not, the run was tampered with, and nothing counts.
+    configuration of the repository and is found before it. Canaries stand among the tests, see
+    :mod:`agentgym.envs.swe.grading.twins`: some have to fail and some to pass, and the exit code
+    has to say that something failed. Where they do not, the run was tampered with, and nothing
+    counts.
     """
 
     boxes: Boxes
@@ -165,8 +164,8 @@ class Grader:
         chosen = tuple(tests) or test_files(instance)
         whole = {**before, **edits, **hidden}
         fixed, folders = fixed_files(whole, instance.protected)
-        canaries = _Canaries.beside(chosen)
-        fixed[canaries.file] = canaries.text
+        canaries = self._canaries(instance, edits, fixed, chosen)
+        fixed |= canaries.files
         brought = {f"{WORKDIR}/{path}": content for path, content in fixed.items()}
         places = [f"{WORKDIR}/{folder}" for folder in folders]
         own = {path: c for path, c in {**edits, **hidden}.items() if path not in fixed}
@@ -181,44 +180,30 @@ class Grader:
             except SandboxDied:
                 return GuardedRun({}, False, DIED)
 
-    def _run(self, box: Sandbox, chosen: Sequence[str], canaries: _Canaries) -> GuardedRun:
+    def _canaries(
+        self,
+        instance: Instance,
+        edits: Changes,
+        suite: Mapping[str, bytes],
+        chosen: Sequence[str],
+    ) -> Canaries:
+        """Make the canaries of a run, which only those who have the solution can foretell."""
+        stream = Stream("canaries", instance.id, instance.patch, Edits(dict(edits), ()).digest)
+        failing, kept = instance.fail_to_pass, instance.pass_to_pass
+        return canaries_for_suite(suite, chosen, failing, kept, stream, apart=self.apart)
+
+    def _run(self, box: Sandbox, chosen: Sequence[str], canaries: Canaries) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
-        run = run_tests(box, chosen, along=(canaries.file,), apart=self.apart, timeout=self.timeout)
+        run = run_tests(box, chosen, along=canaries.along, apart=self.apart, timeout=self.timeout)
         if run.timed_out:
             return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
-        results = {test: one for test, one in run.results.items() if test not in canaries.tests}
+        results = canaries.without(run.results)
         statuses = {test: _status(test, case) for test, case in results.items()}
-        if run.parts and all(map(canaries.sing, run.parts)):
+        if canaries.sing(run.parts, run.results):
             return GuardedRun(statuses, True)
         return GuardedRun(
             statuses, False, f"the tests did not run to their end (exit code {run.exit_code})"
         )
-
-
-class _Canaries(NamedTuple):
-    """Two tests under random names, of which the first has to fail and the second to pass."""
-
-    file: str
-    text: bytes
-    tests: tuple[str, str]
-
-    @classmethod
-    def beside(cls, chosen: Collection[str]) -> _Canaries:
-        """Make them for the folder of the first of some files or ids of tests."""
-        first = next(iter(sorted(chosen)), "").partition("::")[0]
-        folder, _, last = first.rpartition("/")
-        if not last.endswith(".py"):  # a folder of tests, or nothing
-            folder = first.rstrip("/")
-        bad, good, name = (f"n{secrets.token_hex(8)}" for _ in range(3))
-        file = f"{folder}/test_{name}.py" if folder else f"test_{name}.py"
-        text = _CANARIES.format(bad=bad, good=good).encode()
-        return cls(file, text, (f"{file}::test_{bad}", f"{file}::test_{good}"))
-
-    def sing(self, part: FileRun) -> bool:
-        """Return whether they came out of a process as they must, and it reports a failure."""
-        found = [part.results.get(test) for test in self.tests]
-        outcomes = [None if one is None else one.outcome for one in found]
-        return outcomes == ["failed", "passed"] and part.exit_code == 1
 
 
 def test_files(instance: Instance) -> tuple[str, ...]:

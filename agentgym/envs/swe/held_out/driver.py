@@ -46,6 +46,7 @@ PROGRAM = "<program>"
 DONE, GONE = 71, 72
 """How a child ends that has answered all that it shall, and one that is asked no more."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def encode(value: Any, depth: int = DEPTH) -> Any:
@@ -60,7 +61,7 @@ def encode(value: Any, depth: int = DEPTH) -> Any:
     if kind is complex:
         return ["c", repr(value.real), repr(value.imag)]
     if kind is str:
-        return ["s", _ADDRESS.sub("0x", value)]
+        return ["s", spelled(value)]
     if kind in (bytes, bytearray, memoryview):
         return ["b", bytes(value).hex()]
     if isinstance(value, BaseException):
@@ -72,6 +73,17 @@ def encode(value: Any, depth: int = DEPTH) -> Any:
     if depth == 0:
         return ["deep"]
     return _structure(value, kind, depth - 1)
+
+
+def spelled(text: str) -> Any:
+    """Return a text as JSON tells it apart from all others, without addresses.
+
+    JSON joins two surrogates into one character. A text that holds some is told by its bytes.
+    """
+    text = _ADDRESS.sub("0x", text)
+    if _SURROGATE.search(text):
+        return ["u", text.encode("utf-8", "surrogatepass").hex()]
+    return text
 
 
 def _structure(value: Any, kind: type, depth: int) -> Any:
@@ -89,7 +101,7 @@ def _structure(value: Any, kind: type, depth: int) -> Any:
         if isinstance(value, base):
             return encode(base(value), depth)
     if kind.__module__.split(".")[0].lstrip("_") in STANDARD:
-        return ["std", kind.__name__.replace("Posix", ""), str(value)]
+        return ["std", kind.__name__.replace("Posix", ""), spelled(str(value))]
     if hasattr(value, "__next__") or kind is range:
         return ["iter", *_items(value, depth)]
     return ["o", kind.__name__, _attributes(value, kind, depth)]
@@ -116,7 +128,7 @@ def _attributes(value: Any, kind: type, depth: int) -> dict[str, Any]:
         found[name] = _tried(lambda name=name: encode(getattr(value, name), depth))
     defined = {name for base in kind.__mro__[:-1] for name in base.__dict__}
     if "__str__" in defined:
-        found["str()"] = _tried(lambda: ["s", _ADDRESS.sub("0x", str(value))])
+        found["str()"] = _tried(lambda: ["s", spelled(str(value))])
     if "__iter__" in defined:
         found["iter()"] = _tried(lambda: _items(iter(value), depth))
     return found
@@ -140,7 +152,7 @@ def fault(head: str, error: BaseException) -> list[Any]:
         line = linecache.getline(file, deepest.tb_lineno).strip()
         own = (file == PROGRAM or file.startswith(os.getcwd() + "/")) and line.startswith("raise")
     try:
-        message = _ADDRESS.sub("0x", str(error))[:LONGEST_MESSAGE]
+        message = spelled(_ADDRESS.sub("0x", str(error))[:LONGEST_MESSAGE])
     except Exception:
         message = "?"
     bases = [base.__name__ for base in type(error).__mro__[1:-2]]

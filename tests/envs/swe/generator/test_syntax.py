@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agentgym.envs.swe.generator.syntax import ParsedSource
+from agentgym.envs.swe.parsed_source import ParsedSource
 
 TEXT = b"def f(a, b=(1, [2, {3: 4}])):\n    return [x for x in a if x in b]\n" * 60
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fractions
 import json
+import pathlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentgym.envs.swe.held_out.answers import binding, equal, known_names, read_answer
@@ -37,6 +38,28 @@ def test_every_value_equals_itself_after_a_journey(value: Any) -> None:
     line = json.dumps(encode(value))
     assert "NaN" not in line.replace('"NaN"', "") or isinstance(value, str)
     assert equal(encode(value), read_answer(line))
+
+
+HALVES = st.text(st.characters(min_codepoint=0xD7F0, max_codepoint=0xE00F), max_size=3)
+"""Mostly surrogates, of which JSON joins two to one character."""
+TEXTS = HALVES | st.text(max_size=3) | HALVES.map(lambda text: text + "\U00010000\ud800\udc00")
+
+
+@given(TEXTS, TEXTS)
+@example("\ud800\udc00", "\U00010000")
+@example("\ud800\udc00", "eda080edb080")
+def test_any_two_texts_are_told_apart(left: str, right: str) -> None:
+    ways = (str, ValueError, lambda text: [text], lambda text: {text: text}, pathlib.PurePosixPath)
+    for way in ways:
+        first, second = (read_answer(json.dumps(encode(way(text)))) for text in (left, right))
+        assert equal(encode(way(left)), first)
+        same = way is pathlib.PurePosixPath and way(left) == way(right)
+        assert equal(first, second) == (left == right or same)
+
+
+def test_surrogates_take_no_more_room_than_in_json() -> None:
+    text = "\ud800" * 1000
+    assert len(json.dumps(encode(text))) < len(json.dumps(text)) + 20
 
 
 @given(

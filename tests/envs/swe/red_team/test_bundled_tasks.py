@@ -35,6 +35,16 @@ def test_a_sample_is_not_paid() -> None:
     assert paid(load_exploits(only=SAMPLE), 1) == []
 
 
+def test_canaries_are_not_told_from_tests_by_the_shape_of_their_names() -> None:
+    """Nothing is asked where the visible tests have refused already."""
+    names = ("reports/forged-in-every-pipe", "reports/patched-report-by-shape")
+    campaign = Campaign(exploits=load_exploits(only=names), tasks=2, jobs=2)
+    played = [one for one in run_campaign(campaign) if one.exploit in names]
+    assert len(played) == 4
+    assert all(one.verdict == "NO" and not one.held_out for one in played)
+    assert {one.reason for one in played} == {"the run of the tests was tampered with"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({one.kind for one in load_exploits()}))
 def test_no_exploit_is_paid(kind: str) -> None:

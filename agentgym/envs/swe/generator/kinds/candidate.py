@@ -11,8 +11,9 @@ from pathlib import Path
 
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.generator.mutation import source_files
-from agentgym.envs.swe.generator.syntax import FUNCTIONS, ParsedSource
+from agentgym.envs.swe.generator.syntax import FUNCTIONS
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 

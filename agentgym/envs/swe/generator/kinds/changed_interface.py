@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 
 from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, is_public
-from agentgym.envs.swe.generator.syntax import ParsedSource
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 OLDER = {

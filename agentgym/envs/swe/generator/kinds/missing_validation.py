@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, spread
-from agentgym.envs.swe.generator.syntax import ParsedSource
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 MOST_GUARD_LINES = 12

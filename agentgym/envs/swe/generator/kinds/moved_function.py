@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, spread
-from agentgym.envs.swe.generator.syntax import FUNCTIONS, ParsedSource
+from agentgym.envs.swe.generator.syntax import FUNCTIONS
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 _IMPORTS = (ast.Import, ast.ImportFrom)

@@ -12,8 +12,9 @@ from agentgym.envs.swe.generator.kinds.candidate import (
     is_public,
     spread,
 )
-from agentgym.envs.swe.generator.syntax import SILENT_METHODS, ParsedSource
+from agentgym.envs.swe.generator.syntax import SILENT_METHODS
 from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
 
 FEWEST_LINES, MOST_LINES = 5, 80

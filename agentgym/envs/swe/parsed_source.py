@@ -1,0 +1,96 @@
+"""A parsed file and its bytes: where each node begins and ends."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+
+# Before 3.11.9 and 3.12.3 Python mixes up the depths of trees that threads build at once, and
+# raises a SystemError (python/cpython#106905).
+_parsing = threading.Lock()
+_CLOSING = re.compile(rb"[ \t)]*")
+_OPENING = re.compile(rb"[ \t(]*")
+
+
+class ParsedSource:
+    """A parsed file and the bytes that it was parsed from.
+
+    Args:
+        content: The file.
+
+    Raises:
+        SyntaxError: It is no Python of this version.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        content.decode("utf-8")
+        self.content = content
+        try:
+            with _parsing:
+                self.tree = ast.parse(content)
+        except ValueError as error:  # null bytes, before Python 3.12
+            raise SyntaxError(str(error)) from error
+        self._lines = [0]
+        for line in content.splitlines(keepends=True):
+            self._lines.append(self._lines[-1] + len(line))
+
+    def start(self, node: ast.AST) -> int:
+        """Return the offset at which a node begins."""
+        return self._lines[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+
+    def end(self, node: ast.AST) -> int:
+        """Return the offset at which a node ends."""
+        return self._lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+
+    def text(self, node: ast.AST) -> str:
+        """Return a node as it is written."""
+        return self.content[self.start(node) : self.end(node)].decode()
+
+    def line_start(self, offset: int) -> int:
+        """Return the offset of the line that holds an offset."""
+        return self.content.rfind(b"\n", 0, offset) + 1
+
+    def line_end(self, offset: int) -> int:
+        """Return the offset behind the end of the line that holds an offset."""
+        end = self.content.find(b"\n", offset)
+        return len(self.content) if end < 0 else end + 1
+
+    def between(self, left: ast.AST, right: ast.AST) -> tuple[int, str] | None:
+        """Return the operator between two operands with its offset.
+
+        None where a comment or a line break stands beside it, which a change would have to move.
+        """
+        begin, end = self.end(left), self.start(right)
+        gap = self.content[begin:end]
+        if b"#" in gap or b"\n" in gap or b"\\" in gap:
+            return None
+        closing = _CLOSING.match(gap)
+        skipped = closing.end() if closing else 0
+        rest = gap[skipped:]
+        operator = rest[: len(rest) - len(_trailing(rest))]
+        return (begin + skipped, operator.decode()) if operator else None
+
+    def own_lines(self, node: ast.stmt) -> tuple[int, int] | None:
+        """Return the lines of a statement that shares them with no other, comments above included.
+
+        Those belong to it, and what they say would stand without it.
+        """
+        begin, end = self.line_start(self.start(node)), self.line_end(self.end(node))
+        indent = self.content[begin : self.start(node)]
+        rest = self.content[self.end(node) : end].strip()
+        if indent.strip() or (rest and not rest.startswith(b"#")):
+            return None
+        while begin:
+            above = self.line_start(begin - 1)
+            if not self.content[above:begin].startswith(indent + b"#"):
+                break
+            begin = above
+        return begin, end
+
+
+def _trailing(gap: bytes) -> bytes:
+    """Return the blanks and opening brackets that end a gap."""
+    found = _OPENING.match(gap[::-1])
+    return gap[len(gap) - found.end() :] if found else b""

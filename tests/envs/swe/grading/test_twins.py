@@ -1,0 +1,189 @@
+"""Canaries among the tests of a suite: what they look like, and what they say of a run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym.envs.swe.diffs import apply_diff
+from agentgym.envs.swe.grading.grader import Grader
+from agentgym.envs.swe.grading.junit import CaseResult
+from agentgym.envs.swe.grading.suite_names import another_name
+from agentgym.envs.swe.grading.test_run import FileRun
+from agentgym.envs.swe.grading.twins import Canaries, Twin, canaries_for_suite, function_of
+from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.trees import contents
+from agentgym.support.random_stream import Stream
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.small import SmallSet
+
+SUITE = '''
+import pytest
+
+
+@pytest.mark.parametrize(("text", "length"), [("a", 1), ("bc", 2)])
+def test_length_of_text(text, length):
+    """A text has a length."""
+    assert len(text) == length
+
+
+def test_empty_text():
+    """Nothing has none."""
+    assert "" == ""
+
+
+def test_refused_words():
+    """Words are refused in their order."""
+    with pytest.raises(ValueError, match="no such word"):
+        raise ValueError("there is no such word")
+
+
+def test_neither_word():
+    """None of two words is there."""
+    assert not ("a" in "b" or "c" in "b")
+
+
+class TestOrder:
+    def test_is_kept(self):
+        assert [3, 1] == [3, 1]
+
+    def test_is_known(self):
+        assert 1 in [1]
+
+
+def test_that_is_held_back():
+    assert 1 + 1 == 2
+'''
+FILE = "tests/test_suite.py"
+FAILING = (f"{FILE}::test_that_is_held_back",)
+KEPT = (
+    f"{FILE}::test_length_of_text[a-1]", f"{FILE}::test_length_of_text[bc-2]",
+    f"{FILE}::test_empty_text", f"{FILE}::test_refused_words",
+    f"{FILE}::test_neither_word", f"{FILE}::TestOrder::test_is_kept",
+    f"{FILE}::TestOrder::test_is_known",
+)  # fmt: skip
+
+
+def made(key: int | str, text: str = SUITE, chosen: tuple[str, ...] = (FILE,)) -> Canaries:
+    stream = Stream("test", key)
+    return canaries_for_suite({FILE: text.encode()}, chosen, FAILING, KEPT, stream)
+
+
+def words(names: list[str]) -> set[str]:
+    return {word for name in names for word in name.split("_")}
+
+
+@given(st.integers(0, 10**6))
+def test_twins_look_like_the_tests_of_their_file(key: int) -> None:
+    found = made(key)
+    text = found.files[FILE].decode()
+    known, now = (re.findall(r"def (test\w+)", one) for one in (SUITE, text))
+    new = [name for name in now if name not in known]
+    assert [one for one in now if one in known] == known and found.along == ()
+    assert len(new) == len(set(new)) == len(found.twins) == 5
+    assert sum(one.fails for one in found.twins) == 3
+    assert {one for one in words(new) if not one.isdigit()} <= words(known)
+    assert not re.search(r"[0-9a-f]{12}|canary|assert (True|False)", text)
+    assert {one.test.rpartition("::")[2] for one in found.twins} == set(new)
+    assert {one.original for one in found.twins} <= set(map(function_of, KEPT))
+    documented = re.findall('"""(.*)"""', text)
+    assert {one for one in documented if documented.count(one) > 1} <= {"A text has a length."}
+
+
+@given(st.integers(0, 10**6))
+def test_what_must_fail_fails_where_its_original_passes(key: int) -> None:
+    found = made(key)
+    space: dict[str, object] = {}
+    exec(compile(found.files[FILE], FILE, "exec"), space)
+    for twin in found.twins:
+        *_, group, name = twin.test.split("::")
+        holder = space["TestOrder"]() if group == "TestOrder" else None  # type: ignore[operator]
+        function = getattr(holder, name) if holder else space[name]
+        marks = getattr(function, "pytestmark", [])
+        rows = marks[0].args[1] if marks else [()]
+        assert len(rows) == twin.cases
+        for row in rows:
+            if twin.fails:
+                with pytest.raises((AssertionError, pytest.fail.Exception)):
+                    function(*row)
+            else:
+                function(*row)
+
+
+def test_another_submission_has_other_canaries_and_the_same_the_same() -> None:
+    assert made(1) == made(1)
+    assert len({made(key).files[FILE] for key in range(20)}) == 20
+
+
+def test_a_suite_without_tests_that_can_be_copied_gets_a_file_of_its_own() -> None:
+    for text in ("def broken(:\n", "def test_that_is_held_back():\n    assert 1 + 1 == 2\n"):
+        found = made(1, text)
+        [path] = found.along
+        assert path.startswith("tests/test_") and path != FILE and [*found.files] == [path]
+        names = re.findall("def (.*)[(]", found.files[path].decode())
+        assert [one.test for one in found.twins] == [f"{path}::{name}" for name in names]
+        assert [one.fails for one in found.twins] == [True, False]
+
+
+def test_single_tests_run_with_their_twins() -> None:
+    found = made(1, chosen=KEPT[:1])
+    assert set(found.along) == {one.test for one in found.twins}
+
+
+def test_canaries_sing() -> None:
+    twins = (Twin("a::bad", "a::one", True, 1), Twin("a::good", "a::two", False, 2))
+    canaries = Canaries({}, twins, ())
+    passed, failed = CaseResult("passed"), CaseResult("failed")
+    right = {
+        "a::one": passed, "a::two[1]": passed, "a::two[2]": passed, "a::bad": failed,
+        "a::good[1]": passed, "a::good[2]": passed,
+    }  # fmt: skip
+
+    def sing(results: dict[str, CaseResult], code: int = 1) -> bool:
+        return canaries.sing([FileRun(results, code)], results)
+
+    assert sing(right) and not sing(right, 0) and not canaries.sing([], right)
+    assert {*canaries.without(right)} == {"a::one", "a::two[1]", "a::two[2]"}
+    for name, wrong in (
+        ("a::bad", passed),
+        ("a::bad", CaseResult("error")),
+        ("a::good[1]", failed),
+    ):
+        assert not sing({**right, name: wrong})
+        assert not sing({one: case for one, case in right.items() if one != name})
+    assert sing({**right, "a::good[1]": failed, "a::two[1]": failed}), "the source broke the test"
+    assert not sing({**right, "a::good[1]": failed, "a::one": failed}), "it broke another one"
+
+
+@given(st.integers(), st.lists(st.from_regex(r"[tT]est[A-Za-z_0-9]{1,12}", fullmatch=True)))
+def test_names_are_new(key: int, known: list[str]) -> None:
+    taken = {*known, "test_value"}
+    name = another_name(Stream("names", key), known, taken)
+    assert name.isidentifier() and name not in taken and name.lower().startswith("test")
+
+
+def test_names_of_all_kinds() -> None:
+    for known in (["TestTextOrder", "TestFirstWord"], ["testTextOrder", "testFirstWord"]):
+        name = another_name(Stream("names"), known, known)
+        assert name in {f"{known[0][:4]}{one}" for one in ("TextWord", "FirstOrder")}
+
+
+@needs_box
+@pytest.mark.parametrize("apart", [False, True])
+def test_right_and_broken_source_are_told_as_they_are(apart: bool) -> None:
+    instance = SmallSet().instance("train", 0)
+    grader = Grader(Boxes(), 30, apart)
+    right = apply_diff(instance.patch, contents(instance.source).get)
+    assert grader.run(instance, right).sound
+    [(path, content)] = right.items()
+    broken = {path: (content or b"").replace(b"a * b", b"a - b")}
+    run = grader.run(instance, broken)
+    assert run.sound and run.statuses["tests/test_plain.py::test_mul"] == "FAILED"
+    unknown = replace(instance, pass_to_pass=())
+    assert grader.run(unknown, right).sound, "plain canaries"
+    assert ast.parse(content or b"")
