@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PROGRAM = "agentgym-train"
 LISTS = (
     "--env-kwargs", "--template-args", "--rl.hooks", "--rl.filters", "--report-to",
-    "--health.ignore",
+    "--health.ignore", "--eval.rivals",
 )  # fmt: skip
 """Flags that take a list and may be repeated."""
 DISK = (

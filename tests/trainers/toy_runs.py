@@ -61,7 +61,7 @@ SETTINGS: Mapping[str, Any] = {
     "eval.tasks": 30,
     "eval.every": 2,
     "eval.valid-tasks": 20,
-    "eval.imitation": 0,
+    "eval.rivals": "none",
     "tiny.hidden": 16,
     "tiny.layers": 2,
     "tiny.heads": 2,

@@ -19,9 +19,6 @@ class FamilyDefaults:
     """Steps per stage."""
     steps: int = 150
     """Reinforcement learning steps."""
-    minutes: float = 12.0
-    """Wall time after which training is cut short: the run is to end in 15 minutes, evaluation
-    included, or in 20."""
     demonstrations: int = 16_000
     """Episodes of the expert that the warm start imitates."""
     sft_steps: int = 1600
@@ -55,7 +52,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=4000,
         sft_steps=600,
         gate_success=0.2,
-        minutes=18,
         fit_horizon=False,
         horizon=(10, 13),
         horizon_every=10,
@@ -117,7 +113,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         env={"expert": "hesitant"},
         sft_steps=600,
         gate_success=0.15,
-        minutes=18,
         fit_horizon=False,
         horizon=(6,),
         horizon_every=10,
@@ -132,7 +127,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # Who always buys without a look at what a page alone shows solves .38 of the tasks, the
         # demonstrator, who looks now and then, .61: at the gate the policy does, too.
         gate_success=0.5,
-        minutes=13,
         env={
             "difficulty": "easy",
             "size": 4000,

@@ -33,7 +33,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     ),
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
-        signals.EpisodeReturn, signals.StepReward, signals.RewardToGo, signals.Implicit,
+        signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo, signals.Implicit,
         signals.QMinusV, signals.GAE, signals.KLToGo,
     ),
 }  # fmt: skip

@@ -58,6 +58,11 @@ THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
 """Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
+RIVALS = ("imitation", "successes")
+"""What a tiny policy is compared with: the demonstrations as shown, and with its failures left out,
+which needs no reinforcement learning."""
+OWN_SUCCESSES = "expert-iteration"
+"""The rival that imitates no demonstrations, but the policy's own solved episodes."""
 BACKENDS = ("sync", "thread", "process")
 """Where environments may run; of several the one that suits most is last."""
 
@@ -102,9 +107,9 @@ class ResolvedRun:
         return self.config.sft.max_steps > 0
 
     @property
-    def compares_imitation(self) -> bool:
-        """Whether reinforcement learning is compared with further imitation."""
-        return self.config.eval.imitation != 0
+    def imitating_rivals(self) -> tuple[str, ...]:
+        """The rivals that imitate the demonstrations of the warm start."""
+        return tuple(each for each in self.config.eval.rivals if each != OWN_SUCCESSES)
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -150,6 +155,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _choose_backend(settings["rollout"], envs)
     _check_engine(asked, settings["engine"])
     _check_imitation(asked, envs, settings)
+    _check_rivals(settings)
     config = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
@@ -219,9 +225,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 len(stages.rounds) * stages.every if stages else 0,
             ),
             "prompt": prompt_name(asked),
-            "minutes": (
-                sum(env.defaults.minutes for env in envs) if tiny and asked.steps is None else 0.0
-            ),
+            "minutes": 0.0,
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
@@ -229,7 +233,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             },
             "eval": {
                 "keep": "best" if asked.eval.every else "last",
-                "imitation": "as-long",
+                "rivals": RIVALS if tiny and not at_random else (),
             },
             "rl": {
                 "groups": preset.groups or GROUPS,
@@ -245,10 +249,8 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     )
     if not imitated:
         settings["sft"]["max_steps"] = 0
-    if asked.eval.imitation is None and not (
-        tiny and settings["sft"]["max_steps"] and asked.sft.demonstrator == "expert"
-    ):
-        settings["eval"]["imitation"] = 0
+    if asked.eval.rivals is None and not settings["sft"]["max_steps"]:
+        settings["eval"]["rivals"] = ()
     _divide(settings["rl"], preset)
     if asked.eval.keep == "best" and not asked.eval.every:
         raise ConfigurationError(
@@ -269,10 +271,16 @@ def _check_imitation(
             f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
             f"warm start could imitate, or --sft.demonstrator random; got {asked.sft.max_steps}"
         )
-    if settings["eval"]["imitation"] and not settings["sft"]["max_steps"]:
+
+
+def _check_rivals(settings: Mapping[str, Any]) -> None:
+    """Refuse rivals that have nothing to imitate."""
+    rivals = settings["eval"]["rivals"]
+    shown = [each for each in rivals if each != OWN_SUCCESSES]
+    if shown and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
-            "expected --eval.imitation 0, because without a warm start there are no demonstrations "
-            f"that could be imitated further; got {asked.eval.imitation}"
+            f"expected --eval.rivals none or {OWN_SUCCESSES}, because without a warm start there "
+            f"are no demonstrations that could be imitated further; got {' '.join(rivals)}"
         )
 
 

@@ -40,8 +40,8 @@ FilterName = (
 """What decides which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
-AsLong = Literal["as-long"]
-"""For as long as reinforcement learning trained."""
+RivalName = Literal["imitation", "successes", "expert-iteration"]
+"""What else is trained from the same warm start, to be compared with."""
 
 
 @strict
@@ -278,12 +278,18 @@ class EvalConfig:
     have no part in the choice, and both are kept.
 
     None: best; last without validations."""
-    imitation: Whole | AsLong | None = None
-    """Steps of further imitation to compare with: from the same warm start, on the same
-    demonstrations, the best by validation. ``as-long``: for the same time as reinforcement
-    learning, with ``--minutes`` divided between the two; 0: no such comparison.
+    rivals: Annotated[tuple[RivalName | Literal["none"], ...] | None, BeforeValidator(as_names)] = (
+        None
+    )
+    """What reinforcement learning is compared with, besides its start: further imitation of the
+    same demonstrations (imitation), of those that solved their task (successes), or of the
+    policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the same
+    warm start, computes no less (see ``trainers.phases.compute``) and is chosen by as many
+    validations.
 
-    None: as-long for ``--model tiny`` with an expert, else 0."""
+    None: imitation and successes for ``--model tiny`` with an expert, else none."""
+    rival_steps: Count | None = None
+    """Steps of ``imitation`` and ``successes``; None: by what reinforcement learning computed."""
 
 
 @strict
@@ -490,7 +496,7 @@ class FilledEval(EvalConfig):
     """The evaluation, with every default decided."""
 
     keep: Literal["best", "last"]
-    imitation: int | AsLong
+    rivals: tuple[RivalName, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ from agentgym.errors import ConfigurationError
 
 WORDY = (("compact", None), ("compact", "native"))
 """Observation modes and grammars that allow words before an action."""
-SPEAKING = ("thinking", "hurried")
+SPEAKING = ("thinking", "hurried", "lazy")
 """Experts that write what they compare."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from trainers.phases.imitation import PREFIX, VALIDATIONS, steps_as_long
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import toy_runs
@@ -16,7 +17,6 @@ from tests.trainers.phases.test_resume import LOG, Killed, die_after
 from trainers.config.resolve import resolve
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.phases.imitation import PREFIX, VALIDATIONS, steps_as_long
 from trainers.phases.learning_clock import LearningClock
 from trainers.run import train
 

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from trainers.phases.imitation import steps_as_long
 
 from tests.trainers import toy_runs
 from tests.trainers.phases.test_resume import LOG, Killed, die_after
 from trainers.cli import main
 from trainers.output.run_folder import RunFolder
-from trainers.phases.imitation import steps_as_long
 
 pytestmark = pytest.mark.slow
 
