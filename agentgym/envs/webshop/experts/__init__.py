@@ -1,4 +1,4 @@
-"""Experts: one knows the target, one has to shop for it, others buy too soon or search too briefly."""
+"""Experts: one knows the target, one shops for it, others buy too soon or search too briefly."""
 
 from __future__ import annotations
 
