@@ -28,7 +28,6 @@ from trainers.config.own_parts import find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.resolved_environments import (
-    GROUPS,
     INVALID_PENALTY,
     ResolvedEnv,
     asked_names,
@@ -44,8 +43,8 @@ logger = logging.getLogger(__name__)
 
 GROUP_SIZE = 8
 """Episodes of a task."""
-TINY_RATES, PRETRAINED_RATES = (6e-3, 6e-4), (1e-5, 1e-6)
-"""Learning rates of warm start and reinforcement learning."""
+TINY_SFT_RATE, PRETRAINED_RATES = 6e-3, (1e-5, 1e-6)
+"""Learning rates of warm start and reinforcement learning; a family has that of the tiny one's."""
 ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
 RANDOM_STEPS = 300
@@ -58,9 +57,6 @@ THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
 """Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
-RIVALS = ("imitation", "successes")
-"""What a tiny policy is compared with: the demonstrations as shown, and with its failures left out,
-which needs no reinforcement learning."""
 OWN_SUCCESSES = "expert-iteration"
 """The rival that imitates no demonstrations, but the policy's own solved episodes."""
 BACKENDS = ("sync", "thread", "process")
@@ -211,7 +207,10 @@ def _preset(asked: TrainConfig) -> Preset:
 def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> dict[str, Any]:
     """Return the settings, with all filled in that no single environment decides."""
     tiny, stages = asked.model == TINY, preset.horizon
-    sft_rate, rl_rate = TINY_RATES if tiny else PRETRAINED_RATES
+    sizes = [env.defaults for env in envs]
+    rivals = tuple(dict.fromkeys(name for each in sizes for name in each.rivals))
+    own_rates = TINY_SFT_RATE, min(each.rl_lr for each in sizes)
+    sft_rate, rl_rate = own_rates if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
     imitated = [env for env in envs if env.demonstrator]
@@ -221,7 +220,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
         asdict(asked),
         {
             "steps": max(
-                *(env.defaults.steps for env in envs),
+                *(each.steps for each in sizes),
                 len(stages.rounds) * stages.every if stages else 0,
             ),
             "prompt": prompt_name(asked),
@@ -229,14 +228,19 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
-                "demonstrations": sum(env.defaults.demonstrations for env in envs),
+                "demonstrations": sum(each.demonstrations for each in sizes),
+                "only_successes": any(each.only_successes for each in sizes),
+                "gate_every": max(each.gate_every for each in sizes),
+                "gate_tasks": max(each.valid_tasks for each in sizes),
             },
             "eval": {
-                "keep": "best" if asked.eval.every else "last",
-                "rivals": RIVALS if tiny and not at_random else (),
+                "every": max(each.valid_every for each in sizes),
+                "valid_tasks": max(each.valid_tasks for each in sizes),
+                "keep": "last" if asked.eval.every == 0 else "best",
+                "rivals": rivals if tiny and not at_random else (),
             },
             "rl": {
-                "groups": preset.groups or GROUPS,
+                "groups": preset.groups or max(each.groups for each in sizes),
                 "group_size": preset.group_size or GROUP_SIZE,
                 "iterations": preset.iterations,
                 "lr": rl_rate,
@@ -252,7 +256,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     if asked.eval.rivals is None and not settings["sft"]["max_steps"]:
         settings["eval"]["rivals"] = ()
     _divide(settings["rl"], preset)
-    if asked.eval.keep == "best" and not asked.eval.every:
+    if asked.eval.keep == "best" and asked.eval.every == 0:
         raise ConfigurationError(
             "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
             "found by validation; got 0"

@@ -114,6 +114,8 @@ class TrainConfig:
     Without it a run is the same on every machine. The warm start may take half of it; what is left
     is divided between reinforcement learning and its rivals. A run says where it was cut. With
     ``--resume`` more minutes extend it."""
+    quick: bool = False
+    """Take the family's small sizes, for a first look: about three minutes on two cores."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0

@@ -124,7 +124,7 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
         (f"{kind}, minus {start}", each.rl_minus_sft) for kind, each in pairs
     ]
     kinds += [
-        (f"{kind}, minus {summary.names[rival]}", minus(each, rival))
+        (f"{kind}, minus {summary.names.get(rival, rival)}", minus(each, rival))
         for rival in RIVALS
         for kind, each in pairs
     ]

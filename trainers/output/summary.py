@@ -278,7 +278,7 @@ class Summary(Results):
         Raises:
             DataError: A key is missing.
         """
-        families = content.get("families") or {}
+        families, rivals = content.get("families") or {}, content.get("rivals") or {}
         try:
             read = {
                 **content,
@@ -288,7 +288,7 @@ class Summary(Results):
                     for name, part in families.items()
                 },
                 "chosen": _read(ChosenPolicy, content["chosen"]),
-                "rivals": {name: _read(RivalEnd, end) for name, end in content["rivals"].items()},
+                "rivals": {name: _read(RivalEnd, end) for name, end in rivals.items()},
                 "health": [_read(HealthEvent, event) for event in content["health"]],
             }
             return _read(cls, read)
