@@ -81,7 +81,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         fit_horizon=False,
         horizon=(10, 13),
         horizon_every=10,
-        steps=100,
+        steps=50,
         episode_tokens=800,
         task_args=(
             "difficulty",
@@ -142,7 +142,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         fit_horizon=False,
         horizon=(6,),
         horizon_every=10,
-        steps=100,
+        steps=40,
         episode_tokens=900,
         task_args=("difficulty", "challenge", "data", "description", "inventory"),
         other_tasks=FamilyDefaults(

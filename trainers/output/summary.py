@@ -318,17 +318,15 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
         "paired": Paired(**_differences(content["paired"])),
         "evaluation": _read(Evaluation, content["evaluation"]),
-        "greedy": greedy
-        and GreedyResults(
-            **{
-                field_of(arm): _read(ArmResult, greedy[field_of(arm)])
-                for arm in LEARNED
-                if greedy.get(field_of(arm))
-            },
-            **_differences(greedy),
-        ),
+        "greedy": greedy and GreedyResults(**_learned(greedy), **_differences(greedy)),
         "warm_start": warm_start and _read(WarmStart, warm_start),
     }
+
+
+def _learned(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the figures of the policies that learned; one that was not there is None or missing."""
+    names = [field_of(arm) for arm in LEARNED]
+    return {name: _read(ArmResult, content[name]) for name in names if content.get(name)}
 
 
 def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
