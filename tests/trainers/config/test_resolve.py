@@ -53,6 +53,7 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 
 NONE_IS_A_CHOICE = {
+    "eval.rival_steps",
     "horizon_gate",
     "preset_file",
     "push_to_hub",

@@ -45,6 +45,8 @@ SUMMARY = Summary(
         "random": "random",
         "sft": "base model",
         "imitation": "imitation",
+        "successes": "imitation of successes",
+        "expert-iteration": "expert iteration",
         "demonstrator": "demonstrator",
         "rl": "trained",
         "oracle": "oracle",
@@ -173,8 +175,7 @@ def test_the_page_is_green_only_if_the_fiercest_policy_is_beaten(
 
 def test_of_several_rivals_the_headline_speaks_of_the_fiercest(folder):
     paired = Paired(BETTER, rl_minus_imitation=BETTER, rl_minus_successes=WORSE)
-    names = {**SUMMARY.names, "successes": "imitation of successes"}
-    shown = page(folder, paired=paired, steps=20, fiercest="successes", names=names)
+    shown = page(folder, paired=paired, steps=20, fiercest="successes")
     assert "It improved, but imitation of successes did better: -0.200" in words(shown)
     assert 'class="card verdict" style="--tone:var(--down)"' in shown
     assert "success, sampled, minus imitation of successes -0.200" in words(shown)

@@ -264,7 +264,7 @@ def test_rivals_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags
 
 
 def test_so_are_unknown_rivals_in_a_file():
-    with pytest.raises(ConfigurationError, match="'successes', 'expert-iteration' or 'none'"):
+    with pytest.raises(ConfigurationError, match="'successes' or 'expert-iteration' or 'none'"):
         from_mapping({"env": toy_runs.TAUGHT_ID, "eval": {"rivals": ["expert"]}})
 
 
