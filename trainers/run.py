@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,8 +174,9 @@ class _Run:
             self._evaluate("rl", comparison, learning)
         finally:
             learning.close()
-        for name, rival in train_rivals(self._run, self._folder, self._display):
-            self._evaluate(name, comparison, rival)
+        with closing(train_rivals(self._run, self._folder, self._display)) as rivals:
+            for name, rival in rivals:
+                self._evaluate(name, comparison, rival)
 
     def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Rival) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""

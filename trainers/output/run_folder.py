@@ -222,7 +222,8 @@ class RunFolder:
                 self.metrics_path,
                 lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
             )
-        for made_again in (self.trained, self.merged, self.rivals):
+        policies = (self.checkpoints / name for name in RIVALS)
+        for made_again in (self.trained, self.merged, self.rivals, *policies):
             shutil.rmtree(made_again, ignore_errors=True)
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)

@@ -23,8 +23,12 @@ from trainers.rollouts.trajectory import Row
 
 __all__ = ["GENERATION", "computed", "imitation_steps", "spaced"]
 
-GENERATION = 1.5
-"""What it takes to play a token of an episode, in passes forward and backward over it."""
+GENERATION = 2.0
+"""What it takes to play a token of an episode, in passes forward and backward over it.
+
+Measured on the shop with the tiny policy, 12 steps of 96 episodes: a step takes 2.9 times what
+imitation takes for as many tokens, its update 1.2 times, its episodes the rest.
+"""
 LOGGED = 10
 """Steps between two records of imitation, at which alone it can be saved."""
 

@@ -37,12 +37,10 @@ from trainers.rollouts.trajectory import Trajectory, rollout_metrics
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
 
-__all__ = ["END", "POLICY", "PREFIX", "FurtherImitation"]
+__all__ = ["END", "PREFIX", "FurtherImitation"]
 
 PREFIX = "imitation"
 """Beginning of the checkpoints that the policy is made from."""
-POLICY = "best"
-"""Folder of the policy among the checkpoints of the rival."""
 END = "end"
 """Note in the rival's folder: how its training ended."""
 BEST = "best.pt"
@@ -100,7 +98,7 @@ class FurtherImitation:
 
     def _trained(self) -> LoadedPolicy:
         """Return the policy, from its folder if it is done."""
-        run, finished = self._run, self._place.checkpoints / POLICY
+        run, finished = self._run, self._folder.checkpoints / self._name
         alone = run.config.model == TINY  # Then the main process trains it.
         if not processes.on_main((finished / COMPLETE).exists):
             if alone:

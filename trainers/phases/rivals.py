@@ -3,12 +3,13 @@
 ``imitation`` imitates the demonstrations further as they were shown, ``successes`` only those that
 solved their task; ``expert-iteration`` imitates the policy's own solved episodes, with the steps,
 the sizes and the rate of reinforcement learning. Each computes no less than that did, is chosen by
-as many validations, and has a folder of its own within the run's, by which it is resumed.
+as many validations, and has a folder of its own within the run's, by which it is resumed. Its
+policy ends up among the checkpoints of the run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, Protocol
@@ -54,7 +55,7 @@ class Rival(Protocol):
 
 def train_rivals(
     run: ResolvedRun, folder: RunFolder, display: Display
-) -> Iterator[tuple[str, Rival]]:
+) -> Generator[tuple[str, Rival], None, None]:
     """Train each rival of a run, one after the other, from where it was killed.
 
     Yields:
@@ -117,6 +118,7 @@ def _own_successes(
     try:
         learning.train()
         chosen = learning.choose()
+        learning.save(folder.checkpoints / OWN_SUCCESSES)
     except BaseException:
         learning.close()
         raise

@@ -150,12 +150,12 @@ def test_a_run_is_resumed_by_asking_for_what_was_decided(tmp_path):
 
 
 def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
-    config = toy_runs.config(tmp_path, rl__lr=None)
+    config = toy_runs.config(tmp_path, sft__lr=None)
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     again = dataclasses.replace(config, resume=True)
     RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
-    monkeypatch.setattr("trainers.config.resolve.TINY_RATES", (6e-3, 7e-4))
-    with pytest.raises(ConfigurationError, match=r"resolved.rl.lr was 0.0006 and is 0.0007"):
+    monkeypatch.setattr("trainers.config.resolve.TINY_SFT_RATE", 7e-3)
+    with pytest.raises(ConfigurationError, match=r"resolved.sft.lr was 0.006 and is 0.007"):
         RunFolder.open(tmp_path, again, resolve(again).resolved())
 
 

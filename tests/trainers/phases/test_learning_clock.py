@@ -23,7 +23,7 @@ CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
     "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4,
     "eval__valid_tasks": 4, "eval__rivals": "imitation",
-    "eval__rival_steps": 12,
+    "eval__rival_steps": 60,
 }  # fmt: skip
 LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}
 """Seconds that pass before a record of each phase."""

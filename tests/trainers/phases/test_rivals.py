@@ -21,6 +21,7 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.phases.equal_compute import GENERATION, computed, imitation_steps, spaced
 from trainers.phases.learning_clock import LearningClock
+from trainers.policies.runs import Runs
 from trainers.rollouts.trajectory import Row
 from trainers.run import train
 
@@ -51,8 +52,7 @@ def records(folder: Path, rival: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def weights(folder: Path, rival: str) -> dict[str, torch.Tensor]:
-    path = folder / "rivals" / rival / "checkpoints" / "best" / "model.safetensors"
-    return dict(load_file(path))
+    return dict(load_file(folder / "checkpoints" / rival / "model.safetensors"))
 
 
 @pytest.mark.slow
@@ -73,6 +73,7 @@ def test_the_best_of_as_many_validations_is_compared(compared, rival):
     )
     assert summary["greedy"][field] and summary["greedy"][f"rl_minus_{field}"]
     assert (compared / "eval_episodes" / f"{rival}.jsonl").exists()
+    assert Runs().problem(str(compared / "checkpoints" / rival)) == ""
     name = summary["names"][rival]
     page = (compared / "report.html").read_text()
     assert f"minus {name}" in page and f"{name.capitalize()}: {end['steps']} steps" in page
