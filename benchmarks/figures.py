@@ -26,7 +26,7 @@ COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     """Draw the success before and after learning from reward, one line per seed.
 
-    Where a run has the comparison, a broken line leads to what imitation for as long reached.
+    Where a run has the comparison, a broken line leads to what further imitation reached.
     """
     from matplotlib.figure import Figure
 

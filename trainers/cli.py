@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 PROGRAM = "agentgym-train"
 LISTS = (
     "--env-kwargs", "--template-args", "--rl.hooks", "--rl.filters", "--report-to",
-    "--health.ignore",
+    "--health.ignore", "--eval.rivals",
 )  # fmt: skip
 """Flags that take a list and may be repeated."""
+SWITCHES = (("--", "fit-horizon"), ("--sft.", "only-successes"))
+"""Switches that may also be left open: what comes before ``no-``, and after it."""
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
@@ -256,14 +258,16 @@ def _arguments() -> type[TrainConfig]:
 
 
 def _switches(argv: Sequence[str]) -> Iterator[str]:
-    """Let ``--fit-horizon`` be a switch, though there is a third state: neither on nor off."""
+    """Let some flags be switches, though they have a third state: neither on nor off."""
+    off = {prefix + "no-" + name: prefix + name for prefix, name in SWITCHES}
+    on = {prefix + name for prefix, name in SWITCHES}
     for position, argument in enumerate(argv):
         following = argv[position + 1] if position + 1 < len(argv) else "--"
         name = argument.replace("_", "-")
-        if name == "--no-fit-horizon":
-            yield "--fit-horizon=False"
-        elif name == "--fit-horizon" and following.startswith("--"):
-            yield "--fit-horizon=True"
+        if name in off:
+            yield f"{off[name]}=False"
+        elif name in on and following.startswith("--"):
+            yield f"{name}=True"
         else:
             yield argument
 

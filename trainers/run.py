@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,14 +26,15 @@ from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     chosen_remark,
+    cut_sentence,
     filter_remark,
     gate_remark,
     greedy_remark,
     health_remark,
     horizon_remark,
-    imitation_remark,
     pooled_remark,
     random_remark,
+    rival_remarks,
     steps_remark,
     teacher_remark,
     untrained_verdict,
@@ -42,7 +43,6 @@ from trainers.output.report import write_report
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     GREEDY,
-    ImitationEnd,
     Results,
     Summary,
     WarmStart,
@@ -51,15 +51,14 @@ from trainers.output.summary import (
     step_seconds,
     versions,
 )
-from trainers.phases.learning_clock import check_extension, note_end
+from trainers.phases.learning_clock import CUT, check_extension, note_end
 from trainers.phases.policy_comparison import PolicyComparison
 from trainers.phases.publication import publish
 from trainers.phases.start_checks import checked_run
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
-    from trainers.phases.imitation import FurtherImitation
-    from trainers.phases.reinforcement import Reinforcement
+    from trainers.phases.rivals import Rival
 
 logger = logging.getLogger(__name__)
 
@@ -161,6 +160,7 @@ class _Run:
     def _learn(self, comparison: PolicyComparison) -> None:
         """Imitate the expert, then learn from reward; compare the policy after each."""
         from trainers.phases.reinforcement import Reinforcement
+        from trainers.phases.rivals import train_rivals
         from trainers.phases.warm_start import warm_start
 
         policy = warm_start(self._run, self._folder, self._display)
@@ -174,23 +174,11 @@ class _Run:
             self._evaluate("rl", comparison, learning)
         finally:
             learning.close()
-        if self._run.compares_imitation:
-            self._imitate_further(comparison)
+        with closing(train_rivals(self._run, self._folder, self._display)) as rivals:
+            for name, rival in rivals:
+                self._evaluate(name, comparison, rival)
 
-    def _imitate_further(self, comparison: PolicyComparison) -> None:
-        """Imitate for as long as was learned from reward, and compare that policy, too."""
-        from trainers.phases.imitation import FurtherImitation
-
-        further = FurtherImitation(self._run, self._folder, self._display)
-        try:
-            self._evaluate("imitation", comparison, further)
-        finally:
-            further.close()
-        self._folder.note()
-
-    def _evaluate(
-        self, arm: str, comparison: PolicyComparison, learning: Reinforcement | FurtherImitation
-    ) -> None:
+    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Rival) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
 
@@ -211,6 +199,8 @@ class _Run:
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
+        from trainers.phases.rivals import rival_ends
+
         run, warm_starts = self._run, self._warm_starts()
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
@@ -219,15 +209,20 @@ class _Run:
             verdict = untrained_verdict(self._steps())
             results = replace(results, verdict=verdict)
             families = {name: replace(part, verdict=verdict) for name, part in families.items()}
+        cut = self._folder.state().get(CUT, {})
+        said = cut_sentence(cut, run.config.sft.max_steps, run.config.steps)
+        results = replace(results, verdict=f"{results.verdict} {said}".rstrip())
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
-        noted = self._folder.state().get("imitation", {})
-        further = ImitationEnd(**noted) if "chosen" in noted else None
+        rivals, left_out = rival_ends(run, self._folder)
         remarks = (
             pooled_remark(comparison.sizes()),
             *(gate_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
             steps_remark(
-                self._steps(), run.config.steps, any(event.action == "stop" for event in events)
+                self._steps(),
+                run.config.steps,
+                stopped=any(event.action == "stop" for event in events),
+                cut="rl" in cut,
             ),
             *(
                 horizon_remark(last_horizon(records, env.name), env, run.several)
@@ -237,7 +232,7 @@ class _Run:
             filter_remark(run),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
-            imitation_remark(further, run.config.eval.imitation),
+            *rival_remarks(rivals, left_out, results.names, run.config.eval.rival_steps),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
                 teacher_remark(part.paired.rl_minus_demonstrator, run.env(each).demonstrator, name)
@@ -256,7 +251,8 @@ class _Run:
             packages=versions(),
             commit=commit(),
             chosen=self._chosen,
-            imitation=further,
+            rivals=rivals,
+            cut=cut,
             health=events,
             untrained=untrained,
             step_seconds=step_seconds(records),

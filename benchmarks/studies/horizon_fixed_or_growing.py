@@ -27,7 +27,7 @@ def arm(name: str) -> Arm:
     flags = (
         f"--env {ENV} --env-kwargs expert=thinking --sft.gate-success 0.45 "
         f"--horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
-        f"--rl.turn-budget {TURNS} --eval.every 10 --eval.imitation 0 --rl.save-every 50 "
+        f"--rl.turn-budget {TURNS} --eval.every 10 --eval.rivals none --rl.save-every 50 "
         "--rl.keep-checkpoints 1"
     )
     return Arm(name, tuple(flags.split()))

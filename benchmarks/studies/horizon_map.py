@@ -34,7 +34,7 @@ class Tasks:
     """Validation success at which imitation of the expert ends, by the name of the warm start."""
     classes: tuple[int, ...]
     """Longest plan of each class of tasks whose success is followed."""
-    more: str = "--eval.imitation 0 --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
+    more: str = "--eval.rivals none --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
     """Further flags: sizes that suit these tasks."""
     imitation: int = 300
     """Most steps of the warm start that imitates the expert."""
@@ -48,7 +48,7 @@ SMALL = (
     "--tiny.context 1536 --sft.copy-steps 50 --sft.gate-tasks 36 --sft.demonstrations 600 "
     "--rl.groups 4 --rl.group-size 6 --rl.log-groups 4 --rl.turn-tokens 6 "
     "--rl.episode-tokens 1400 --rl.save-every 1000 --rl.keep-checkpoints 1 "
-    "--eval.tasks 72 --eval.valid-tasks 36 --eval.imitation 0"
+    "--eval.tasks 72 --eval.valid-tasks 36 --eval.rivals none"
 )
 """Sizes with which a run takes half a minute of a processor, and its warm start as much."""
 TASKS: Mapping[str, Tasks] = {
@@ -73,20 +73,20 @@ TASKS: Mapping[str, Tasks] = {
         "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
         "--sft.gate-tasks 48 --sft.demonstrations 3200 --rl.groups 6 --rl.group-size 6 "
         "--rl.log-groups 6 --rl.save-every 1000 --rl.keep-checkpoints 1 --eval.tasks 144 "
-        "--eval.valid-tasks 36 --eval.imitation 0",
+        "--eval.valid-tasks 36 --eval.rivals none",
     ),
     "alfworld": Tasks(
         env="--env alfworld --env-kwargs difficulty=easy expert=searching", stages=(6, 10, 13, 16),
         every=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
         classes=(6, 9, 12, 16), dear=True,
-        more="--eval.imitation 0 --eval.tasks 100 --eval.valid-tasks 36 --sft.gate-tasks 64 "
+        more="--eval.rivals none --eval.tasks 100 --eval.valid-tasks 36 --sft.gate-tasks 64 "
         "--sft.demonstrations 4000 --rl.groups 8 --rl.log-groups 8 --rl.save-every 1000 "
         "--rl.keep-checkpoints 1",
     ),
     "search": Tasks(
         env="--env search", stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
         starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
-        more="--eval.imitation 0 --eval.tasks 200 --eval.valid-tasks 48 --sft.gate-tasks 64 "
+        more="--eval.rivals none --eval.tasks 200 --eval.valid-tasks 48 --sft.gate-tasks 64 "
         "--sft.demonstrations 4000 --rl.log-groups 16 --rl.save-every 1000 --rl.keep-checkpoints 1",
     ),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
+from trainers.phases.learning_clock import LearningClock
 
 QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
 HANGING_ID = "agentgym-test/Hanging-v0"
@@ -394,16 +395,23 @@ def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch):
+def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch, capsys):
     out = tmp_path / "run"
     seconds = RunFolder.seconds
     changes = {**QUICK, "steps": 3, "minutes": 30}
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "seconds", lambda self: seconds(self) + 1860)
-        assert main(toy_runs.arguments(out, **changes)) == 0
-    assert toy_runs.summary(out)["steps"] == 1
+        assert main(toy_runs.arguments(out, **changes)) == 2
+        assert "expected --minutes that last until a step" in said(capsys)
+        patch.setattr(LearningClock, "check", lambda self: None)
+        patch.setattr(LearningClock, "late", True)
+        assert main(toy_runs.arguments(out, "--resume", **changes)) == 0
+    summary = toy_runs.summary(out)
+    assert summary["steps"] == 1 and summary["cut"]["rl"] == 1
+    assert "Its time (--minutes) ended" in summary["verdict"]
     assert main(["--resume", "--out", str(out), "--minutes=90"]) == 0
-    assert toy_runs.summary(out)["steps"] == 3
+    summary = toy_runs.summary(out)
+    assert summary["steps"] == 3 and "rl" not in summary["cut"]
 
 
 @pytest.mark.slow

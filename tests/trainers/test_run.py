@@ -54,9 +54,11 @@ def test_the_summary_has_the_promised_structure(finished):
             low, high = arm[name]
             assert 0 <= low <= arm[centre] <= high <= 1
     paired = summary["paired"]
-    others = {"rl_minus_imitation", "rl_minus_demonstrator"}
+    rivals = {"imitation", "successes", "expert_iteration"}
+    others = {f"rl_minus_{arm}" for arm in (*rivals, "demonstrator")}
     assert set(paired) == {"rl_minus_sft", *others}
-    assert [paired[name] for name in others] == [None, None], "this run has neither arm"
+    assert {paired[name] for name in others} == {None}, "this run has no such arm"
+    assert (summary["fiercest"], summary["rivals"], summary["cut"]) == ("", {}, {})
     assert set(paired["rl_minus_sft"]) == {
         "n", "score_mean", "score_ci95", "success_mean", "success_ci95",
     }  # fmt: skip
@@ -64,8 +66,9 @@ def test_the_summary_has_the_promised_structure(finished):
     assert summary["evaluation"]["decoding"] == "sampled"
     assert summary["warm_start"]["steps"] == 40
     greedy = summary["greedy"]
-    assert set(greedy) == {"sft", "rl", "rl_minus_sft", "imitation", "rl_minus_imitation"}
-    assert greedy["imitation"] is greedy["rl_minus_imitation"] is None
+    absent = rivals | {f"rl_minus_{arm}" for arm in rivals}
+    assert set(greedy) == {"sft", "rl", "rl_minus_sft", *absent}
+    assert {greedy[name] for name in absent} == {None}
     assert set(summary) >= set(promised) | {"wall_s", "eval", "paired"}
 
 

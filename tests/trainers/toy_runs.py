@@ -61,7 +61,7 @@ SETTINGS: Mapping[str, Any] = {
     "eval.tasks": 30,
     "eval.every": 2,
     "eval.valid-tasks": 20,
-    "eval.imitation": 0,
+    "eval.rivals": "none",
     "tiny.hidden": 16,
     "tiny.layers": 2,
     "tiny.heads": 2,
@@ -270,14 +270,18 @@ class NoExpertEnv(ToyEnv):
 
 
 class TaughtEnv(ToyEnv):
-    """The expert that is imitated may be another than the environment's own: one that sees red."""
+    """The expert that is imitated may be another than the environment's own.
+
+    ``red`` sees nothing but red, and ``wavering`` does so in every other task.
+    """
 
     def __init__(self, expert: str = "own", **kwargs: Any) -> None:
         self._expert = expert
         super().__init__(**kwargs)
 
     def _oracle_action(self) -> str | None:
-        return super()._oracle_action() if self._expert == "own" else "press red"
+        sees = self._expert == "own" or (self._expert == "wavering" and self.task.index % 2)
+        return super()._oracle_action() if sees else "press red"
 
 
 class KeyedEnv(ToyEnv):

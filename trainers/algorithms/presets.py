@@ -28,6 +28,7 @@ from trainers.algorithms.signals import (
     KLToGo,
     QMinusV,
     RewardToGo,
+    Solved,
     StepReward,
 )
 
@@ -313,6 +314,13 @@ _ALL = (
         (_LOO,),
         loss=_CLIP,
         note="On-policy: one update per batch, so that the clip never acts.",
+    ),
+    Preset(
+        "expert-iteration",
+        "Expert iteration: imitation of the policy's own solved episodes, without a baseline",
+        "2403.04642",
+        (Term(Solved()),),
+        note="A round is one batch and one update; the paper collects a round, and begins anew.",
     ),
     Preset(
         "dapo",

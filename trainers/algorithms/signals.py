@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch, Level
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
@@ -45,6 +46,20 @@ class EpisodeReturn:
             return Signal(batch.returns, "trajectory")
         counted = np.where(select_turns(batch, self.where), batch.reward, 0.0)
         return Signal(sums(batch.traj, counted, batch.n_trajectories), "trajectory")
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Whether a trajectory solved its task, 1 or 0; trajectory level.
+
+    With no baseline and one update per batch the loss is the cross-entropy of the policy's own
+    solved episodes: expert iteration, or rejection sampling.
+    """
+
+    def __call__(self, batch: Batch) -> Signal:
+        """Return (N,) zeros and ones."""
+        solved = batch.stop_reason == StopReason.SUCCESS.value
+        return Signal(solved.astype(np.float64), "trajectory")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentgym.errors import ConfigurationError
+from trainers.config.sections import RivalName
+
 
 @dataclass(frozen=True)
 class FamilyDefaults:
@@ -19,9 +22,10 @@ class FamilyDefaults:
     """Steps per stage."""
     steps: int = 150
     """Reinforcement learning steps."""
-    minutes: float = 12.0
-    """Wall time after which training is cut short: the run is to end in 15 minutes, evaluation
-    included, or in 20."""
+    groups: int = 16
+    """Tasks of a step."""
+    rl_lr: float = 6e-4
+    """Learning rate of reinforcement learning of the tiny policy."""
     demonstrations: int = 16_000
     """Episodes of the expert that the warm start imitates."""
     sft_steps: int = 1600
@@ -29,6 +33,19 @@ class FamilyDefaults:
     gate_success: float = 0.45
     """Validation success at which the warm start ends. It lies above what a policy that acts
     unchecked reaches, since reinforcement learning does not leave that plateau."""
+    gate_every: int = 25
+    """Steps between two validations of the warm start."""
+    only_successes: bool = False
+    """Whether the warm start leaves out demonstrations that failed."""
+    valid_every: int = 20
+    """Steps of reinforcement learning between two validations."""
+    valid_tasks: int = 128
+    """Validation tasks of each, and of the gate of the warm start."""
+    rivals: tuple[RivalName, ...] = ("imitation", "successes")
+    """What the tiny policy is compared with: the demonstrations as shown, and with the failures
+    left out, which needs no reinforcement learning."""
+    eval_tasks: int = 500
+    """Evaluation tasks where the test split has as many."""
     fit_horizon: bool = True
     """Whether a stage draws only tasks that its horizon suffices for by the expert's plan. No
     measure of a task are the plans of an expert that wastes turns."""
@@ -41,11 +58,17 @@ class FamilyDefaults:
     instead of these defaults."""
     other_tasks: FamilyDefaults | None = None
     """Defaults for all tasks that such arguments ask for; None: the same."""
+    quick: FamilyDefaults | None = None
+    """Small sizes for a first look (``--quick``); None: there are none."""
 
-    def for_args(self, asked: Mapping[str, Any]) -> FamilyDefaults:
-        """Return the defaults for the environment arguments that a user gave."""
+    def for_args(self, asked: Mapping[str, Any], quick: bool = False) -> FamilyDefaults | None:
+        """Return the defaults for the environment arguments that a user gave.
+
+        Those for a first look are None where there are none for such tasks.
+        """
         other = any(key in asked and asked[key] != self.env.get(key) for key in self.task_args)
-        return self.other_tasks if other and self.other_tasks else self
+        found = self.other_tasks if other and self.other_tasks else self
+        return found.quick if quick else found
 
 
 FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
@@ -57,11 +80,10 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=4000,
         sft_steps=600,
         gate_success=0.2,
-        minutes=18,
         fit_horizon=False,
         horizon=(10, 13),
         horizon_every=10,
-        steps=100,
+        steps=50,
         episode_tokens=800,
         task_args=(
             "difficulty",
@@ -121,11 +143,10 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         env={"expert": "hesitant"},
         sft_steps=600,
         gate_success=0.15,
-        minutes=18,
         fit_horizon=False,
         horizon=(6,),
         horizon_every=10,
-        steps=100,
+        steps=40,
         episode_tokens=900,
         task_args=("difficulty", "challenge", "data", "description", "inventory"),
         other_tasks=FamilyDefaults(
@@ -136,7 +157,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # Who always buys without a look at what a page alone shows solves .38 of the tasks, the
         # demonstrator, who looks now and then, .61: at the gate the policy does, too.
         gate_success=0.5,
-        minutes=13,
         env={
             "difficulty": "easy",
             "size": 4000,
@@ -159,10 +179,50 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         other_tasks=FamilyDefaults(
             env={"observation_mode": "compact"}, horizon=(5, 10, 15), horizon_every=40, steps=150
         ),
+        # The demonstrator mostly searches with a word too few, and the start, which has seen only
+        # what succeeded, does so now and then: few steps of reward are enough to see it change.
+        quick=FamilyDefaults(
+            env={
+                "difficulty": "easy",
+                "size": 2000,
+                "observation_mode": "compact",
+                "expert": "lazy",
+            },
+            horizon=(9,),
+            horizon_every=6,
+            steps=16,
+            groups=12,
+            rl_lr=1.2e-3,
+            demonstrations=6400,
+            sft_steps=550,
+            gate_success=0.45,
+            gate_every=550,
+            only_successes=True,
+            valid_every=8,
+            valid_tasks=48,
+            rivals=(),
+            eval_tasks=200,
+        ),
     ),
 }
 
 
-def defaults_for(family: str) -> FamilyDefaults:
-    """Return the defaults of a family, or general ones for a family without an entry."""
-    return FAMILY_DEFAULTS.get(family, FamilyDefaults())
+def defaults_for(family: str, asked: Mapping[str, Any], quick: bool = False) -> FamilyDefaults:
+    """Return the defaults of a family, or general ones for a family without an entry.
+
+    Args:
+        family: Short name.
+        asked: Arguments of the environment that a user gave.
+        quick: Whether they are to be those for a first look.
+
+    Raises:
+        ConfigurationError: There are none for a first look at such tasks.
+    """
+    found = FAMILY_DEFAULTS.get(family, FamilyDefaults()).for_args(asked, quick)
+    if found is None:
+        names = ", ".join(name for name, each in FAMILY_DEFAULTS.items() if each.quick)
+        raise ConfigurationError(
+            f"expected --quick only with the default tasks of {names}, which have small sizes, got "
+            f"it with other tasks or with {family}; leave it out, or set sizes such as --steps"
+        )
+    return found

@@ -33,8 +33,8 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     ),
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
-        signals.EpisodeReturn, signals.StepReward, signals.RewardToGo, signals.Implicit,
-        signals.QMinusV, signals.GAE, signals.KLToGo,
+        signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
+        signals.Implicit, signals.QMinusV, signals.GAE, signals.KLToGo,
     ),
 }  # fmt: skip
 """The supplied classes by the field in which they may stand."""

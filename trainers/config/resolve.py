@@ -28,7 +28,6 @@ from trainers.config.own_parts import find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.resolved_environments import (
-    GROUPS,
     INVALID_PENALTY,
     ResolvedEnv,
     asked_names,
@@ -44,8 +43,8 @@ logger = logging.getLogger(__name__)
 
 GROUP_SIZE = 8
 """Episodes of a task."""
-TINY_RATES, PRETRAINED_RATES = (6e-3, 6e-4), (1e-5, 1e-6)
-"""Learning rates of warm start and reinforcement learning."""
+TINY_SFT_RATE, PRETRAINED_RATES = 6e-3, (1e-5, 1e-6)
+"""Learning rates of warm start and reinforcement learning; a family has that of the tiny one's."""
 ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
 RANDOM_STEPS = 300
@@ -58,6 +57,8 @@ THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
 """Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
+OWN_SUCCESSES = "expert-iteration"
+"""The rival that imitates no demonstrations, but the policy's own solved episodes."""
 BACKENDS = ("sync", "thread", "process")
 """Where environments may run; of several the one that suits most is last."""
 
@@ -107,9 +108,9 @@ class ResolvedRun:
         return self.config.sft.max_steps > 0
 
     @property
-    def compares_imitation(self) -> bool:
-        """Whether reinforcement learning is compared with further imitation."""
-        return self.config.eval.imitation != 0
+    def imitating_rivals(self) -> tuple[str, ...]:
+        """The rivals that imitate the demonstrations of the warm start."""
+        return tuple(each for each in self.config.eval.rivals if each != OWN_SUCCESSES)
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -155,6 +156,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _choose_backend(settings["rollout"], envs)
     _check_engine(asked, settings["engine"])
     _check_imitation(asked, envs, settings)
+    _check_rivals(settings)
     config = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
@@ -210,7 +212,10 @@ def _preset(asked: TrainConfig) -> Preset:
 def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> dict[str, Any]:
     """Return the settings, with all filled in that no single environment decides."""
     tiny, stages = asked.model == TINY, preset.horizon
-    sft_rate, rl_rate = TINY_RATES if tiny else PRETRAINED_RATES
+    sizes = [env.defaults for env in envs]
+    rivals = tuple(dict.fromkeys(name for each in sizes for name in each.rivals))
+    own_rates = TINY_SFT_RATE, min(each.rl_lr for each in sizes)
+    sft_rate, rl_rate = own_rates if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
     imitated = [env for env in envs if env.demonstrator]
@@ -220,24 +225,27 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
         asdict(asked),
         {
             "steps": max(
-                *(env.defaults.steps for env in envs),
+                *(each.steps for each in sizes),
                 len(stages.rounds) * stages.every if stages else 0,
             ),
             "prompt": prompt_name(asked),
-            "minutes": (
-                sum(env.defaults.minutes for env in envs) if tiny and asked.steps is None else 0.0
-            ),
+            "minutes": 0.0,
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
-                "demonstrations": sum(env.defaults.demonstrations for env in envs),
+                "demonstrations": sum(each.demonstrations for each in sizes),
+                "only_successes": any(each.only_successes for each in sizes),
+                "gate_every": max(each.gate_every for each in sizes),
+                "gate_tasks": max(each.valid_tasks for each in sizes),
             },
             "eval": {
-                "keep": "best" if asked.eval.every else "last",
-                "imitation": "as-long",
+                "every": max(each.valid_every for each in sizes),
+                "valid_tasks": max(each.valid_tasks for each in sizes),
+                "keep": "last" if asked.eval.every == 0 else "best",
+                "rivals": rivals if tiny and not at_random else (),
             },
             "rl": {
-                "groups": preset.groups or GROUPS,
+                "groups": preset.groups or max(each.groups for each in sizes),
                 "group_size": preset.group_size or GROUP_SIZE,
                 "iterations": preset.iterations,
                 "lr": rl_rate,
@@ -250,12 +258,10 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     )
     if not imitated:
         settings["sft"]["max_steps"] = 0
-    if asked.eval.imitation is None and not (
-        tiny and settings["sft"]["max_steps"] and asked.sft.demonstrator == "expert"
-    ):
-        settings["eval"]["imitation"] = 0
+    if asked.eval.rivals is None and not settings["sft"]["max_steps"]:
+        settings["eval"]["rivals"] = ()
     _divide(settings["rl"], preset)
-    if asked.eval.keep == "best" and not asked.eval.every:
+    if asked.eval.keep == "best" and asked.eval.every == 0:
         raise ConfigurationError(
             "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
             "found by validation; got 0"
@@ -274,10 +280,16 @@ def _check_imitation(
             f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
             f"warm start could imitate, or --sft.demonstrator random; got {asked.sft.max_steps}"
         )
-    if settings["eval"]["imitation"] and not settings["sft"]["max_steps"]:
+
+
+def _check_rivals(settings: Mapping[str, Any]) -> None:
+    """Refuse rivals that have nothing to imitate."""
+    rivals = settings["eval"]["rivals"]
+    shown = [each for each in rivals if each != OWN_SUCCESSES]
+    if shown and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
-            "expected --eval.imitation 0, because without a warm start there are no demonstrations "
-            f"that could be imitated further; got {asked.eval.imitation}"
+            f"expected --eval.rivals none or {OWN_SUCCESSES}, because without a warm start there "
+            f"are no demonstrations that could be imitated further; got {' '.join(rivals)}"
         )
 
 

@@ -37,14 +37,10 @@ logger = logging.getLogger(__name__)
 
 TRAIN, VALID, TEST = "train", "valid", "test"
 """Splits: to learn from, to decide by, to compare on."""
-GROUPS = 16
-"""Tasks of a step."""
 SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
 """Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
 RANDOM_GATE = 1.0
 """Validation success at which the imitation of random actions ends: its steps do that."""
-EVAL_TASKS = 500
-"""Evaluation tasks where the test split has as many."""
 STARTS = 20
 """Tasks that are tried in the search for one that starts."""
 
@@ -93,6 +89,8 @@ class ResolvedEnv:
     """Held-out tasks of the comparison."""
     has_expert: bool
     """Whether there is an expert: one that sets the scale, and may be imitated."""
+    quick: bool
+    """Whether its sizes are those of a first look."""
     demonstrator: str
     """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
 
@@ -104,7 +102,7 @@ class ResolvedEnv:
     @property
     def defaults(self) -> FamilyDefaults:
         """What its family uses for these tasks where nothing is said."""
-        return defaults_for(self.family).for_args(self.kwargs)
+        return defaults_for(self.family, self.kwargs, self.quick)
 
     @property
     def most_turns(self) -> int:
@@ -286,7 +284,7 @@ class _Decision:
         grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         self._arguments = {**grammar, **arguments, **own}
-        self._defaults: FamilyDefaults = defaults_for(self._family).for_args(self._arguments)
+        self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
         self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
 
     def decide(self, several: bool) -> ResolvedEnv:
@@ -330,6 +328,7 @@ class _Decision:
                     RANDOM_GATE if asked.sft.demonstrator == "random" else defaults.gate_success,
                 ),
                 eval_tasks=self._panel_size(env, several),
+                quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
                 demonstrator=(
                     asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
@@ -402,7 +401,7 @@ class _Decision:
         """Notice a first stage that no task fits now, and not after the warm start."""
         settings = self._asked.rl
         sampler = find_sampler(settings.sampler or self._preset.sampler)
-        groups = settings.groups or self._preset.groups or GROUPS
+        groups = settings.groups or self._preset.groups or self._defaults.groups
         TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler)(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
@@ -413,7 +412,7 @@ class _Decision:
                 f"expected --eval.tasks of at most {size}, the size of the test split of "
                 f"{env.tasks.name}; got {asked}"
             )
-        return min(EVAL_TASKS if asked is None else asked, size)
+        return min(self._defaults.eval_tasks if asked is None else asked, size)
 
 
 def _first(*values: Any) -> Any:

@@ -108,10 +108,14 @@ class TrainConfig:
 
     None: on where expert lengths are known."""
     minutes: NotNegative | None = None
-    """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
+    """Wall time after which training is cut short, so that evaluation ends soon after; 0 and None:
+    never.
 
-    None: the family's default for ``--model tiny`` with the default ``--steps``, else never. The
-    warm start may take half of it. With ``--resume`` more minutes extend the run."""
+    Without it a run is the same on every machine. The warm start may take half of it; what is left
+    is divided between reinforcement learning and its rivals. A run says where it was cut. With
+    ``--resume`` more minutes extend it."""
+    quick: bool = False
+    """Take the family's small sizes, for a first look: about three minutes on two cores."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0

@@ -40,8 +40,8 @@ FilterName = (
 """What decides which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
-AsLong = Literal["as-long"]
-"""For as long as reinforcement learning trained."""
+RivalName = Literal["imitation", "successes", "expert-iteration"]
+"""What else is trained from the same warm start, to be compared with."""
 
 
 @strict
@@ -84,8 +84,10 @@ class SftConfig:
     which only teach how to write an action."""
     demonstrations: Count | None = None
     """Distinct training tasks whose episodes are imitated; None: the family's default."""
-    only_successes: bool = False
-    """Leave out demonstrations that did not solve their task, as rejection sampling does."""
+    only_successes: bool | None = None
+    """Leave out demonstrations that did not solve their task, as rejection sampling does.
+
+    None: the family's default, mostly not."""
     batch_size: Count = 16
     """Demonstrations per step."""
     lr: Positive | None = None
@@ -106,10 +108,10 @@ class SftConfig:
 
     None: the family's default, which ``--dry-run`` shows; 1 with random actions, which solve
     little."""
-    gate_every: Count = 25
-    """Steps between two validations."""
-    gate_tasks: Count = 128
-    """Validation tasks per gate check."""
+    gate_every: Count | None = None
+    """Steps between two validations; None: the family's default, mostly 25."""
+    gate_tasks: Count | None = None
+    """Validation tasks per gate check; None: the family's default, mostly 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
 
@@ -120,7 +122,7 @@ class RlConfig:
     """The reinforcement learning phase."""
 
     groups: Count | None = None
-    """Tasks per step; None: the preset's, else 16."""
+    """Tasks per step; None: the preset's, else the family's, mostly 16."""
     group_size: Count | None = None
     """Episodes per task and step, which share the task and the environment seed.
 
@@ -134,7 +136,8 @@ class RlConfig:
     lr: Positive | None = None
     """Learning rate of every update, constant after the warm-up.
 
-    None: 6e-4 for ``--model tiny``, 2e-5 for adapters, 1e-6 for all weights of another model."""
+    None: for ``--model tiny`` the family's, mostly 6e-4; 2e-5 for adapters, 1e-6 for all weights of
+    another model."""
     warmup: Whole = 5
     """Steps of linear warm-up."""
     temperature: Positive = 1.0
@@ -263,27 +266,36 @@ class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
     tasks: Count | None = None
-    """Held-out test tasks, the same for every policy; None: 500, or all if there are fewer."""
+    """Held-out test tasks, the same for every policy; None: the family's default, mostly 500, or
+    all if there are fewer."""
     greedy: bool = False
     """Take the likeliest token instead of sampling from the policy that is optimised."""
     horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
-    every: Whole = 20
-    """Steps between evaluations on validation tasks during RL; 0 turns them off."""
-    valid_tasks: Count = 128
-    """Validation tasks of such an evaluation."""
+    every: Whole | None = None
+    """Steps between evaluations on validation tasks during RL; 0 turns them off.
+
+    None: the family's default, mostly 20."""
+    valid_tasks: Count | None = None
+    """Validation tasks of such an evaluation; None: the family's default, mostly 128."""
     keep: Literal["best", "last"] | None = None
     """Which policy is compared, exported and pushed: of the steps that ``--eval.every`` validates,
     the one with the highest success (then score, then the earlier), or the last step. Test tasks
     have no part in the choice, and both are kept.
 
     None: best; last without validations."""
-    imitation: Whole | AsLong | None = None
-    """Steps of further imitation to compare with: from the same warm start, on the same
-    demonstrations, the best by validation. ``as-long``: for the same time as reinforcement
-    learning, with ``--minutes`` divided between the two; 0: no such comparison.
+    rivals: Annotated[tuple[RivalName | Literal["none"], ...] | None, BeforeValidator(as_names)] = (
+        None
+    )
+    """What reinforcement learning is compared with, besides its start: further imitation of the
+    same demonstrations (imitation), of those that solved their task (successes), or of the
+    policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the same
+    warm start, computes no less (see ``trainers.phases.compute``) and is chosen by as many
+    validations.
 
-    None: as-long for ``--model tiny`` with an expert, else 0."""
+    None: imitation and successes for ``--model tiny`` with an expert, else none."""
+    rival_steps: Count | None = None
+    """Steps of ``imitation`` and ``successes``; None: by what reinforcement learning computed."""
 
 
 @strict
@@ -449,8 +461,11 @@ class FilledSft(SftConfig):
     """The warm start, with every default decided."""
 
     demonstrations: int
+    only_successes: bool
     lr: float
     max_steps: int
+    gate_every: int
+    gate_tasks: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -489,8 +504,10 @@ class FilledRollout(RolloutConfig):
 class FilledEval(EvalConfig):
     """The evaluation, with every default decided."""
 
+    every: int
+    valid_tasks: int
     keep: Literal["best", "last"]
-    imitation: int | AsLong
+    rivals: tuple[RivalName, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

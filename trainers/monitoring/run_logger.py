@@ -19,7 +19,7 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.trajectory import by_family
+from trainers.rollouts.trajectory import by_family, to_rows
 
 __all__ = ["RunLogger"]
 
@@ -81,6 +81,7 @@ class RunLogger:
             "stage": self._schedule.stage(event.step),
             "turns_total": self.turns,
             "tokens_total": self.tokens,
+            "row_tokens": sum(len(row.ids) for row in to_rows(event.trajectories)),
         }
         for part in by_family(event.trajectories).values():
             self._episodes.append(self._folder.episodes_path, part[: self._logged])

@@ -25,6 +25,8 @@ REFERENCES = {
     "random": ("#878d96", ":"),
     "sft": ("#d9881c", "--"),
     "imitation": ("#8a5fbf", (0, (5, 1))),
+    "successes": ("#b3478f", (0, (7, 2))),
+    "expert-iteration": ("#4d5bb0", (0, (2, 1))),
     "demonstrator": ("#a4553a", (0, (4, 1, 1, 1, 1, 1))),
     "oracle": ("#2f9a68", "-."),
 }

@@ -1,8 +1,9 @@
 """The first line of a report: green only where reward was worth more than whatever else was tried.
 
-The policy is compared with the one that training began with and, where that was trained, with
-further imitation for as long. It learned if it is better than both, after more steps than a
-handful; of what is merely above its start that is said, without the colour.
+The policy is compared with the one that training began with and, where rivals were trained, with
+the fiercest of them. It learned if it is better than both, after more steps than a handful, and no
+worse where both take their likeliest action; of what is merely above its start that is said,
+without the colour.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from trainers.output.remarks import direction, signed
-from trainers.output.summary import Difference, Summary
+from trainers.output.summary import Difference, Summary, minus
 
 __all__ = ["Headline", "headline"]
 
@@ -29,7 +30,7 @@ class Headline(NamedTuple):
 
 def headline(summary: Summary) -> Headline:
     """Return the first line of a run's report."""
-    gain, further = summary.paired.rl_minus_sft, summary.paired.rl_minus_imitation
+    gain, further = summary.paired.rl_minus_sft, summary.against_fiercest
     if summary.untrained:
         return Headline("down", "Nothing was trained: no weight was changed")
     score, success = direction(gain.score_ci95), direction(gain.success_ci95)
@@ -47,13 +48,19 @@ def headline(summary: Summary) -> Headline:
         if imitated:
             return Headline("flat", f"Above its start, not compared with imitation: {change}")
         return Headline("up", f"It learned: {change}")
+    rival = summary.names[summary.fiercest]
     # Success decides, as in the verdict.
-    rival = direction(further.success_ci95) or direction(further.score_ci95)
-    if rival > 0:
-        return Headline("up", f"It learned, and more than imitation: {_success(further)}")
-    if rival < 0:
-        return Headline("down", f"It improved, but imitation did better: {_success(further)}")
-    return Headline("flat", f"It improved, and so did imitation: {_success(further)}")
+    side = direction(further.success_ci95) or direction(further.score_ci95)
+    greedy = minus(summary.greedy, summary.fiercest) if summary.greedy else None
+    if side > 0 and greedy is not None and direction(greedy.success_ci95) < 0:
+        return Headline(
+            "flat", f"Above {rival}, but below it with greedy actions: {_success(greedy)}"
+        )
+    if side > 0:
+        return Headline("up", f"It learned, and more than {rival}: {_success(further)}")
+    if side < 0:
+        return Headline("down", f"It improved, but {rival} did better: {_success(further)}")
+    return Headline("flat", f"It improved, and so did {rival}: {_success(further)}")
 
 
 def _score(paired: Difference) -> str:

@@ -15,7 +15,7 @@ class Phase(str, Enum):
     VALIDATION = "valid"
     """Validation tasks, played between the steps of reinforcement learning."""
     IMITATION = "imitation"
-    """Further imitation, which reinforcement learning is compared with, and its validations."""
+    """Further imitation by a rival, and its validations; in the folder of the rival."""
     COMPARISON = "eval"
     """Held-out tasks, played by one of the compared policies."""
     HEALTH = "health"

@@ -5,34 +5,37 @@ The same sentences stand on the screen, in the summary, in the report and on the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.output.summary import (
+    RIVALS,
     ArmResult,
     ChosenPolicy,
     Difference,
     GreedyResults,
     HealthEvent,
-    ImitationEnd,
     Interval,
     Paired,
+    RivalEnd,
     WarmStart,
+    minus,
 )
 
 __all__ = [
     "arm_names",
     "chosen_remark",
+    "cut_sentence",
     "direction",
     "filter_remark",
     "gate_remark",
     "greedy_remark",
     "health_remark",
-    "imitation_remark",
     "pooled_remark",
     "random_remark",
+    "rival_remarks",
     "scaled_text",
     "signed",
     "steps_remark",
@@ -40,6 +43,14 @@ __all__ = [
     "untrained_verdict",
     "verdict",
 ]
+
+
+_IMITATED: Mapping[str, str] = {
+    "imitation": "the demonstrations as they were shown",
+    "successes": "the demonstrations that solved their task",
+    "expert-iteration": "its own solved episodes",
+}
+"""What each rival imitates."""
 
 
 def health_remark(events: Sequence[HealthEvent]) -> str:
@@ -63,6 +74,8 @@ def arm_names(run: ResolvedRun) -> dict[str, str]:
         "random": "random",
         "sft": start,
         "imitation": "imitation",
+        "successes": "imitation of successes",
+        "expert-iteration": "expert iteration",
         "rl": "trained",
         "demonstrator": "demonstrator",
         "oracle": "oracle",
@@ -75,16 +88,18 @@ def direction(interval: Interval) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def verdict(paired: Paired, names: Mapping[str, str]) -> str:
+def verdict(paired: Paired, names: Mapping[str, str], fiercest: str = "") -> str:
     """Say what reinforcement learning did, by the intervals of the differences.
 
     Args:
         paired: The differences.
         names: What the compared policies are called.
+        fiercest: The rival that did best; empty if there was none.
     """
     sentences = [_change(paired.rl_minus_sft, names)]
-    if paired.rl_minus_imitation is not None:
-        sentences.append(_against_imitation(paired.rl_minus_imitation))
+    against = minus(paired, fiercest) if fiercest else None
+    if against is not None:
+        sentences.append(_against_rival(against, names[fiercest]))
     return " ".join(sentences)
 
 
@@ -103,13 +118,12 @@ def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str
     """Say that the likeliest actions became worse, whatever sampled ones did; empty if not."""
     if greedy is None:
         return ""
-    for paired, other in (
-        (greedy.rl_minus_sft, names["sft"]),
-        (greedy.rl_minus_imitation, names["imitation"]),
-    ):
+    for arm in ("sft", *RIVALS):
+        paired = minus(greedy, arm)
         if paired is not None and direction(paired.success_ci95) < 0:
             return (
-                f"With greedy actions the trained policy is worse than {other}: {_in_both(paired)}."
+                f"With greedy actions the trained policy is worse than {names[arm]}: "
+                f"{_in_both(paired)}."
             )
     return ""
 
@@ -119,8 +133,8 @@ def filter_remark(run: ResolvedRun) -> str:
     if not (run.imitates and run.config.sft.only_successes):
         return ""
     return (
-        "Only demonstrations that solved their task were imitated (--sft.only-successes), in the "
-        "warm start and wherever imitation is compared."
+        "Only demonstrations that solved their task were imitated in the warm start "
+        "(--sft.only-successes)."
     )
 
 
@@ -145,44 +159,78 @@ def _change(paired: Difference, names: Mapping[str, str]) -> str:
     )
 
 
-def _against_imitation(paired: Difference) -> str:
-    """Say whether reinforcement learning was worth more than imitation of the same experts.
+def _against_rival(paired: Difference, rival: str) -> str:
+    """Say whether reinforcement learning was worth more than its fiercest rival.
 
     Success decides; where the score says something else, both are named.
     """
     score, success = direction(paired.score_ci95), direction(paired.success_ci95)
     if score * success < 0:
         more, beside = ("more", "lower") if success > 0 else ("fewer", "higher")
-        found = (
-            f"It solved {more} tasks than further imitation of the same demonstrations, at a "
-            f"{beside} score"
-        )
+        found = f"It solved {more} tasks than its fiercest rival, {rival}, at a {beside} score"
     elif score and not success:
         found = (
-            f"Its score is {'higher' if score > 0 else 'lower'} than that of further imitation of "
-            "the same demonstrations, with no measurable difference in success"
+            f"Its score is {'higher' if score > 0 else 'lower'} than that of its fiercest rival, "
+            f"{rival}, with no measurable difference in success"
         )
     else:
         found = {
-            1: "It did better than further imitation of the same demonstrations",
-            -1: "Further imitation of the same demonstrations did better",
-            0: "It does not differ measurably from further imitation of the same demonstrations",
+            1: f"It did better than its fiercest rival, {rival}",
+            -1: f"Its fiercest rival, {rival}, did better",
+            0: f"It does not differ measurably from its fiercest rival, {rival}",
         }[success]
-    return f"{found}: trained minus imitation is {_in_both(paired)}."
+    return f"{found}: trained minus {rival} is {_in_both(paired)}."
 
 
-def imitation_remark(end: ImitationEnd | None, asked: int | str) -> str:
-    """Say what the further imitation was; empty if there was none.
+def rival_remarks(
+    ends: Mapping[str, RivalEnd],
+    left_out: Mapping[str, str],
+    names: Mapping[str, str],
+    asked: int | None = None,
+) -> Iterator[str]:
+    """Say what each rival was, and why one was not trained.
 
-    ``asked`` is its setting.
+    Args:
+        ends: How those ended that were.
+        left_out: Why the others were not.
+        names: What they are called.
+        asked: Their steps, if those were asked for.
     """
-    if end is None:
+    for name, end in ends.items():
+        what, by_rule = _IMITATED[name], not (asked or name == "expert-iteration")
+        length = ", by tokens no less than reinforcement learning computed" * by_rule
+        chosen = (
+            f"the best on the validation tasks (success {end.valid_success:.3f})"
+            if end.valid_success is not None
+            else "the last"
+        )
+        yield (
+            f"{names[name].capitalize()}: {end.steps} steps from the warm start on {what}{length}. "
+            f"The policy of step {end.chosen}, {chosen}, is compared."
+        )
+    for name, reason in left_out.items():
+        yield f"{names[name].capitalize()} was left out: {reason}."
+
+
+def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
+    """Say where ``--minutes`` ended a phase before its steps were taken; empty if nowhere.
+
+    Args:
+        cut: The step after which each phase was ended.
+        sft_steps: Most steps of the warm start.
+        steps: Steps of reinforcement learning.
+    """
+    planned = {"sft": ("the warm start", sft_steps), "rl": ("reinforcement learning", steps)}
+    parts = [
+        f"{name} after {cut[key]} of {most} steps"
+        for key, (name, most) in planned.items()
+        if key in cut
+    ]
+    if not parts:
         return ""
-    length = ", for as long as reinforcement learning took" * (asked == "as-long")
     return (
-        f"Imitation: {end.steps} further steps on the demonstrations of the warm start{length}. "
-        f"The policy of step {end.chosen}, the best on the validation tasks (success "
-        f"{end.valid_success:.3f}), is compared."
+        f"Its time (--minutes) ended {' and '.join(parts)}: a faster or slower machine would have "
+        "ended it elsewhere."
     )
 
 
@@ -238,21 +286,21 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
     return (
         f"The warm start missed its gate{where}: validation success {success:.3f} after {steps} "
         f"steps, the gate is {gate}. Reinforcement learning began from a policy that rarely "
-        "succeeds; more --sft.max-steps, --sft.demonstrations or --minutes help."
+        "succeeds; more --sft.max-steps or --sft.demonstrations help."
     )
 
 
-def steps_remark(taken: int, planned: int, stopped: bool = False) -> str:
+def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = False) -> str:
     """Say that training ended early; empty if it did not.
 
-    ``stopped`` says that an alarm ended it.
+    ``stopped`` says that an alarm ended it, ``cut`` that its time did, which the verdict says.
     """
-    if taken >= planned:
+    if taken >= planned or cut:
         return ""
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
-        else "its time (--minutes) or its turns (--rl.turn-budget) were used up"
+        else "its turns (--rl.turn-budget) were used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
 

@@ -21,12 +21,14 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder, training_step
 from trainers.output.summary import (
     GREEDY,
+    RIVALS,
     Difference,
     GreedyResults,
     Interval,
     Paired,
     Results,
     Summary,
+    minus,
 )
 
 EPISODES_SHOWN = 6
@@ -112,7 +114,7 @@ def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Par
 
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     """Yield what training changed: name, mean difference and interval, each a row of the plot."""
-    start, further = summary.names["sft"], summary.names.get("imitation", "")
+    start = summary.names["sft"]
     pairs: list[tuple[str, Paired | GreedyResults]] = [
         (summary.evaluation.decoding, summary.paired)
     ]
@@ -121,7 +123,11 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     kinds: list[tuple[str, Difference | None]] = [
         (f"{kind}, minus {start}", each.rl_minus_sft) for kind, each in pairs
     ]
-    kinds += [(f"{kind}, minus {further}", each.rl_minus_imitation) for kind, each in pairs]
+    kinds += [
+        (f"{kind}, minus {summary.names.get(rival, rival)}", minus(each, rival))
+        for rival in RIVALS
+        for kind, each in pairs
+    ]
     for kind, paired in kinds:
         if paired is not None:
             yield f"score, {kind}", paired.score_mean, paired.score_ci95

@@ -2,8 +2,9 @@
 
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
-between; with several environments in a folder for each), ``checkpoints/``, ``curve.png``,
-``summary.json``, ``report.html``, and ``warnings.log`` if there were any.
+between; with several environments in a folder for each), ``checkpoints/``, ``rivals/<name>/``
+(records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``, and
+``warnings.log`` if there were any.
 
 Of the processes of a run the main one writes it: what writes does nothing in the others. They read
 checkpoints from it, so that the nodes of a run share it; what else they need to know of it the main
@@ -27,7 +28,7 @@ from trainers.config.config_file import CONFIG_FILE, compare, kept, read_setting
 from trainers.config.schema import TrainConfig
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
-from trainers.output.summary import GREEDY
+from trainers.output.summary import GREEDY, RIVALS
 from trainers.processes import main_only
 
 COMPLETE = "complete"
@@ -51,6 +52,7 @@ class RunFolder:
         self.trained = self.checkpoints / "trained"
         self.best = self.checkpoints / "best"
         self.merged = self.checkpoints / "merged"
+        self.rivals = path / "rivals"
         self.metrics_path = path / "metrics.jsonl"
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
@@ -104,6 +106,12 @@ class RunFolder:
                 )
             time.sleep(0.1)
 
+    def part(self, name: str) -> RunFolder:
+        """Return the folder of a rival within this one, with records and checkpoints of its own."""
+        part = RunFolder(self.rivals / name)
+        processes.on_main(part._prepare)
+        return part
+
     def check(self, config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> None:
         """Check that :meth:`open` would take the folder, and write nothing.
 
@@ -139,7 +147,11 @@ class RunFolder:
         if not config_path.exists():
             # First of all files: with it the folder is known as this run's, whenever it is killed.
             self._write_settings(settings)
-        self.checkpoints.mkdir(exist_ok=True)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what records and checkpoints need, and mend what a kill left."""
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
         # The clock goes on from the seconds that were noted before a kill.
         self._clock -= self.state().get("seconds", 0.0)
         validations = self.eval_files(Phase.VALIDATION)
@@ -194,28 +206,25 @@ class RunFolder:
         """Make room for more steps or minutes, if the settings ask for them.
 
         What came after the last step is given up, to be made again: the trained policy's held-out
-        episodes and results, its last checkpoint, the further imitation that it is compared with,
-        the summary and the report.
+        episodes and results, its last checkpoint, the rivals that it is compared with, the summary
+        and the report.
         """
         if self._longer is None:
             return
         for name in ("summary.json", "report.html"):
             (self.path / name).unlink(missing_ok=True)
-        arms = (Phase.REINFORCEMENT.value, Phase.IMITATION.value)
+        arms = (Phase.REINFORCEMENT.value, *RIVALS)
         after = tuple(f"{arm}{suffix}" for arm in arms for suffix in ("", GREEDY))
         for path in (path for arm in after for path in self.eval_files(arm)):
             path.unlink()
         if self.metrics_path.exists():
             filter_lines(
                 self.metrics_path,
-                lambda record: (
-                    record["phase"] != Phase.IMITATION
-                    and (record["phase"] != Phase.COMPARISON or record["arm"] not in after)
-                ),
+                lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
             )
-        for made_again in (self.trained, self.merged, *self.checkpoints.glob("imitation*")):
+        policies = (self.checkpoints / name for name in RIVALS)
+        for made_again in (self.trained, self.merged, self.rivals, *policies):
             shutil.rmtree(made_again, ignore_errors=True)
-        self.forget("imitation")
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)
         self._longer = None
@@ -246,12 +255,6 @@ class RunFolder:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
         text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
-
-    @main_only
-    def forget(self, name: str) -> None:
-        """Remove a note."""
-        state = {key: value for key, value in self.state().items() if key != name}
-        write_atomically(self.path / "state.json", json.dumps(state, indent=1).encode())
 
     def eval_episodes(self, arm: str, env: str = "") -> Path:
         """Return the file that holds the held-out episodes of a policy.

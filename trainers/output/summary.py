@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
+from trainers.config.sections import RivalName
 from trainers.output.phase import Phase
 
-ARMS = ("random", "demonstrator", "sft", "imitation", "rl", "oracle")
+RIVALS: tuple[RivalName, ...] = get_args(RivalName)
+"""What else is trained from the same warm start."""
+ARMS = ("random", "demonstrator", "sft", *RIVALS, "rl", "oracle")
 """The compared policies in the order in which they are shown."""
+LEARNED = ("sft", *RIVALS, "rl")
+"""Those that learn."""
 GREEDY = "-greedy"
 """Suffix of an arm that takes the likeliest token instead of sampling."""
 
@@ -67,6 +72,10 @@ class Paired:
     """After reinforcement learning minus before it."""
     rl_minus_imitation: Difference | None = None
     """After reinforcement learning minus after further imitation; None if there was none."""
+    rl_minus_successes: Difference | None = None
+    """The same for imitation of the demonstrations that succeeded."""
+    rl_minus_expert_iteration: Difference | None = None
+    """The same for imitation of the policy's own successes."""
     rl_minus_demonstrator: Difference | None = None
     """After reinforcement learning minus the expert that is imitated; None if there is none."""
 
@@ -83,8 +92,16 @@ class GreedyResults:
     """After minus before."""
     imitation: ArmResult | None = None
     """After further imitation; None if there was none."""
+    successes: ArmResult | None = None
+    """After imitation of the demonstrations that succeeded."""
+    expert_iteration: ArmResult | None = None
+    """After imitation of the policy's own successes."""
     rl_minus_imitation: Difference | None = None
     """After reinforcement learning minus after further imitation."""
+    rl_minus_successes: Difference | None = None
+    """The same for imitation of the demonstrations that succeeded."""
+    rl_minus_expert_iteration: Difference | None = None
+    """The same for imitation of the policy's own successes."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +143,15 @@ class WarmStart:
 
 
 @dataclass(frozen=True)
-class ImitationEnd:
-    """How the further imitation ended that reinforcement learning is compared with."""
+class RivalEnd:
+    """How a rival ended that reinforcement learning is compared with."""
 
     steps: int
     """Steps that it took, those of the warm start not counted."""
     chosen: int
-    """Steps of the policy that was compared, the best on the validation tasks."""
-    valid_success: float
-    """Its success on them."""
+    """Steps of the policy that was compared: the best on the validation tasks, else the last."""
+    valid_success: float | None = None
+    """Its success on them; None if it was not validated."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +202,9 @@ class Results:
     """Whether reinforcement learning changed the policy, in a sentence."""
     names: Mapping[str, str] = field(default_factory=lambda: {arm: arm for arm in ARMS})
     """What the arms are called."""
+    fiercest: str = ""
+    """The rival that did best on the held-out tasks, of which the verdict speaks; empty if there
+    was none."""
     greedy: GreedyResults | None = None
     """The learned policies with greedy actions, where the comparison is of sampled ones."""
     warm_start: WarmStart | None = None
@@ -194,9 +214,14 @@ class Results:
         """Yield every policy that was compared: arm, name and figures."""
         for arm, result in self.eval.items():
             yield arm, self.names[arm], result
-            greedy = getattr(self.greedy, arm, None)
+            greedy = getattr(self.greedy, field_of(arm), None)
             if greedy is not None:
                 yield arm, f"{self.names[arm]}, greedy", greedy
+
+    @property
+    def against_fiercest(self) -> Difference | None:
+        """After reinforcement learning minus the fiercest rival; None if there was none."""
+        return minus(self.paired, self.fiercest) if self.fiercest else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,8 +249,11 @@ class Summary(Results):
     """Versions that decide what a run computes."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
-    imitation: ImitationEnd | None = None
-    """How the further imitation ended; None if there was none."""
+    rivals: Mapping[str, RivalEnd] = field(default_factory=dict)
+    """How each rival ended, by name."""
+    cut: Mapping[str, int] = field(default_factory=dict)
+    """Phases that ``--minutes`` ended (``sft``, ``rl``), and the step after which it did: another
+    machine would have cut them elsewhere."""
     health: tuple[HealthEvent, ...] = ()
     """Alarms of reinforcement learning."""
     untrained: bool = False
@@ -250,7 +278,7 @@ class Summary(Results):
         Raises:
             DataError: A key is missing.
         """
-        families = content.get("families") or {}
+        families, rivals = content.get("families") or {}, content.get("rivals") or {}
         try:
             read = {
                 **content,
@@ -260,7 +288,7 @@ class Summary(Results):
                     for name, part in families.items()
                 },
                 "chosen": _read(ChosenPolicy, content["chosen"]),
-                "imitation": content.get("imitation") and _read(ImitationEnd, content["imitation"]),
+                "rivals": {name: _read(RivalEnd, end) for name, end in rivals.items()},
                 "health": [_read(HealthEvent, event) for event in content["health"]],
             }
             return _read(cls, read)
@@ -268,6 +296,17 @@ class Summary(Results):
             raise DataError(
                 f"expected the content of a run's summary.json, but a part is missing: {error}"
             ) from error
+
+
+def field_of(arm: str) -> str:
+    """Return the name of an arm's field, in which no hyphen may stand."""
+    return arm.replace("-", "_")
+
+
+def minus(paired: Paired | GreedyResults, arm: str) -> Difference | None:
+    """Return the comparison of the trained policy with an arm; None if it was not made."""
+    found: Difference | None = getattr(paired, f"rl_minus_{field_of(arm)}")
+    return found
 
 
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,15 +318,15 @@ def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
         "eval": {arm: _read(ArmResult, row) for arm, row in content["eval"].items()},
         "paired": Paired(**_differences(content["paired"])),
         "evaluation": _read(Evaluation, content["evaluation"]),
-        "greedy": greedy
-        and GreedyResults(
-            _read(ArmResult, greedy["sft"]),
-            _read(ArmResult, greedy["rl"]),
-            imitation=greedy.get("imitation") and _read(ArmResult, greedy["imitation"]),
-            **_differences(greedy),
-        ),
+        "greedy": greedy and GreedyResults(**_learned(greedy), **_differences(greedy)),
         "warm_start": warm_start and _read(WarmStart, warm_start),
     }
+
+
+def _learned(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the figures of the policies that learned; one that was not there is None or missing."""
+    names = [field_of(arm) for arm in LEARNED]
+    return {name: _read(ArmResult, content[name]) for name in names if content.get(name)}
 
 
 def _differences(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from trainers.monitoring.health_watch import HealthWatch
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.curve import write_curve
 from trainers.output.display import Display
+from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
-from trainers.phases.learning_clock import LearningClock
+from trainers.phases.learning_clock import LearningClock, note_cut
 from trainers.phases.periodic_validation import PeriodicValidation
 
 __all__ = ["AfterStep", "StopConditions"]
@@ -34,7 +35,7 @@ class StopConditions:
     def __init__(
         self, run: ResolvedRun, folder: RunFolder, display: Display, log: RunLogger
     ) -> None:
-        self._display, self._log = display, log
+        self._folder, self._display, self._log = folder, display, log
         self.clock, self._turns = LearningClock(run, folder), run.config.rl.turn_budget
 
     def met(self, step: int | None = None) -> bool:
@@ -42,6 +43,7 @@ class StopConditions:
         late = self.clock.late
         if late and step is not None:
             self._display.note(f"time is up: training ends at step {step}")
+            note_cut(self._folder, Phase.REINFORCEMENT, step)
         # All processes count the turns alike.
         return late or 0 < self._turns <= self._log.turns
 

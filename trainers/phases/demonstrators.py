@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -29,6 +31,7 @@ from trainers.rollouts.trajectory import Row, to_rows
 
 __all__ = [
     "Demonstrator",
+    "RivalDemonstrations",
     "demonstrated_rows",
     "demonstration_tasks",
     "require_room",
@@ -184,6 +187,45 @@ def demonstration_tasks(
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = [{"split": TRAIN, "index": int(index)} for index in rng.permutation(size)]
     return order[:most], order[most:]
+
+
+class RivalDemonstrations:
+    """The demonstrations of the warm start, watched once for all rivals that imitate them.
+
+    Args:
+        run: The run.
+        display: Shows the episodes as they are watched.
+    """
+
+    def __init__(self, run: ResolvedRun, display: Display) -> None:
+        self._run, self._display = run, display
+
+    def solved(self) -> tuple[int, int]:
+        """Return how many of them solved their task, and how many there are."""
+        successes = [bool(e.last["success"]) for shown in self._watched.values() for e in shown]
+        return sum(successes), len(successes)
+
+    def rows(self, policy: LoadedPolicy, only_successes: bool) -> list[Row]:
+        """Return them as training rows of a policy, all or only those that solved their task."""
+        return to_rows(
+            [
+                trajectory
+                for name, shown in self._watched.items()
+                for trajectory in encode(shown, policy.chat, policy.prompts[name])
+                if trajectory.success or not only_successes
+            ]
+        )
+
+    @cached_property
+    def _watched(self) -> dict[str, list[Demonstration]]:
+        """All of them, by environment."""
+        with ExitStack() as stack:
+            imitated = [env for env in self._run.envs if env.demonstrator]
+            players = {env.name: Demonstrator(self._run, env) for env in imitated}
+            for each in players.values():
+                stack.callback(each.close)
+            show_watching(self._display, players.values())
+            return {name: list(each.shown) for name, each in players.items()}
 
 
 def demonstrated_rows(

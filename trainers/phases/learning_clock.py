@@ -1,4 +1,7 @@
-"""The time of reinforcement learning: how long it may last, and whether a longer run gives it more.
+"""The time of reinforcement learning under ``--minutes``: how long it may last, where it was cut.
+
+Without ``--minutes`` no clock decides anything. With it, whether a longer run gives more time is
+decided here, too.
 
 The clock of a run goes on while held-out tasks are played and while the policy that is compared
 imitates. That of reinforcement learning stands meanwhile: a run that is extended makes those
@@ -18,7 +21,10 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.processes import broadcast, main_only, on_main
 
-__all__ = ["LearningClock", "check_extension", "note_end"]
+__all__ = ["CUT", "LearningClock", "check_extension", "note_cut", "note_end"]
+
+CUT = "cut"
+"""Note: the phases that the time ended, and the step after which it did."""
 
 BEGAN = "rl_began"
 """Note: the second of the run at which reinforcement learning began."""
@@ -40,7 +46,7 @@ class LearningClock:
     """
 
     def __init__(self, run: ResolvedRun, folder: RunFolder) -> None:
-        self._folder = folder
+        self._folder, self._minutes = folder, run.config.minutes
         began, self._paused = on_main(self._go_on)
         self.deadline = _deadline(run, began)
 
@@ -49,6 +55,20 @@ class LearningClock:
         """Whether the time is up, by the clock of the main process; all processes ask together."""
         return broadcast(self._folder.seconds() - self._paused > self.deadline)
 
+    def check(self) -> None:
+        """Refuse to train if the time is up before the first step.
+
+        Raises:
+            ConfigurationError: It is; the folder stays fit for ``--resume``.
+        """
+        if not self.late:
+            return
+        raise ConfigurationError(
+            f"expected --minutes that last until a step of reinforcement learning, got "
+            f"{self._minutes:g}, which were used up before; repeat the command with --resume and "
+            "more --minutes, or with --minutes 0 for a run that no clock ends"
+        )
+
     def _go_on(self) -> tuple[float, float]:
         """Return the second at which training began, and those since then that do not count."""
         state, now = self._folder.state(), self._folder.seconds()
@@ -56,7 +76,16 @@ class LearningClock:
         if ended is not None:
             paused += max(0.0, now - ended)
         self._folder.note(**{BEGAN: began, PAUSED: paused, ENDED: None})
+        if ended is not None:
+            cut = {name: step for name, step in state.get(CUT, {}).items() if name != "rl"}
+            self._folder.note(**{CUT: cut})
         return began, paused
+
+
+@main_only
+def note_cut(folder: RunFolder, phase: Phase, step: int) -> None:
+    """Remember that the time ended a phase after a step."""
+    folder.note(**{CUT: {**folder.state().get(CUT, {}), phase.value: step}})
 
 
 @main_only
@@ -99,9 +128,9 @@ def _check_time(
     step = sum(record["seconds"] for record in steps) / max(1, len(steps))
     if now + step < _deadline(run, began):
         return
-    halved = _halved(run)
-    needed = began + 2 * (now + step - began) if halved else now + step
-    why = ", and half of the time is kept for the imitation that it is compared with" * halved
+    parts = _parts(run)
+    needed = began + parts * (now + step - began)
+    why = f", and its rivals are kept {parts - 1} of {parts} parts of the time" * (parts > 1)
     # The next whole minute, so that there is time for a step even if that lasts a little longer.
     raise ConfigurationError(
         f"expected --minutes {math.floor(needed / 60) + 1} or more {further}, got "
@@ -110,19 +139,19 @@ def _check_time(
     )
 
 
-def _halved(run: ResolvedRun) -> bool:
-    """Return whether imitation is to last as long as reinforcement learning."""
-    return run.config.eval.imitation == "as-long"
+def _parts(run: ResolvedRun) -> int:
+    """Return by how many the time is shared: reinforcement learning, and each of its rivals."""
+    return 1 + len(run.config.eval.rivals)
 
 
 def _deadline(run: ResolvedRun, began: float) -> float:
     """Return the second at which training ends.
 
-    Imitation that lasts as long as reinforcement learning has the second half of what is left.
+    Each rival computes about as much, and has an equal part of what is left.
     """
-    if not _halved(run) or math.isinf(run.seconds):
+    if math.isinf(run.seconds):
         return run.seconds
-    return began + max(0.0, run.seconds - began) / 2
+    return began + max(0.0, run.seconds - began) / _parts(run)
 
 
 def _ended(folder: RunFolder, steps: Sequence[Mapping[str, Any]]) -> float | None:

@@ -23,6 +23,8 @@ from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     ARMS,
     GREEDY,
+    LEARNED,
+    RIVALS,
     ArmResult,
     Difference,
     Evaluation,
@@ -31,6 +33,7 @@ from trainers.output.summary import (
     Paired,
     Results,
     WarmStart,
+    field_of,
 )
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.rollouts.trajectory import Trajectory, by_family
@@ -310,15 +313,19 @@ def _results(
 ) -> Results:
     """Put a comparison together, arms in the order of ``ARMS``."""
     names = arm_names(run)
-    paired = Paired(**_differences(reports, "", ("sft", "imitation", "demonstrator")))
+    paired = Paired(**_differences(reports, "", ("sft", *RIVALS, "demonstrator")))
+    rivals = [arm for arm in RIVALS if arm in reports]
+    fiercest = max(
+        rivals, key=lambda arm: (reports[arm].success, reports[arm].score_mean), default=""
+    )
     greedy = None
     if f"rl{GREEDY}" in reports:
         parts: dict[str, Any] = {
-            arm: _arm_result(reports[f"{arm}{GREEDY}"], scale)
-            for arm in ("sft", "imitation", "rl")
+            field_of(arm): _arm_result(reports[f"{arm}{GREEDY}"], scale)
+            for arm in LEARNED
             if f"{arm}{GREEDY}" in reports
         }
-        greedy = GreedyResults(**parts, **_differences(reports, GREEDY, ("sft", "imitation")))
+        greedy = GreedyResults(**parts, **_differences(reports, GREEDY, ("sft", *RIVALS)))
     return Results(
         env=env,
         eval={arm: _arm_result(reports[arm], scale) for arm in ARMS if arm in reports},
@@ -329,8 +336,9 @@ def _results(
             decoding="greedy" if run.config.eval.greedy else "sampled",
             horizon=full_horizon,
         ),
-        verdict=verdict(paired, names),
+        verdict=verdict(paired, names, fiercest),
         names=names,
+        fiercest=fiercest,
         greedy=greedy,
     )
 
@@ -340,7 +348,7 @@ def _differences(
 ) -> dict[str, Any]:
     """Compare the trained policy with the others that were evaluated."""
     return {
-        f"rl_minus_{arm}": difference(reports[f"rl{suffix}"], reports[f"{arm}{suffix}"])
+        f"rl_minus_{field_of(arm)}": difference(reports[f"rl{suffix}"], reports[f"{arm}{suffix}"])
         for arm in others
         if f"{arm}{suffix}" in reports
     }

@@ -45,14 +45,26 @@ TRL_STATE = "trainer_state.json"
 class Reinforcement:
     """Train one policy by reinforcement, from the newest checkpoint if there is one.
 
+    Args:
+        run: The run.
+        folder: Where its records and checkpoints are.
+        display: Shows the progress.
+        policy: What it begins with.
+        title: What the display calls it.
+
     Attributes:
         chat: Turn tokenizer of the policy.
     """
 
     def __init__(
-        self, run: ResolvedRun, folder: RunFolder, display: Display, policy: LoadedPolicy
+        self,
+        run: ResolvedRun,
+        folder: RunFolder,
+        display: Display,
+        policy: LoadedPolicy,
+        title: str = "RL",
     ) -> None:
-        self._run, self._folder, self._display = run, folder, display
+        self._run, self._folder, self._display, self._title = run, folder, display, title
         self.chat = policy.chat
         self._output = output = folder.checkpoints / CHECKPOINTS
         self._checkpoint = processes.on_main(lambda: latest(output))
@@ -94,10 +106,16 @@ class Reinforcement:
         self._adapt()
 
     def train(self) -> None:
-        """Train until the last step, or until time or turns are up."""
+        """Train until the last step, or until time or turns are up.
+
+        Raises:
+            ConfigurationError: The time is up before the first step.
+        """
+        if not self._step:
+            self._stop.clock.check()
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
-        self._display.phase("RL", self._run.config.steps, self._step)
+        self._display.phase(self._title, self._run.config.steps, self._step)
         if self._checkpoint and self._health.stopped and not self._step:
             self._trainer.restore(self._checkpoint)
             return

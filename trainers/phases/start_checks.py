@@ -76,10 +76,11 @@ def _check_processes(run: ResolvedRun) -> None:
     config = run.config
     if not processes.sharded() or config.model == TINY:
         return
-    if run.compares_imitation:
+    if run.imitating_rivals:
         raise ConfigurationError(
-            "expected --eval.imitation 0 where weights are sharded over processes, because those "
-            f"of the best policy cannot be loaded again; got {config.eval.imitation}"
+            "expected no imitation among --eval.rivals where weights are sharded over processes, "
+            "because those of the best policy cannot be loaded again; got "
+            f"{' '.join(config.eval.rivals)}"
         )
     if config.lora.r and config.eval.keep == "best":
         raise ConfigurationError(

@@ -19,6 +19,7 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
+from trainers.phases.learning_clock import note_cut
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
@@ -149,8 +150,8 @@ class ValidationGate:
     """End the warm start once the sampled policy solves enough validation tasks.
 
     Of several environments it has to in each whose expert is imitated. It plays on the engine that
-    was chosen for the run. Half of the run's time is the most that the warm start may take.
-    Together, every process plays its share of the tasks.
+    was chosen for the run. Under ``--minutes`` half of the time is the most that the warm start may
+    take. Together, every process plays its share of the tasks.
 
     Attributes:
         engine: What generates.
@@ -185,7 +186,10 @@ class ValidationGate:
         late = self._folder.seconds() > self._run.seconds / 2
         if self._together:
             late = processes.broadcast(late)
-        return all(map(self.passed, self._gates)) or late
+        passed = all(map(self.passed, self._gates))
+        if late and not passed and step < self._run.config.sft.max_steps:
+            note_cut(self._folder, Phase.WARM_START, step)
+        return passed or late
 
     @property
     def success(self) -> float:

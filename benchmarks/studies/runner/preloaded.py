@@ -4,7 +4,7 @@ import importlib
 import logging
 
 MODULES = (
-    "trainers.run", "trainers.phases.imitation", "trainers.phases.reinforcement",
+    "trainers.run", "trainers.phases.rivals", "trainers.phases.reinforcement",
     "trainers.phases.warm_start",
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ from trainers.algorithms.signals import (
     KLToGo,
     QMinusV,
     RewardToGo,
+    Solved,
     StepReward,
 )
 
@@ -160,6 +161,14 @@ def test_kl_to_go_sums_what_is_still_to_come() -> None:
 def test_q_minus_v_is_copied_to_tokens() -> None:
     batch = pack([[0, 0]], [0], tokens=2, aux={"q": [[1.0, 2.0]], "v": [[0.5, 3.0]]})
     np.testing.assert_allclose(advantage(batch, [Term(QMinusV())]), [0.5, 0.5, -1, -1])
+
+
+def test_expert_iteration_weighs_the_tokens_of_solved_episodes_alone() -> None:
+    batch = Batch.from_trajectories(
+        [[2, 1], [1], [3]], [[0.0, 1.0], [1.0], [0.2]], [0, 0, 0],
+        stop_reasons=["success", "failure", "horizon"],
+    )  # fmt: skip
+    assert advantage(batch, [Term(Solved())]).tolist() == [1, 1, 1, 0, 0, 0, 0]
 
 
 def test_outcome_of_the_final_turn_only() -> None:

@@ -35,6 +35,7 @@ EXPECTED = {
     "grpo",
     "dr_grpo",
     "rloo",
+    "expert-iteration",
     "dapo",
     "grpo-tcr",
     "reinforce++",

@@ -25,7 +25,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     """The numbers of README's tables: none may change by the way."""
     made = resolve(parse_config(["--env=webshop"]))
     config, rl = made.config, made.config.rl
-    assert (config.horizon, config.steps, config.minutes) == ("9", 100, 13)
+    assert (config.horizon, config.steps, config.minutes) == ("9", 100, 0)
     assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (16, 8, 1, 1)
     assert (rl.lr, rl.invalid_penalty) == (6e-4, 0.05)
     memory = config.memory
@@ -34,7 +34,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     sft = config.sft
     assert (sft.lr, sft.max_steps, sft.gate_success) == (6e-3, 1600, 0.5)
     assert (sft.demonstrations, sft.demonstrator) == (16_000, "expert")
-    assert config.eval.imitation == "as-long"
+    assert config.eval.rivals == ("imitation", "successes")
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (500, 9, True)
 
 
@@ -53,6 +53,7 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 
 NONE_IS_A_CHOICE = {
+    "eval.rival_steps",
     "horizon_gate",
     "preset_file",
     "push_to_hub",
@@ -149,12 +150,12 @@ def test_a_run_is_resumed_by_asking_for_what_was_decided(tmp_path):
 
 
 def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
-    config = toy_runs.config(tmp_path, rl__lr=None)
+    config = toy_runs.config(tmp_path, sft__lr=None)
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     again = dataclasses.replace(config, resume=True)
     RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
-    monkeypatch.setattr("trainers.config.resolve.TINY_RATES", (6e-3, 7e-4))
-    with pytest.raises(ConfigurationError, match=r"resolved.rl.lr was 0.0006 and is 0.0007"):
+    monkeypatch.setattr("trainers.config.resolve.TINY_SFT_RATE", 7e-3)
+    with pytest.raises(ConfigurationError, match=r"resolved.sft.lr was 0.006 and is 0.007"):
         RunFolder.open(tmp_path, again, resolve(again).resolved())
 
 

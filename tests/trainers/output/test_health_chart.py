@@ -118,4 +118,5 @@ def test_alarms_in_words():
     )
     assert health_remark(()) == ""
     assert "an alarm ended it" in steps_remark(3, 5, stopped=True)
-    assert "--minutes" in steps_remark(3, 5)
+    assert "--rl.turn-budget" in steps_remark(3, 5)
+    assert steps_remark(3, 5, cut=True) == "", "the verdict says so"

@@ -45,6 +45,8 @@ SUMMARY = Summary(
         "random": "random",
         "sft": "base model",
         "imitation": "imitation",
+        "successes": "imitation of successes",
+        "expert-iteration": "expert iteration",
         "demonstrator": "demonstrator",
         "rl": "trained",
         "oracle": "oracle",
@@ -145,6 +147,8 @@ def test_the_page_begins_with_whether_it_learned(folder, score, success, said, t
 BETTER = Difference(10, 0.2, (0.1, 0.3), 0.2, (0.1, 0.3))
 WORSE = Difference(10, -0.2, (-0.3, -0.1), -0.2, (-0.3, -0.1))
 ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
+UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WORSE)
+"""Better with sampled actions than with the likeliest ones."""
 
 
 @pytest.mark.parametrize(
@@ -153,6 +157,7 @@ ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
         (BETTER, {}, "It learned, and more than imitation: +0.200", "up"),
         (WORSE, {}, "It improved, but imitation did better: -0.200", "down"),
         (ALIKE, {}, "It improved, and so did imitation: +0.000", "flat"),
+        (BETTER, {"greedy": UNLIKELY}, "but below it with greedy actions: -0.200", "flat"),
         (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with imitation", "flat"),
         (BETTER, {"steps": 5}, "Too few steps to tell (5): +0.200", "flat"),
         (BETTER, {"untrained": True}, "Nothing was trained: no weight was changed", "down"),
@@ -162,9 +167,18 @@ def test_the_page_is_green_only_if_the_fiercest_policy_is_beaten(
     folder, further, changes, said, tone
 ):
     paired = Paired(BETTER, rl_minus_imitation=further)
-    shown = page(folder, **{"paired": paired, "steps": 20, **changes})
+    fiercest = "imitation" if further else ""
+    shown = page(folder, **{"paired": paired, "steps": 20, "fiercest": fiercest, **changes})
     assert said in words(shown)
     assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
+
+
+def test_of_several_rivals_the_headline_speaks_of_the_fiercest(folder):
+    paired = Paired(BETTER, rl_minus_imitation=BETTER, rl_minus_successes=WORSE)
+    shown = page(folder, paired=paired, steps=20, fiercest="successes")
+    assert "It improved, but imitation of successes did better: -0.200" in words(shown)
+    assert 'class="card verdict" style="--tone:var(--down)"' in shown
+    assert "success, sampled, minus imitation of successes -0.200" in words(shown)
 
 
 def test_the_page_says_the_result(folder):

@@ -14,13 +14,14 @@ from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     chosen_remark,
+    cut_sentence,
     filter_remark,
     gate_remark,
     greedy_remark,
     horizon_remark,
-    imitation_remark,
     pooled_remark,
     random_remark,
+    rival_remarks,
     steps_remark,
     teacher_remark,
     untrained_verdict,
@@ -30,8 +31,8 @@ from trainers.output.summary import (
     ChosenPolicy,
     Difference,
     GreedyResults,
-    ImitationEnd,
     Paired,
+    RivalEnd,
     Summary,
     WarmStart,
     nothing_trained,
@@ -75,24 +76,24 @@ def test_what_a_later_version_adds_is_passed_over():
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
     assert read.names["rl"] == "rl"
     written = read.to_dict()
-    others = {"rl_minus_imitation": None, "rl_minus_demonstrator": None}
+    arms = ("imitation", "successes", "expert_iteration", "demonstrator")
+    others = dict.fromkeys(f"rl_minus_{arm}" for arm in arms)
     first = {**CONTENT, "paired": {**CONTENT["paired"], **others}}
     assert first.items() <= written.items()
     assert "greedy" not in written
 
 
 def test_every_difference_is_read_again():
-    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", "imitation", "demonstrator")}
-    arms = {arm: ARM for arm in ("sft", "imitation", "rl")}
-    greedy = {**arms, "rl_minus_sft": PAIRED, "rl_minus_imitation": PAIRED}
-    end = {"steps": 300, "chosen": 120, "valid_success": 0.5}
-    content = {**CONTENT, "paired": paired, "greedy": greedy, "imitation": end}
-    written = Summary.from_dict(content).to_dict()
-    assert {name: written[name] for name in ("paired", "greedy", "imitation")} == {
-        "paired": paired,
-        "greedy": greedy,
-        "imitation": end,
-    }
+    rivals = ("imitation", "successes", "expert_iteration")
+    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", *rivals, "demonstrator")}
+    arms = {arm: ARM for arm in ("sft", *rivals, "rl")}
+    greedy = {**arms, **{f"rl_minus_{arm}": PAIRED for arm in ("sft", *rivals)}}
+    ends = {"expert-iteration": {"steps": 300, "chosen": 120, "valid_success": 0.5}}
+    parts = {"paired": paired, "greedy": greedy, "rivals": ends, "fiercest": "expert-iteration"}
+    read = Summary.from_dict({**CONTENT, **parts})
+    written = read.to_dict()
+    assert {name: written[name] for name in parts} == parts
+    assert read.against_fiercest == read.paired.rl_minus_expert_iteration is not None
 
 
 @pytest.mark.parametrize("key", ["env", "eval", "paired", "evaluation", "chosen", "health"])
@@ -129,7 +130,7 @@ def test_a_run_without_a_trained_episode_has_trained_nothing():
 
 
 def test_a_loss_with_greedy_actions_is_said():
-    names = {"sft": "warm start", "imitation": "imitation"}
+    names = arm_names(run())
     worse = Difference(60, -0.1, (-0.2, -0.05), -0.1, (-0.2, -0.05))
     arm = Summary.from_dict(CONTENT).eval["rl"]
     fine = GreedyResults(arm, arm, paired(0.1, 0.2))
@@ -137,7 +138,8 @@ def test_a_loss_with_greedy_actions_is_said():
     assert "worse than warm start: -0.100" in greedy_remark(
         replace(fine, rl_minus_sft=worse), names
     )
-    assert "worse than imitation" in greedy_remark(replace(fine, rl_minus_imitation=worse), names)
+    filtered = replace(fine, rl_minus_successes=worse)
+    assert "worse than imitation of successes: -0.100" in greedy_remark(filtered, names)
 
 
 def test_filtered_demonstrations_are_disclosed():
@@ -185,20 +187,22 @@ def test_a_change_in_success_alone_is_said():
 @pytest.mark.parametrize(
     ("low", "high", "found"),
     [
-        (0.02, 0.1, "It did better than further imitation of the same demonstrations"),
-        (-0.1, -0.02, "Further imitation of the same demonstrations did better"),
+        (0.02, 0.1, "It did better than its fiercest rival, imitation of successes"),
+        (-0.1, -0.02, "Its fiercest rival, imitation of successes, did better"),
         (
             -0.1,
             0.1,
-            "It does not differ measurably from further imitation of the same demonstrations",
+            "It does not differ measurably from its fiercest rival, imitation of successes",
         ),
     ],
 )
-def test_the_verdict_compares_with_further_imitation(low, high, found):
+def test_the_verdict_compares_with_the_fiercest_rival(low, high, found):
     against = replace(paired(0.0, 0.1), success_ci95=(low, high))
-    names = {"sft": "warm start", "rl": "trained"}
-    said = verdict(Paired(paired(0.0, 0.1), rl_minus_imitation=against), names)
-    assert f"{found}: trained minus imitation is" in said
+    names = arm_names(run())
+    both = Paired(paired(0.0, 0.1), paired(0.0, 0.3), against)
+    said = verdict(both, names, "successes")
+    assert f"{found}: trained minus imitation of successes is" in said
+    assert "trained minus imitation is" in verdict(both, names, "imitation")
     assert "imitat" not in verdict(Paired(paired(0.0, 0.1)), names)
 
 
@@ -223,28 +227,37 @@ def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, 
 @pytest.mark.parametrize(
     ("score", "success", "found"),
     [
-        (UP, UP, "It did better than further imitation"),
-        (CHANCE, UP, "It did better than further imitation"),
-        (DOWN, UP, "It solved more tasks than further imitation of the same demonstrations, at a"),
-        (UP, DOWN, "It solved fewer tasks than further imitation of the same demonstrations, at "),
-        (UP, CHANCE, "Its score is higher than that of further imitation"),
-        (DOWN, CHANCE, "Its score is lower than that of further imitation"),
-        (CHANCE, CHANCE, "It does not differ measurably from further imitation"),
+        (UP, UP, "It did better than its fiercest rival, imitation"),
+        (CHANCE, UP, "It did better than its fiercest rival, imitation"),
+        (DOWN, UP, "It solved more tasks than its fiercest rival, imitation, at a lower score"),
+        (UP, DOWN, "It solved fewer tasks than its fiercest rival, imitation, at a higher score"),
+        (UP, CHANCE, "Its score is higher than that of its fiercest rival, imitation, with no"),
+        (DOWN, CHANCE, "Its score is lower than that of its fiercest rival, imitation, with no"),
+        (CHANCE, CHANCE, "It does not differ measurably from its fiercest rival, imitation"),
     ],
 )
-def test_so_does_the_comparison_with_further_imitation(score, success, found):
+def test_so_does_the_comparison_with_the_fiercest_rival(score, success, found):
     against = replace(paired(*score), success_ci95=success)
-    names = {"sft": "warm start", "rl": "trained"}
-    said = verdict(Paired(paired(0.0, 0.1), rl_minus_imitation=against), names)
+    both = Paired(paired(0.0, 0.1), rl_minus_imitation=against)
+    said = verdict(both, arm_names(run()), "imitation")
     assert f" {found}" in said
 
 
-def test_what_the_further_imitation_was_is_said():
-    end = ImitationEnd(steps=300, chosen=120, valid_success=0.5)
-    said = imitation_remark(end, "as-long")
-    assert "300 further steps" in said and "for as long as" in said and "step 120" in said
-    assert "for as long as" not in imitation_remark(end, 300)
-    assert imitation_remark(None, 0) == ""
+def test_what_each_rival_was_is_said():
+    end, last = RivalEnd(300, 120, 0.5), RivalEnd(40, 40)
+    ends, names = {"successes": end, "expert-iteration": last}, arm_names(run())
+    filtered, own = rival_remarks(ends, {}, names)
+    assert filtered.startswith("Imitation of successes: 300 steps from the warm start on the demo")
+    assert "that solved their task, by tokens no less than" in filtered and "step 120" in filtered
+    assert "on its own solved episodes. The policy of step 40, the last, is compared." in own
+    assert "by tokens" not in own + next(rival_remarks(ends, {}, names, 300))
+    assert [*rival_remarks({}, {"imitation": "so"}, names)] == ["Imitation was left out: so."]
+
+
+def test_what_the_time_cut_is_said():
+    assert cut_sentence({}, 800, 40) == ""
+    said = cut_sentence({"sft": 50, "rl": 3}, 800, 40)
+    assert "ended the warm start after 50 of 800 steps and reinforcement learning after 3" in said
 
 
 def test_a_policy_that_outgrew_its_expert_is_said():

@@ -16,14 +16,14 @@ from tests.trainers import toy_runs
 from tests.trainers.phases.test_resume import LOG, Killed, die_after
 from trainers.cli import main
 from trainers.output.run_folder import RunFolder
-from trainers.phases.imitation import steps_as_long
 
 pytestmark = pytest.mark.slow
 
 CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
     "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4,
-    "eval__valid_tasks": 4, "eval__imitation": None,
+    "eval__valid_tasks": 4, "eval__rivals": "imitation",
+    "eval__rival_steps": 60,
 }  # fmt: skip
 LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}
 """Seconds that pass before a record of each phase."""
@@ -101,16 +101,17 @@ def test_more_minutes_train_for_as_long_as_a_run_of_that_length_from_the_start(e
     assert learnt(ended) == learnt(longer)
     # Half of 13 minutes more; a step that has begun is finished.
     assert len(learnt(ended)) - taken in (2, 3)
-    records = list(RunFolder(ended).metrics())
-    assert toy_runs.summary(ended)["imitation"]["steps"] == steps_as_long(records)
-    assert sum(record["phase"] == "rl" for record in records) == len(learnt(longer))
+    for folder in (ended, longer):
+        summary = toy_runs.summary(folder)
+        assert summary["cut"] == {"rl": len(learnt(folder))}
+        assert f"reinforcement learning after {len(learnt(folder))} of 30" in summary["verdict"]
 
 
 @pytest.mark.parametrize("moment", ["rl", "imitation"])
 def test_a_kill_in_an_extension_changes_nothing(ended, longer, monkeypatch, moment):
     last = {"phase": "rl", "step": len(learnt(longer)) - 1}
     with monkeypatch.context() as patch:
-        die_after(patch, LOG, last if moment == "rl" else {"phase": "imitation", "success": ...})
+        die_after(patch, LOG, last if moment == "rl" else {"phase": "imitation", "loss": ...})
         with pytest.raises(Killed):
             extended(ended, "--minutes=26")
     assert extended(ended) == 0
@@ -157,7 +158,7 @@ def test_an_extension_without_time_for_a_step_is_refused_with_the_minutes_it_nee
 def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_up(
     tmp_path, capsys, changes, flag, found
 ):
-    out = trained(tmp_path / "run", minutes=60, eval__imitation=0, **changes)
+    out = trained(tmp_path / "run", minutes=60, eval__rivals="none", **changes)
     before = toy_runs.files(out)
     assert extended(out, flag) == 2
     assert found in said(capsys)
@@ -165,7 +166,7 @@ def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_u
 
 
 def test_more_steps_alone_have_the_time_that_is_left(tmp_path):
-    out = trained(tmp_path / "run", steps=3, eval__imitation=0)
+    out = trained(tmp_path / "run", steps=3, eval__rivals="none")
     notes = state(out)
     assert notes["rl_ended"] + LASTS["rl"] < 780
     # The evaluation took until after the 13 minutes.

@@ -1,4 +1,4 @@
-"""Experts: one knows the target, one has to shop for it, one buys too soon, always or often."""
+"""Experts: one knows the target, one shops for it, others buy too soon or search too briefly."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 from agentgym.envs.webshop.experts.hasty import HastyExpert
 from agentgym.envs.webshop.experts.hurried import HurriedExpert
+from agentgym.envs.webshop.experts.lazy import LazyExpert
 from agentgym.envs.webshop.experts.oracle import OracleExpert
 
 EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
@@ -18,8 +19,13 @@ EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
     "thinking": partial(CarefulExpert, thinks=True),
     "hasty": HastyExpert,
     "hurried": partial(HurriedExpert, thinks=True),
+    "lazy": partial(LazyExpert, thinks=True),
 }
 """Name of an expert -> what makes it for a shop, whether results show highlights, and a reward."""
-FALLIBLE: Mapping[str, str] = {"hasty": "careful", "hurried": "thinking"}
+FALLIBLE: Mapping[str, str] = {
+    "hasty": "careful",
+    "hurried": "thinking",
+    "lazy": "thinking",
+}
 """Experts whose plans end in a purchase, but not always in success -> who shops alike and always
 succeeds, as all others do."""

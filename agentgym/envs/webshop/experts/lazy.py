@@ -1,0 +1,97 @@
+"""The lazy expert: it checks what it opens, but mostly searches with one word too few.
+
+Whether the short search finds the right product cannot be seen when it is typed, and it often does.
+So among the demonstrations that succeed short searches are still the majority: leaving out failures
+does not teach to search for all words. Only the reward tells how much more often those succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.session import ShopSession, State
+from agentgym.envs.webshop.engine.shop import Shop
+from agentgym.envs.webshop.experts.base import ExpertStep, buy, choose
+from agentgym.envs.webshop.experts.careful import Candidate, CarefulExpert
+from agentgym.retrieval import tokenize
+from agentgym.support.random_stream import Stream
+
+WHOLE = 15
+"""Per cent of the tasks in which it searches for all words that help."""
+LOOKED_AT = 4
+"""Hits of a short search that it looks at."""
+
+
+class LazyExpert(CarefulExpert):
+    """Plans of the careful expert that mostly begin with a search for one word less.
+
+    Which word is missing, and in which tasks, depends on nothing that can be read. Of the hits it
+    takes the first that will do. Where none does it buys the last that looked right, or the first
+    hit, without a word of comparison.
+
+    Args:
+        shop: The shop.
+        highlights: Whether results lines show the highlights of products.
+        reward: Reward mode by which a product will do.
+        thinks: Whether it says what it compares.
+    """
+
+    def __init__(
+        self,
+        shop: Shop,
+        highlights: bool = False,
+        reward: str = "official",
+        thinks: bool = False,
+    ) -> None:
+        super().__init__(shop, highlights, reward, thinks)
+        self._careful = CarefulExpert(shop, highlights, reward)
+
+    def query(self, goal: Goal) -> str:
+        """Return the query of the careful expert, in most tasks without one of its words.
+
+        A word that says what kind of product it is stays: without it nothing would be missing,
+        and whoever chooses the word would choose the luck.
+        """
+        whole = self._careful.query(goal)
+        words, kind = whole.split(), set(tokenize(goal.query))
+        told = [word for word in words if not kind.intersection(tokenize(word))]
+        draw = Stream("lazy", goal.asin, goal.instruction_text)
+        if draw.percent(WHOLE) or not told or len(words) == 1:
+            return whole
+        missing = draw.choice(told)
+        return " ".join(word for word in words if word != missing)
+
+    def thought(self, session: ShopSession) -> str:
+        """Say what is compared on the open page; empty where it is bought all the same."""
+        goal, state = session.goal, session.state
+        resigned = state.asin is not None and self._settles(goal, state)
+        return "" if resigned else super().thought(session)
+
+    def _settles(self, goal: Goal, state: State) -> bool:
+        """Return whether it buys the open product though that is not what was asked for."""
+        assert state.asin is not None
+        taken = any(
+            hit.asin == state.asin and hit.suits
+            for hit in self._candidates(goal, state.query or "")
+        )
+        return taken and not self._suits(state.asin, goal)
+
+    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+        assert state.asin is not None
+        if self._settles(goal, state):
+            return buy(state, choose(self._shop.products[state.asin], goal))
+        return super()._from_page(goal, state, size)
+
+    def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
+        """List the hits that it looks at; of its own short search, with one that it will take."""
+        found = super()._look(goal, query)
+        if query != self.query(goal) or query == self._careful.query(goal):
+            yield from found
+            return
+        few = [hit for hit in found if hit.rank < LOOKED_AT]
+        if not any(hit.suits for hit in few):
+            first = [Candidate(0, asin, False) for asin in self._shop.search(query)[:1]]
+            few = few or first
+            few[-1:] = [hit._replace(suits=True) for hit in few[-1:]]
+        yield from few

@@ -1,0 +1,43 @@
+"""``--quick``: the small sizes of a family, for a first look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from tests.toy import TOY_ID
+from trainers.cli import main, parse_config
+from trainers.config.family_defaults import FAMILY_DEFAULTS
+from trainers.config.resolve import resolve
+
+
+def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
+    quick, whole = (resolve(parse_config(["--env=webshop", *flag])) for flag in (["--quick"], []))
+    small = FAMILY_DEFAULTS["webshop"].quick
+    assert small is not None
+    config, rl = quick.config, quick.config.rl
+    assert (config.steps, rl.groups, rl.lr) == (small.steps, small.groups, small.rl_lr)
+    assert config.eval.rivals == small.rivals and config.eval.tasks == small.eval_tasks
+    assert config.sft.only_successes and not whole.config.sft.only_successes
+    assert quick.envs[0].kwargs["expert"] == small.env["expert"]
+    assert config.steps * rl.episodes < whole.config.steps * whole.config.rl.episodes / 10
+    flags = ["--quick", "--steps=3", "--sft.no-only-successes", "--eval.rivals=none"]
+    asked = resolve(parse_config(["--env=webshop", *flags])).config
+    assert (asked.steps, asked.sft.only_successes, asked.eval.rivals) == (3, False, ())
+    assert asked.rl.groups == small.groups
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--env=search"], [f"--env={TOY_ID}"], ["--env=webshop", "--env-kwargs=difficulty=hard"]],
+)
+def test_where_there_are_none_that_is_said_in_a_sentence(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*flags, "--quick", f"--out={tmp_path / 'run'}"]) == 2
+    last = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "expected --quick only with the default tasks of webshop" in last
+    with pytest.raises(ConfigurationError, match="leave it out"):
+        resolve(parse_config([*flags, "--quick"]))

@@ -1,0 +1,127 @@
+"""The rivals of reinforcement learning: what else is trained from the same warm start.
+
+``imitation`` imitates the demonstrations further as they were shown, ``successes`` only those that
+solved their task; ``expert-iteration`` imitates the policy's own solved episodes, with the steps,
+the sizes and the rate of reinforcement learning. Each computes no less than that did, is chosen by
+as many validations, and has a folder of its own within the run's, by which it is resumed. Its
+policy ends up among the checkpoints of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any, Protocol
+
+from trainers import processes
+from trainers.algorithms.presets import get_preset
+from trainers.config.resolve import OWN_SUCCESSES, ResolvedRun
+from trainers.output.display import Display
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder
+from trainers.output.summary import RivalEnd
+from trainers.phases.demonstrators import RivalDemonstrations
+from trainers.phases.further_imitation import END, FurtherImitation
+from trainers.phases.reinforcement import Reinforcement
+from trainers.phases.warm_start import warm_start
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["Rival", "rival_ends", "train_rivals"]
+
+LEFT_OUT = "left_out"
+"""Note in a rival's folder: why it was not trained."""
+
+
+class Rival(Protocol):
+    """A trained rival that can play."""
+
+    @property
+    def chat(self) -> TurnTokenizer:
+        """Turn tokenizer of the policy."""
+
+    def play(
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        greedy: bool = False,
+        on_episode: Callable[[], None] = ...,
+    ) -> list[Trajectory]:
+        """Play held-out tasks."""
+
+    def close(self) -> None:
+        """Close the engine and the environments."""
+
+
+def train_rivals(
+    run: ResolvedRun, folder: RunFolder, display: Display
+) -> Generator[tuple[str, Rival], None, None]:
+    """Train each rival of a run, one after the other, from where it was killed.
+
+    Yields:
+        Name and policy of each, which is closed when the next is asked for.
+    """
+    shown = RivalDemonstrations(run, display)
+    for name in run.config.eval.rivals:
+        place = folder.part(name)
+        if name == OWN_SUCCESSES:
+            rival: Rival = _own_successes(run, folder, place, display)
+        elif name == "successes" and processes.on_main(partial(_left_out, place, shown)):
+            continue
+        else:
+            rival = FurtherImitation(run, folder, place, display, name, shown)
+        try:
+            yield name, rival
+        finally:
+            rival.close()
+        folder.note()
+
+
+def rival_ends(run: ResolvedRun, folder: RunFolder) -> tuple[dict[str, RivalEnd], dict[str, str]]:
+    """Return how each rival ended, and why others were not trained, by their names."""
+    names: Sequence[str] = run.config.eval.rivals
+    states = {name: folder.part(name).state() for name in names}
+    ends = {name: RivalEnd(**state[END]) for name, state in states.items() if END in state}
+    return ends, {name: state[LEFT_OUT] for name, state in states.items() if LEFT_OUT in state}
+
+
+def _left_out(place: RunFolder, shown: RivalDemonstrations) -> str:
+    """Say why there is nothing to learn from the successes alone; empty if there is."""
+    state = place.state()
+    if END in state or LEFT_OUT in state:
+        return str(state.get(LEFT_OUT, ""))
+    solved, count = shown.solved()
+    if 0 < solved < count:
+        return ""
+    reason = (
+        "every demonstration solved its task, so it would be imitation once more"
+        if solved
+        else "no demonstration solved its task"
+    )
+    place.note(**{LEFT_OUT: reason})
+    return reason
+
+
+def _own_successes(
+    run: ResolvedRun, folder: RunFolder, place: RunFolder, display: Display
+) -> Reinforcement:
+    """Let the policy imitate its own solved episodes for as many steps as it was reinforced."""
+    records = processes.on_main(folder.metrics)
+    taken = (r["step"] for r in records if r.get("phase") == Phase.REINFORCEMENT)
+    config = replace(
+        run.config, steps=max(taken, default=1), minutes=0.0, report_to=(), preset=OWN_SUCCESSES
+    )
+    alike = replace(run, config=config, preset=get_preset(OWN_SUCCESSES))
+    learning = Reinforcement(
+        alike, place, display, warm_start(run, folder, display), title=OWN_SUCCESSES
+    )
+    try:
+        learning.train()
+        chosen = learning.choose()
+        learning.save(folder.checkpoints / OWN_SUCCESSES)
+    except BaseException:
+        learning.close()
+        raise
+    end = RivalEnd(config.steps, chosen.step, chosen.valid_success)
+    place.note(**{END: asdict(end)})
+    return learning
