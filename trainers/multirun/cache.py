@@ -103,7 +103,6 @@ class RunCache:
             on: Whether it goes on though it has ended.
         """
         folder, state = self.folder(run), self.state(run)
-        self.root.mkdir(parents=True, exist_ok=True)
         if state == OPEN:
             donor = next((each for each in starts if self.state(each) == DONE), None)
             if donor is not None:
@@ -113,7 +112,13 @@ class RunCache:
         return [*arguments, "--resume"] if on or state == BEGUN else arguments
 
     def begin_from(
-        self, donor: Run, run: Run, arms: Collection[str], *, start: bool = False
+        self,
+        donor: Run,
+        run: Run,
+        arms: Collection[str],
+        *,
+        start: bool = False,
+        defaults: Sequence[str] = (),
     ) -> None:
         """Make the folder of a run to which another gives what both have in common.
 
@@ -122,11 +127,12 @@ class RunCache:
             run: The run that begins.
             arms: Policies that need not be played on the held-out tasks again.
             start: Whether the warm start is the same, too.
+            defaults: Arguments besides those of the run.
         """
         # Under another name until it is whole: a checkpoint's marker may be copied before the rest.
         scratch = self.root / f"{SCRATCH}{run.keys.run}"
         shutil.rmtree(scratch, ignore_errors=True)
-        config = self._parse(run.arguments(scratch))
+        config = self._parse([*defaults, *run.arguments(scratch)])
         source = RunFolder(self.folder(donor))
         made = RunFolder.open(scratch, config, resolve(config).resolved())
         if start and (source.checkpoints / START / COMPLETE).exists():

@@ -116,6 +116,7 @@ def play(
     distinct = {run.keys.run: run for run in reversed(runs)}
     partners = list(distinct.values())[::-1]
     pending = [run for run in partners if run in again or cache.state(run) != DONE]
+    cache.root.mkdir(parents=True, exist_ok=True)
     work = _Work(pending, started={run.keys.start for run in partners if run not in pending})
     with _progress(console) as progress:
         task = progress.add_task(

@@ -21,8 +21,8 @@ from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import holds_other_files, lock_folder
 from agentgym.support.terminal import cell
 from trainers import processes
+from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import ResolvedRun, default_out
-from trainers.config.schema import TrainConfig
 from trainers.models.memory_plan import check_memory, plan_memory
 from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
 from trainers.multirun.playing import Failure, play
@@ -63,7 +63,7 @@ def train_over_seeds(
     console = console or Console(stderr=True)
     folder, seeds = _folder_and_seeds(flags, parse)
     cache, runs = RunCache(folder, parse), _runs(flags, seeds)
-    first = checked_run(parse(cache.begin(runs[0])))
+    first = checked_run(parse(_arguments(cache, runs[0])))
     _check_together(first, flags)
     check_memory(plan_memory(first))
     _write_seeds_file(folder, seeds)
@@ -92,7 +92,17 @@ def describe_seeds(flags: SeedFlags, parse: Parse) -> tuple[list[str], str]:
     run = _runs(flags, seeds)[0]
     count, named = len(seeds), " ".join(map(str, seeds))
     said = f"seeds: {named} ({count} runs, {min(flags.jobs, count)} at a time, in {folder})"
-    return RunCache(folder, parse).begin(run), said
+    return _arguments(RunCache(folder, parse), run), said
+
+
+def _arguments(cache: RunCache, run: Run) -> list[str]:
+    """Return the arguments of a run, which goes on if there is something of it."""
+    if cache.state(run) == OPEN and not run.settings:
+        raise ConfigurationError(
+            f"expected the settings of the runs, because those in {cache.root} were never begun; "
+            "repeat the whole command with --resume"
+        )
+    return cache.begin(run, on=cache.state(run) != OPEN)
 
 
 def _folder_and_seeds(flags: SeedFlags, parse: Parse) -> tuple[Path, tuple[int, ...]]:
@@ -173,7 +183,7 @@ def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
     """
     if cache.state(run) == OPEN:
         return False
-    config = parse([*run.arguments(cache.folder(run)), "--resume"])
+    config = parse(_arguments(cache, run))
     found = RunFolder(cache.folder(run))
     found.check(config, checked_run(config).resolved())
     return found.extends and cache.state(run) == DONE
@@ -185,7 +195,7 @@ def _share_baselines(
     """Play what no seed changes in the folder of the first run, and begin the others with it."""
     run = runs[0]
     if cache.state(run) != DONE:
-        config: TrainConfig = parse(cache.begin(run))
+        config = parse(_arguments(cache, run))
         made = RunFolder.open(cache.folder(run), config, first.resolved())
         made.lock()
         try:
@@ -195,9 +205,12 @@ def _share_baselines(
                     comparison.add_baselines(shown.episodes("baselines", planned))
         finally:
             made.close()
+    # A command that goes on need not repeat the settings.
+    given = any(word.partition("=")[0] == "--config" for word in run.settings)
+    defaults = () if given else ("--config", str(cache.folder(run) / CONFIG_FILE))
     for other in runs[1:]:
         if cache.state(other) == OPEN:
-            cache.begin_from(run, other, BASELINES)
+            cache.begin_from(run, other, BASELINES, defaults=defaults)
 
 
 def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:

@@ -92,7 +92,7 @@ def _draw_panel(
         axes.plot(list(curve), list(curve.values()), color=VALIDATION, alpha=0.35, linewidth=1)
     common = [step for step in curves[0] if all(step in curve for curve in curves)]
     if common:
-        points = [spread([curve[step] for curve in curves]) for step in common]
+        points = [spread([curve[step] for curve in curves], (0.0, 1.0)) for step in common]
         label = "validation tasks, mean over seeds (band: 95 %)"
         means = [point["mean"] for point in points]
         axes.plot(common, means, "o-", color=VALIDATION, markersize=4, label=label)

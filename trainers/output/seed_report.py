@@ -14,7 +14,7 @@ from trainers.output.curve import Key, Records, family_records
 from trainers.output.page_templates import render
 from trainers.output.run_folder import RunFolder
 from trainers.output.seed_curve import draw_seeds, seed_panels
-from trainers.output.seed_summary import comparisons, seeds_sentences, seeds_summary
+from trainers.output.seed_summary import comparisons, seeds_summary
 
 __all__ = ["seeds_table", "write_seeds"]
 
@@ -50,7 +50,6 @@ def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
         "seed_report.html.j2",
         folder=folder,
         summary=summary,
-        sentences=list(seeds_sentences(summary)),
         differences=list(_differences(summary)),
         compared=list(_parts(summary, records, chosen)),
         comparisons=comparisons,

@@ -7,6 +7,7 @@ each seed, over its tasks, stands beside them as a detail.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -52,17 +53,22 @@ class Comparison(NamedTuple):
     """Difference in score, likewise."""
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def spread(
+    values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> dict[str, Any]:
     """Return mean, standard deviation over seeds, 95 % interval and the values themselves.
 
-    The interval is Student's t over the values. Of one value neither deviation nor interval is
-    known: they are None.
+    The interval is Student's t over the values, cut to what is possible. Of one value neither
+    deviation nor interval is known: they are None.
     """
-    several = len(values) > 1
+    interval = None
+    if len(values) > 1:
+        _, low, high = mean_ci95(values)
+        interval = [max(low, bounds[0]), min(high, bounds[1])]
     return {
         "mean": float(np.mean(values)),
-        "std": float(np.std(values, ddof=1)) if several else None,
-        "ci95": list(mean_ci95(values)[1:]) if several else None,
+        "std": float(np.std(values, ddof=1)) if interval else None,
+        "ci95": interval,
         "values": list(values),
     }
 
@@ -177,7 +183,7 @@ def _arms(results: Summaries) -> dict[str, Any]:
 def _figure(arm: str, results: Summaries, key: str) -> dict[str, Any]:
     """Return a figure of a policy: over the tasks where no seed changes it, else over the seeds."""
     if arm not in UNTRAINED:
-        return spread([each[key] for each in results])
+        return spread([each[key] for each in results], (0.0, 1.0))
     interval = f"{key.removesuffix('_mean')}_ci95"
     return {"mean": results[0][key], "ci95": list(results[0][interval])}
 
@@ -192,7 +198,7 @@ def _differences(results: Summaries) -> dict[str, Any]:
     return {
         name: {
             figure: {
-                **spread([each[name][f"{figure}_mean"] for each in results]),
+                **spread([each[name][f"{figure}_mean"] for each in results], (-1.0, 1.0)),
                 "paired": [list(each[name][f"{figure}_ci95"]) for each in results],
             }
             for figure in FIGURES
