@@ -11,7 +11,7 @@ begins with a comment, which GitHub does not show::
 Each figure of the block is named as it is written, with its path (keys joined by dots, ``*`` for
 each of a list) in the first file, or in the one before ``#``. A path may be reckoned with another
 number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``mean``, ``count``,
-``low`` or ``high`` (of the interval over seeds). ``given`` are numbers that were set and not measured.
+``low`` or ``high`` (of the interval over seeds). ``given`` are numbers that were set.
 
 A block with decimals or units and without results says why: ``<!-- no result file: settings -->``.
 Code, targets of links, versions and the confidence of intervals are no figures.
@@ -127,7 +127,7 @@ def blocks(page: str) -> Iterator[Block]:
     """Split a page into its blocks."""
     heading = ""
     prose = re.sub(r"^(`{3,}).*?^\1`*$", "", page, flags=re.DOTALL | re.MULTILINE)
-    pattern = r"\n\s*\n|\n(?=#)|(?<=\n)(?=<!-- (?:figures|no result|table))|(?<=[^|\s])\n(?=\|)"
+    pattern = r"\n\s*\n|\n(?=#)|(?<=\n)(?=<!-- (?:figures|no result|table))|(?<=[^|\s>])\n(?=\|)"
     for text in re.split(pattern, prose):
         text = text.strip()
         if text.startswith("#"):

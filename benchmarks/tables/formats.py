@@ -45,6 +45,12 @@ def difference(value: float, ends: Sequence[float]) -> str:
     return f"{signed(value)} {interval(ends)}"
 
 
+def bold_without_zero(value: float, ends: Sequence[float]) -> str:
+    """Write a difference with its interval, bold where this is without zero."""
+    said = difference(value, ends)
+    return f"**{said}**" if ends[0] > 0 or ends[1] < 0 else said
+
+
 def about(value: float) -> str:
     """Write a large number with two digits, from 10,000 on with three: ``3,500``, ``25,700``."""
     digits = 3 if value >= 10_000 else 2

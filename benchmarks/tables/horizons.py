@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from benchmarks.tables.formats import Table, difference, result, share
+from benchmarks.tables.formats import Table, bold_without_zero, result, share
 
 FILE = "horizon_map.json"
 TASKS = {
@@ -37,7 +37,7 @@ def horizon_table() -> Table:
             long = cell["schedules"]["long"]
             name = words.format(", ".join(map(str, cell["stages"])))
             levels = f"{share(long['warm_start']['mean'])}, {share(long['success']['mean'])}"
-            differences = [_cell(cell["schedules"][each]["minus_long"]) for each in SCHEDULES]
+            differences = [_difference(cell["schedules"][each]["minus_long"]) for each in SCHEDULES]
             updates = ", ".join(_updates(found, start, tasks, each) for each in ("long", "short"))
             table.append([name, start, levels, *differences, updates])
     return table
@@ -72,11 +72,9 @@ def power_table() -> Table:
     ]  # fmt: skip
 
 
-def _cell(spread: dict[str, Any]) -> str:
-    """Write a difference, bold where its interval is without zero."""
-    low, high = spread["ci95"]
-    said = difference(spread["mean"], spread["ci95"])
-    return f"**{said}**" if low > 0 or high < 0 else said
+def _difference(spread: dict[str, Any]) -> str:
+    """Write a difference over seeds."""
+    return bold_without_zero(spread["mean"], spread["ci95"])
 
 
 def _updates(found: dict[str, Any], start: str, tasks: str, schedule: str) -> str:

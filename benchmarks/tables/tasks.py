@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.blind_policies import FITTED, RULES
+from benchmarks.blind_policies import FITTED, LEAKS, RULES
 from benchmarks.tables.formats import Table, interval, result, share
 
 SETTINGS = ("default", "training")
@@ -29,11 +29,15 @@ def blind_table(family: str) -> Table:
         ("random", "random", "blind-random-new"),
         *((policy, policy, "") for policy in FITTED),
     ]
-    table = [["policy", "default", "`-new`", "training", "`-new`"]]
+    tasks = result("blind_policies.json")[f"{family}, default"]["n"]
+    table = [[f"policy ({tasks} tasks)", "default", "`-new`", "training", "`-new`"]]
     for name, *policies in rows:
         cells = [share(_blind(family, s, p)) if p else "" for s in SETTINGS for p in policies]
         table.append([f"`{name}`", *cells])
-    return table
+    leaks = [
+        cell for settings in SETTINGS for cell in (share(_blind(family, settings, *LEAKS)), "")
+    ]
+    return [*table, ["leaks, the best", *leaks]]
 
 
 def blind_summary() -> Table:

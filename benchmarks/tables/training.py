@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks.tables.formats import Table, difference, interval, result, share, signed
+from benchmarks.tables.formats import (
+    Table,
+    bold_without_zero,
+    difference,
+    interval,
+    result,
+    share,
+)
 from trainers.output.seed_summary import spread
 
 Row = Mapping[str, Any]
@@ -30,6 +37,9 @@ class Training(NamedTuple):
     """Whether it is the default training, whose baselines stand in ``baselines.json``."""
 
 
+FAMILIES = {
+    "webshop": "WebShop", "alfworld": "ALFWorld", "textworld": "TextWorld", "search": "Search",
+}  # fmt: skip
 TRAININGS = {
     "webshop": Training("webshop_training_gain.json", "webshop", demonstrator="oracle"),
     "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
@@ -44,8 +54,10 @@ def training_table(name: str) -> Table:
     training = TRAININGS[name]
     rows: Sequence[Row] = result(training.file)["families"][training.family]
     head = ["", f"mean of {len(rows)} seeds, 95 % over seeds"]
+    lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
     return [
-        [*head, *(f"seed {row['seed']}" for row in rows)],
+        [*head, *(f"seed {row['seed']}, 95 % over tasks" for row in rows)],
+        ["steps; minutes", "", *lasted],
         *_baselines(training, len(rows)),
         *(_figure("success", arm, rows) for arm in LEARNED if arm in rows[0]["success"]),
         *_differences("success", training, rows),
@@ -83,13 +95,13 @@ def summary_table(name: str) -> Table:
 def gains_table() -> Table:
     """Return what reward added, one row a family: over seeds, and seed by seed."""
     table = [["trained minus", "success, 95 % over seeds", "seed by seed, 95 % over tasks"]]
-    for name in ("webshop", "alfworld", "textworld", "search"):
+    for name, family in FAMILIES.items():
         training = TRAININGS[name]
         rows: Sequence[Row] = result(training.file)["families"][training.family]
         for other in ("sft", "imitation", "demonstrator"):
             for label, over, *paired in _difference("success", other, training, rows):
                 what = label.removeprefix("trained minus ")
-                table.append([f"{what}, {name}", over, "; ".join(paired)])
+                table.append([f"{what}, {family}", over, "; ".join(paired)])
     return table
 
 
@@ -131,7 +143,7 @@ def _difference(
         what = "" if figure == "success" else f"{figure}: "
         yield [
             f"{what}trained minus {NAMES[other].strip('*')}",
-            f"**{signed(over['mean'])}** {interval(over['ci95'])}",
+            bold_without_zero(over["mean"], over["ci95"]),
             *(difference(value, ends) for value, ends in some),
         ]
 

@@ -3,10 +3,7 @@
 import importlib
 import logging
 
-MODULES = (
-    "trainers.run", "trainers.phases.imitation", "trainers.phases.reinforcement",
-    "trainers.phases.warm_start",
-)  # fmt: skip
+MODULES = ("trainers.run", "trainers.phases.reinforcement", "trainers.phases.warm_start")
 
 # It tells of an optional kernel whenever PEFT is imported.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)

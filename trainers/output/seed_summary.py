@@ -100,7 +100,7 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
     """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
     for name, found in results.get(kind, {}).items():
-        other = results["names"][name.removeprefix("rl_minus_")]
+        other = results["names"][_arm(name.removeprefix("rl_minus_"), results["names"])]
         yield Comparison(name, other, found["success"], found["score"])
 
 
@@ -158,10 +158,16 @@ def _results(parts: Summaries) -> dict[str, Any]:
         "paired": _differences([part["paired"] for part in parts]),
     }
     if all(greedy):
-        arms = [{arm: each[arm] for arm in each if arm in parts[0]["names"]} for each in greedy]
-        found["greedy_eval"] = _arms(arms)
+        names = parts[0]["names"]
+        arms = [{_arm(key, names): value for key, value in each.items()} for each in greedy]
+        found["greedy_eval"] = _arms([{a: each[a] for a in each if a in names} for each in arms])
         found["greedy_paired"] = _differences(greedy)
     return found
+
+
+def _arm(key: str, names: Mapping[str, str]) -> str:
+    """Return the arm of a key, in which no hyphen may stand."""
+    return next((arm for arm in names if arm.replace("-", "_") == key), key)
 
 
 def _arms(results: Summaries) -> dict[str, Any]:

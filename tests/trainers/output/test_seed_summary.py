@@ -82,6 +82,15 @@ def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None
     assert seeds_headline(broken).tone == "down"
 
 
+def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
+    name = "expert-iteration"
+    runs = [{**run(n, 0.2, expert_iteration=0.1)} for n in (0, 1)]
+    for each in runs:
+        each["names"] = {**each["names"], name: "expert iteration"}
+        each["names"].pop("expert_iteration")
+    assert "minus expert iteration" in list(seeds_sentences(seeds_summary(runs)))[1]
+
+
 def test_every_comparison_is_said() -> None:
     said = list(
         seeds_sentences(seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.2, imitation=0.1)]))
