@@ -16,14 +16,19 @@ from functools import partial
 from pathlib import Path
 
 from agentgym.errors import ConfigurationError
-from benchmarks.tables import horizons, origins, speed, tasks, training
+from benchmarks.tables import boxes, horizons, origins, speed, tasks, training
 from benchmarks.tables.formats import Table, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = tuple(
     sorted(
         page.relative_to(ROOT).as_posix()
-        for pattern in ("README.md", "*/README.md", "agentgym/envs/*/README.md")
+        for pattern in (
+            "README.md",
+            "*/README.md",
+            "agentgym/*/README.md",
+            "agentgym/envs/*/README.md",
+        )
         for page in ROOT.glob(pattern)
     )
 )
@@ -46,6 +51,8 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "policies webshop": tasks.policies_of_webshop,
     "swe ladder": tasks.ladder_table,
     "swe grading": tasks.grading_table,
+    "boxes": boxes.boxes_table,
+    "forks": boxes.forks_table,
     "origins": origins.origins_table,
 }  # fmt: skip
 """Every table that a page can have, by the name in its comment."""
