@@ -20,9 +20,10 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import holds_other_files, lock_folder
 from agentgym.support.terminal import cell
+from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.config_file import CONFIG_FILE
-from trainers.config.resolve import ResolvedRun, default_out
+from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.models.memory_plan import check_memory, plan_memory
 from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
 from trainers.multirun.playing import Failure, play
@@ -66,9 +67,12 @@ def train_over_seeds(
     first = checked_run(parse(_arguments(cache, runs[0])))
     _check_together(first, flags)
     check_memory(plan_memory(first))
-    _write_seeds_file(folder, seeds)
+    folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder, "the runs"):
         again = [run for run in runs if _extends(cache, run, parse)]
+        _write_seeds_file(folder, seeds)
+        if again or not all(cache.state(run) == DONE for run in runs):
+            _forget_result(folder)
         _share_baselines(cache, runs, first, parse, console)
         begin = partial(begin_process, main)
         failures = play(
@@ -151,9 +155,14 @@ def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
     """Make the folder known as that of several seeds, before anything else is written."""
     import yaml
 
-    folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump({"seeds": list(seeds)}, default_flow_style=None)
     write_atomically(folder / SEEDS_FILE, text.encode())
+
+
+def _forget_result(folder: Path) -> None:
+    """Remove what was made of the runs as they were before."""
+    for name in ("summary.json", "report.html", "curve.png"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:
@@ -185,7 +194,7 @@ def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
         return False
     config = parse(_arguments(cache, run))
     found = RunFolder(cache.folder(run))
-    found.check(config, checked_run(config).resolved())
+    found.check(config, resolve(config).resolved())
     return found.extends and cache.state(run) == DONE
 
 
@@ -201,7 +210,7 @@ def _share_baselines(
         try:
             comparison = PolicyComparison(first, made)
             if planned := comparison.baseline_episodes:
-                with Display(console) as shown:
+                with backend_session(first.config.rollout.backend), Display(console) as shown:
                     comparison.add_baselines(shown.episodes("baselines", planned))
         finally:
             made.close()
