@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -47,31 +49,50 @@ class Failure:
 
 
 @dataclass
-class _Playing:
+class Playing:
     """A run that is being played."""
 
     process: BaseProcess
+    """Its process."""
     run: Run
+    """The run."""
     metrics: Path
     """What it writes as it goes."""
     read: int = 0
     """Bytes of that which have been looked at."""
+    number: int = 0
+    """Number of the file that they were in."""
     place: str = "begins"
     """Where it was at their end."""
 
     def look(self) -> str:
         """Return the name of the run and where it is now."""
-        if self.metrics.exists():
-            with self.metrics.open("rb") as file:
-                file.seek(self.read)
-                new = file.read()
-            whole = new[: new.rfind(b"\n") + 1]
-            self.read += len(whole)
-            if lines := whole.splitlines():
-                record = json.loads(lines[-1])
-                words = PLACES.get(Phase(record["phase"]), record["phase"])
-                self.place = f"{words} {record.get('step', record.get('arm', ''))}".strip()
+        record = self._last()
+        if record is not None:
+            words = PLACES.get(Phase(record["phase"]), record["phase"])
+            self.place = f"{words} {record.get('step', record.get('arm', ''))}".strip()
         return f"{self.run.name}: {self.place}"
+
+    def _last(self) -> dict[str, Any] | None:
+        """Return the last record since the last look; None if there is none.
+
+        A run that goes on may replace the file by a shorter one, which is read from its beginning.
+        """
+        if not self.metrics.exists():
+            return None
+        with self.metrics.open("rb") as file:
+            number = os.fstat(file.fileno()).st_ino
+            if number != self.number:
+                self.number, self.read = number, 0
+            file.seek(self.read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.read += len(whole)
+        lines = whole.splitlines()
+        if not lines:
+            return None
+        record: dict[str, Any] = json.loads(lines[-1])
+        return record
 
 
 @dataclass
@@ -79,7 +100,7 @@ class _Work:
     """What is to be played, and what is being played."""
 
     pending: list[Run]
-    running: dict[int, _Playing] = field(default_factory=dict)
+    running: dict[int, Playing] = field(default_factory=dict)
     """By the handle that tells when a process ends."""
     failed: list[Failure] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
@@ -129,7 +150,7 @@ def play(
                     arguments = cache.begin(run, starts if share_start else (), on=run in again)
                     process = begin(arguments, cache.log(run))
                     metrics = RunFolder(cache.folder(run)).metrics_path
-                    work.running[process.sentinel] = _Playing(process, run, metrics)
+                    work.running[process.sentinel] = Playing(process, run, metrics)
                 progress.update(task, description=_now(work))
                 for said in _finish(work, cache):
                     progress.console.print(said, highlight=False, markup=False, soft_wrap=True)
