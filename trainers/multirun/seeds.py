@@ -10,6 +10,7 @@ the folder of the first seed, and given to the others before these begin.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import ResolvedRun, default_out, resolve
-from trainers.models.memory_plan import check_memory, plan_memory
+from trainers.models.memory_plan import Device, check_memory, plan_memory
 from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
 from trainers.multirun.playing import Failure, play
 from trainers.multirun.process import Main, begin_process
@@ -66,7 +67,7 @@ def train_over_seeds(
     cache, runs = RunCache(folder, parse), _runs(flags, seeds)
     first = checked_run(parse(_arguments(cache, runs[0])))
     _check_together(first, flags)
-    check_memory(plan_memory(first))
+    _check_room(first, flags.jobs)
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder, "the runs"):
         again = [run for run in runs if _extends(cache, run, parse)]
@@ -182,6 +183,25 @@ def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
     ):  # fmt: skip
         if wrong:
             raise ConfigurationError(f"expected {what}; got {len(flags.seeds) or 'several'} seeds")
+
+
+def _check_room(run: ResolvedRun, jobs: int) -> None:
+    """Refuse runs that do not fit the device side by side.
+
+    Raises:
+        ConfigurationError: They do not.
+    """
+    device = Device.here()
+    if device is not None and jobs > 1:
+        shared = f"{device.name}, shared by {jobs} runs,"
+        device = replace(device, name=shared, size=device.size // jobs)
+    plan = plan_memory(run, device)
+    if plan.share is not None and jobs > 1:
+        raise ConfigurationError(
+            f"expected --jobs 1 with --engine vllm, which takes what a run leaves of the GPU, got "
+            f"--jobs {jobs}"
+        )
+    check_memory(plan)
 
 
 def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:

@@ -16,10 +16,10 @@ from trainers.output.curve import (
     Records,
     family_names,
     family_records,
+    held_out_mean,
     inline_svg,
     legend_key,
     svg_axes,
-    test_mean,
 )
 from trainers.output.phase import Phase
 from trainers.output.seed_summary import UNTRAINED, spread
@@ -98,7 +98,7 @@ def _draw_panel(
         axes.plot(common, means, "o-", color=VALIDATION, markersize=4, label=label)
         low, high = ([point["ci95"][end] for point in points] for end in (0, 1))
         axes.fill_between(common, low, high, color=VALIDATION, alpha=0.15, linewidth=0)
-    tested = [test_mean(records, Phase.REINFORCEMENT.value, quantity) for records in seeds]
+    tested = [held_out_mean(records, Phase.REINFORCEMENT.value, quantity) for records in seeds]
     means = [math.nan if mean is None else mean for mean in tested]
     axes.plot(chosen, means, "D", color=TRAINING, markersize=5, label="trained, test, each seed")
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
@@ -112,7 +112,7 @@ def _draw_references(
 ) -> None:
     """Draw what the other policies reach on the test tasks, as a mean over the seeds."""
     for arm, (colour, style) in REFERENCES.items():
-        means = [test_mean(records, arm, quantity) for records in seeds]
+        means = [held_out_mean(records, arm, quantity) for records in seeds]
         known = [mean for mean in means if mean is not None]
         if known:
             of = "" if arm in UNTRAINED else ", mean over seeds"

@@ -19,6 +19,7 @@ from tests.benchmarks.toy_study import FLAGS
 from tests.trainers import toy_runs
 from tests.trainers.test_cli import sentence
 from trainers.cli import main
+from trainers.models.memory_plan import Device
 from trainers.multirun.seed_flags import SEEDS_FILE
 
 RUN = (*FLAGS.split(), "--horizon", "3")
@@ -138,7 +139,6 @@ def test_more_steps_extend_every_seed(tmp_path: Path) -> None:
     assert [run["steps"] for run in result(folder)["runs"]] == [6, 6]
 
 
-@pytest.mark.slow
 # -- bad input -------------------------------------------------------------------------------------
 
 
@@ -167,6 +167,16 @@ def test_bad_seeds_end_in_one_sentence(
     assert main([*RUN, "--out", str(folder), *flags.split()]) == 2
     assert expected in sentence(capsys)
     assert not folder.exists()
+
+
+def test_runs_that_do_not_fit_side_by_side_are_refused(
+    tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    small = Device("this machine", 64 * 2**20, gpu=False)
+    monkeypatch.setattr(Device, "here", classmethod(lambda cls: small))
+    assert main(over([0, 1], tmp_path / "seeds", "--jobs", "64")) == 2
+    assert "fits this machine, shared by 64 runs, of 0.0 GiB" in sentence(capsys)
+    assert not (tmp_path / "seeds").exists()
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: Any) -> None:

@@ -96,3 +96,12 @@ def test_every_comparison_is_said() -> None:
         seeds_sentences(seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.2, imitation=0.1)]))
     )
     assert len(said) == 2 and said[1].startswith("Trained minus imitation is +0.100")
+
+
+def test_each_of_several_environments_is_compared_over_the_seeds() -> None:
+    runs = [run(seed, gain) for seed, gain in enumerate((0.2, 0.3))]
+    for each in runs:
+        each["families"] = {"shop": {**each}, "maze": {**each}}
+    found = seeds_summary(runs)
+    assert list(found["families"]) == ["shop", "maze"]
+    assert found["families"]["maze"]["eval"]["rl"]["success"]["values"] == [0.7, 0.8]
