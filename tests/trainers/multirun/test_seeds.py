@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -132,11 +133,11 @@ def test_finished_seeds_are_not_played_again(played: Path, monkeypatch: Any) -> 
 
 
 @pytest.mark.slow
-def test_more_steps_extend_every_seed(tmp_path: Path) -> None:
+def test_more_steps_extend_every_seed(played: Path, tmp_path: Path) -> None:
     folder = tmp_path / "seeds"
-    assert main(over([3, 4], folder, "--jobs", "2")) == 0
-    assert main([*over([3, 4], folder), "--steps", "6", "--resume", "--jobs", "2"]) == 0
-    assert [run["steps"] for run in result(folder)["runs"]] == [6, 6]
+    shutil.copytree(played, folder)
+    assert main(["--resume", "--out", str(folder), "--steps", "6", "--jobs", "2"]) == 0
+    assert [run["steps"] for run in result(folder)["runs"]] == [6, 6, 6]
 
 
 # -- bad input -------------------------------------------------------------------------------------
