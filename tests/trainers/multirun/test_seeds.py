@@ -24,8 +24,8 @@ from trainers.models.memory_plan import Device
 from trainers.multirun.seed_flags import SEEDS_FILE
 
 RUN = (*FLAGS.split(), "--horizon", "3")
-CLOCKED = ("wall_s",)
-"""Entries of a run that two equal ones do not share."""
+UNEQUAL = ("wall_s", "commit")
+"""Entries of a run that two equal ones need not share: a commit may be made meanwhile."""
 
 
 def over(seeds: Sequence[int], out: Path, *more: str) -> list[str]:
@@ -33,10 +33,11 @@ def over(seeds: Sequence[int], out: Path, *more: str) -> list[str]:
 
 
 def result(folder: Path) -> dict[str, Any]:
-    """What a folder of seeds holds, without what the clock said."""
+    """What a folder of seeds holds, without what two equal ones need not share."""
     content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    assert content.pop("commits")
     for run in content["runs"]:
-        for name in CLOCKED:
+        for name in UNEQUAL:
             run.pop(name)
     return content
 
