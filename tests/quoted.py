@@ -1,19 +1,20 @@
-"""Figures that the pages quote, and the result files in which they must stand.
+"""Figures in the running text of the pages, each bound to the number that it is.
 
-A block of Markdown (a paragraph, a list or a table) that quotes results begins with a comment,
-which GitHub does not show::
+Tables are written by ``python -m benchmarks.tables``. A paragraph or list that quotes results
+begins with a comment, which GitHub does not show::
 
-    <!-- figures: throughput.json#webshop; sandbox.json
-         given: 4,096 100,000
-         computed: hf.seconds / vllm.seconds -->
+    <!-- figures: demonstrators.json
+         .355 = textworld.experts.hesitant.success
+         1,480 = sandbox.json#exec.a + exec.b
+         given: 60 100 -->
 
-``figures`` names files of ``benchmarks/results``, each with the part that is quoted after ``#``
-(keys joined by dots); ``given`` what was set and not measured, such as sizes; ``computed`` what was
-reckoned from the first part, a sum, a difference or a ratio of two of its numbers. A block that
-ends in a colon takes the next one along.
+Each figure of the block is named as it is written, with its path (keys joined by dots, ``*`` for
+each of a list) in the first file, or in the one before ``#``. A path may be reckoned with another
+number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``mean``, ``count``,
+``low`` or ``high`` (of the interval over seeds). ``given`` are numbers that were set.
 
-Every number of the block must be a number of the files, rounded as it is quoted, except in code. A
-table that holds decimals and no results says why: ``<!-- no result file: arguments -->``.
+A block with decimals or units and without results says why: ``<!-- no result file: settings -->``.
+Code, targets of links, versions and the confidence of intervals are no figures.
 """
 
 from __future__ import annotations
@@ -21,24 +22,36 @@ from __future__ import annotations
 import json
 import operator
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainers.output.seed_summary import spread
+
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
-UNMEASURED = frozenset({"measured", "bars", "met"})
-"""Entries of a result file that hold no result."""
 SCALES = {
     "%": (100.0,), "us": (1.0, 1e6), "ms": (1.0, 1e3), "s": (1.0, 1e-3), "minutes": (1.0, 1 / 60),
     "KB": (1e-3,), "MB": (1.0, 1e-6), "GB": (1.0, 1e-3, 1e-9), "M": (1e-6,),
 }  # fmt: skip
-"""Unit of a quoted number -> by what the stored ones may have to be multiplied."""
-OPERATORS = {"+": operator.add, "-": operator.sub, "/": operator.truediv}
+"""Unit of a quoted number -> by what the stored one may have to be multiplied."""
+OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add, "-": operator.sub, "/": operator.truediv,
+}  # fmt: skip
+REDUCED: Mapping[str, Callable[[list[float]], float]] = {
+    "min": min, "max": max, "count": len, "mean": lambda values: spread(values)["mean"],
+    "low": lambda values: spread(values)["ci95"][0],
+    "high": lambda values: spread(values)["ci95"][1],
+}  # fmt: skip
+"""Word before a path with ``*`` -> what it makes of the numbers."""
 CONFIDENCE = "95 %"
 
-_COMMENT = re.compile(r"<!--\s*(figures|no result file):(.*?)-->\n?", re.DOTALL)
-_HIDDEN = re.compile(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.DOTALL)
+_COMMENT = re.compile(r"<!--\s*(figures|no result file|table):(.*?)-->\n?", re.DOTALL)
+_HIDDEN = re.compile(
+    r"<!--.*?-->|`[^`]*`|\]\([^)]*\)"
+    r"|(?:arXiv[ :]?|Python |Linux |TextWorld |DeepSeek |Apache-)\d+\.\d+(?: to \d+\.\d+)?",
+    re.DOTALL,
+)
 _UNITS = rf"(?:{'|'.join(SCALES)})(?!\w)"
 _NUMBER = re.compile(
     r"(?<![\w.,^])(?P<sign>[+\-\u2212]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+)"
@@ -51,29 +64,38 @@ _NUMBER = re.compile(
 class Marker:
     """What a block says of its figures."""
 
-    sources: tuple[str, ...] = ()
-    """Result files, each with the part that is quoted."""
+    file: str = ""
+    """Result file of paths that name none."""
+    bound: Mapping[str, str] = field(default_factory=dict)
+    """Figure as it is written -> what it is."""
     given: tuple[str, ...] = ()
     """Numbers that were set."""
-    computed: tuple[str, ...] = ()
-    """Differences and ratios of stored numbers."""
     reason: str = ""
-    """Why there is no result file."""
+    """Why there is no result file, or the name of the table."""
 
     @classmethod
     def read(cls, kind: str, words: str) -> Marker:
         """Read a comment, its first word being known."""
         if kind != "figures":
             return cls(reason=words.strip())
-        parts = re.split(r"\b(given|computed):", words)
-        named = dict(zip(parts[1::2], parts[2::2], strict=True))
-        given = tuple(named.get("given", "").split())
-        return cls(_listed(parts[0]), given, _listed(named.get("computed", "")))
+        lines = [line.strip() for line in words.strip().splitlines()]
+        bound, given = {}, []
+        for line in lines[1:]:
+            if line.startswith("given:"):
+                given += line.removeprefix("given:").split()
+                continue
+            figure, sign, path = line.partition(" = ")
+            if not sign:
+                raise ValueError(f"expected a line 'FIGURE = PATH' or 'given: ...', got {line!r}")
+            bound[figure.strip()] = path.strip()
+        return cls(lines[0], bound, tuple(given))
 
     @property
     def files(self) -> list[str]:
         """Names of the result files."""
-        return [source.partition("#")[0] for source in self.sources]
+        named = [path.split("#")[0] for path in self.bound.values() if "#" in path]
+        others = [words.split(" ")[-1] for words in named]
+        return list(dict.fromkeys([self.file, *others])) if self.file else []
 
 
 @dataclass(frozen=True)
@@ -85,51 +107,58 @@ class Block:
     text: str
     """Its text without the marker."""
     marker: Marker | None
-    """Its own marker, or that of the block which introduces it."""
+    """What it says of its figures."""
 
     @property
-    def visible(self) -> str:
-        """The text as it is read, without code and without the targets of links."""
-        return _HIDDEN.sub(" ", self.text)
+    def numbers(self) -> list[re.Match[str]]:
+        """The numbers that are read, without code, targets of links and versions."""
+        return list(_NUMBER.finditer(_HIDDEN.sub(" ", self.text)))
 
     @property
     def needs_marker(self) -> bool:
-        """Whether it is a table that holds decimals."""
-        numbers = (found["digits"] for found in _NUMBER.finditer(self.visible))
-        return self.text.startswith("|") and any("." in digits for digits in numbers)
+        """Whether it holds what may be a result: a decimal, or a number with a unit."""
+        return any(
+            found.group().strip() != CONFIDENCE and ("." in found["digits"] or found["unit"])
+            for found in self.numbers
+        )
 
 
 def blocks(page: str) -> Iterator[Block]:
     """Split a page into its blocks."""
-    heading, before = "", None
+    heading = ""
     prose = re.sub(r"^(`{3,}).*?^\1`*$", "", page, flags=re.DOTALL | re.MULTILINE)
-    for text in re.split(r"\n\s*\n|\n(?=#)|(?<=\n)(?=<!-- (?:figures|no result))", prose):
+    pattern = r"\n\s*\n|\n(?=#)|(?<=\n)(?=<!-- (?:figures|no result|table))|(?<=[^|\s>])\n(?=\|)"
+    for text in re.split(pattern, prose):
         text = text.strip()
         if text.startswith("#"):
             title, _, text = text.partition("\n")
-            heading, before = title.lstrip("# "), None
+            heading = title.lstrip("# ")
         if not text:
             continue
         comment = _COMMENT.match(text)
-        marker = Marker.read(*comment.groups()) if comment else before
-        text = text[comment.end() :] if comment else text
-        yield Block(heading, text, marker)
-        before = marker if text.endswith(":") or not text else None
+        marker = Marker.read(*comment.groups()) if comment else None
+        yield Block(heading, text[comment.end() :] if comment else text, marker)
 
 
 def unfounded(block: Block, results: Path = RESULTS) -> list[str]:
-    """Return the numbers of a block that none of its result files holds."""
+    """Return what is wrong with the figures of a block: each unbound, unused or wrong one."""
     marker = block.marker
     if marker is None or marker.reason:
         return []
-    stored = list(_stored(marker, results))
-    return [
-        found.group().strip()
-        for found in _NUMBER.finditer(block.visible)
-        if found.group().strip() not in (*marker.given, CONFIDENCE)
-        and found["digits"] not in marker.given
-        and not any(agrees(found, value) for value in stored)
-    ]
+    unused, wrong = dict(marker.bound), []
+    for found in block.numbers:
+        quoted = found.group().strip()
+        name = next((n for n in (quoted, found["sign"] + found["digits"]) if n in marker.bound), "")
+        if quoted == CONFIDENCE or found["digits"] in marker.given:
+            continue
+        if not name:
+            wrong.append(f"{quoted} is bound to nothing")
+            continue
+        unused.pop(name, None)
+        value = evaluated(marker.bound[name], marker.file, results)
+        if not agrees(found, value):
+            wrong.append(f"{quoted} is {value:.6g}")
+    return [*wrong, *(f"{figure} is not quoted" for figure in unused)]
 
 
 def agrees(quoted: re.Match[str], value: float) -> bool:
@@ -147,58 +176,44 @@ def agrees(quoted: re.Match[str], value: float) -> bool:
     return any(abs(value * scale - number) <= 0.5 * unit * (1 + 1e-9) for scale in scales)
 
 
-def _stored(marker: Marker, results: Path) -> Iterator[float]:
-    """Yield the numbers of the files that a marker names, and what is computed from them."""
-    for source in marker.sources:
-        name, _, path = source.partition("#")
-        whole = json.loads((results / name).read_text())
-        part = _at(whole, path)
-        yield from _numbers(part)
-        yield from _numbers(_drawn(whole))
-        if source == marker.sources[0]:
-            for words in marker.computed:
-                left, sign, right = words.rsplit(" ", 2) if words.count(" ") == 2 else ("", "", "")
-                if sign not in OPERATORS:
-                    raise ValueError(
-                        f"expected two paths with ' - ' or such between; got {words!r}"
-                    )
-                yield OPERATORS[sign](_operand(part, left), _operand(part, right))
+def evaluated(words: str, file: str, results: Path = RESULTS) -> float:
+    """Return the number that a path stands for, or what is reckoned of two.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
+    name, sign, path = words.partition("#")
+    if sign:
+        word, _, file = name.rpartition(" ")
+        words = f"{word} {path}".strip()
+    parts = words.split(" ")
+    content = json.loads((results / file).read_text())
+    if parts[0] in REDUCED and len(parts) == 2:
+        return float(REDUCED[parts[0]](list(_every(content, parts[1].split(".")))))
+    if len(parts) == 3 and parts[1] in OPERATORS:
+        left, right = (_operand(content, part) for part in (parts[0], parts[2]))
+        return OPERATORS[parts[1]](left, right)
+    if len(parts) == 1:
+        return _operand(content, words)
+    raise ValueError(f"expected a path, 'a - b' or 'min a.*.b', got {words!r}")
 
 
-def _drawn(whole: dict[str, Any]) -> list[Any]:
-    """Return the seeds and the numbers of tasks of a file."""
-    said = whole.get("measured", {})
-    return [*said.get("seeds", ()), *said.get("n", ())]
-
-
-def _operand(part: Any, word: str) -> float:
+def _operand(content: Any, word: str) -> float:
     """Return a number, or the one that stands at a path."""
-    return float(word if word[0].isdigit() else _at(part, word))
+    if re.fullmatch(r"[\d.]+", word):
+        return float(word)
+    (value,) = _every(content, word.split("."))
+    return value
 
 
-def _numbers(part: Any) -> Iterator[float]:
-    """Yield the numbers of a part of a file: values, and keys such as a number of passages."""
-    if isinstance(part, dict):
-        for key, value in part.items():
-            if key not in UNMEASURED:
-                if key.isdigit():
-                    yield float(key)
-                yield from _numbers(value)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _numbers(value)
-    elif isinstance(part, int | float) and not isinstance(part, bool):
-        yield float(part)
-
-
-def _at(part: Any, path: str) -> Any:
-    """Return the part of a file at keys that are joined by dots."""
-    for key in filter(None, path.split(".")):
-        part = part[int(key)] if isinstance(part, list) else part[key]
-    return part
-
-
-def _listed(words: str) -> tuple[str, ...]:
-    """Split what semicolons separate."""
-    items: Sequence[str] = [" ".join(item.split()) for item in words.split(";")]
-    return tuple(item for item in items if item)
+def _every(content: Any, keys: list[str]) -> Iterator[float]:
+    """Yield the numbers at a path, ``*`` standing for each of a list or mapping."""
+    if not keys:
+        yield float(content)
+        return
+    key, *rest = keys
+    if key == "*":
+        for part in content.values() if isinstance(content, dict) else content:
+            yield from _every(part, rest)
+    else:
+        yield from _every(content[int(key)] if isinstance(content, list) else content[key], rest)

@@ -1,4 +1,4 @@
-"""Every figure of the pages stands in the result file that its block names."""
+"""No page lies: tables are what the results make of them, and figures stand where they say."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.quoted import RESULTS, Block, blocks, unfounded
+from benchmarks.tables.__main__ import main
+from benchmarks.tables.formats import RESULTS
+from benchmarks.tables.origins import blocks as origins
+from benchmarks.tables.pages import PAGES, TABLES, named, written
+from tests.quoted import Block, blocks, unfounded
 from tests.support.test_provenance import load
 from tests.test_readme import ROOT
-
-PAGES = sorted(
-    page.relative_to(ROOT).as_posix()
-    for pattern in ("README.md", "*/README.md", "agentgym/envs/*/README.md")
-    for page in ROOT.glob(pattern)
-)
-DRAWN = ("seeds", "n", "panel")
-MADE = "Where each result comes from"
-"""Heading of the table of result files in benchmarks/README.md."""
 
 
 def of(page: str) -> list[Block]:
@@ -27,98 +22,138 @@ def of(page: str) -> list[Block]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_quoted_figure_stands_in_its_file(page: str) -> None:
+def test_every_table_is_what_the_results_make_of_it(page: str) -> None:
+    """After a result has changed: ``python -m benchmarks.tables``."""
+    text = (ROOT / page).read_text()
+    assert written(text).splitlines() == text.splitlines()
+
+
+def test_every_table_stands_on_a_page() -> None:
+    assert {name for page in PAGES for name in named((ROOT / page).read_text())} == set(TABLES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_quoted_figure_stands_where_it_says(page: str) -> None:
     wrong = {block.text[:60]: unfounded(block) for block in of(page)}
     assert not {start: found for start, found in wrong.items() if found}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_table_with_decimals_names_its_file_or_says_why_not(page: str) -> None:
+def test_every_block_with_decimals_or_units_has_a_result_or_says_why_not(page: str) -> None:
     bare = [block for block in of(page) if block.needs_marker and block.marker is None]
     assert not bare
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_named_file_is_also_named_for_people(page: str) -> None:
-    """By its name or a link, in the same section."""
-    found = of(page)
-    for block in found:
-        section = " ".join(other.text for other in found if other.heading == block.heading)
+    """By its name or a link, on the same page; of figures that a linked table holds, there."""
+    text = re.sub(r"<!--.*?-->", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    linked = "../benchmarks/README.md" in text
+    for block in of(page):
         for name in block.marker.files if block.marker else ():
-            assert name in section, f"{page}, {block.heading}: nothing shows {name}"
+            assert name in text or linked, f"{page}, {block.heading}: nothing shows {name}"
 
 
-def made() -> dict[str, dict[str, str]]:
-    """Read the table of result files: name -> column -> text."""
-    table = next(b for b in of("benchmarks/README.md") if b.heading == MADE and b.text[0] == "|")
-    lines = [line.strip()[1:-1].split("|") for line in table.text.splitlines()]
-    head, _, *rows = [[cell.strip() for cell in line] for line in lines]
-    return {row[0].strip("`"): dict(zip(head[1:], row[1:], strict=True)) for row in rows}
+# -- where results come from -----------------------------------------------------------------------
 
 
-def test_the_table_of_results_is_complete_and_says_what_the_files_say() -> None:
-    table, provenance = made(), load()
-    assert list(table) == sorted(path.name for path in RESULTS.glob("*.json"))
-    for name, row in table.items():
-        result = json.loads((RESULTS / name).read_text())
-        assert re.match(r"`python (-m )?benchmarks[./]\w", row["command"]), name
-        said = result.pop("measured")
-        drawn = provenance.drawn(result)
-        held = {key: ", ".join(str(value)[:8] for value in drawn.get(key, ())) for key in DRAWN}
-        said = {"commit": "", **said}
-        held["commit"] = said["commit"][:7]
-        held["command"] = f"`{said['command']}`" if "command" in said else row["command"]
-        assert row == held, name
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_result_names_its_commit_and_what_was_drawn(path: Path) -> None:
+    content = json.loads(path.read_text())
+    assert "" in origins(content), "it has an entry 'measured'"
+    for measured in origins(content).values():
+        assert re.fullmatch("[0-9a-f]{40}", measured["commit"])
+        assert measured["uncommitted_changes"] is False
+    figures = {key: value for key, value in content.items() if not key.endswith("measured")}
+    said = content["measured"]
+    assert all(said[key] == found for key, found in load().drawn(figures).items() if key in said)
+    if len(content.get("commits", ())) > 1:
+        runs = [run for entry in content["runs"].values() for run in entry["runs"]]
+        assert {run["commit"] for run in runs} == set(content["commits"])
 
 
-def check(tmp_path: Path, page: str, result: object = None) -> list[str]:
-    stored = {"a": {"share": 0.4257, "seconds": 0.33061, "gain": -0.0391}, "n": 500}
-    (tmp_path / "x.json").write_text(json.dumps(result or stored))
-    return [number for block in blocks(page) for number in unfounded(block, tmp_path)]
+def test_every_result_has_a_command() -> None:
+    rows = TABLES["origins"]()[1:]
+    for file, command, commit, *_ in rows:
+        assert re.match(r"`python (-m )?benchmarks[./]\w", command) or ": `" in file, file
+        assert commit, file
+
+
+# -- the check itself ------------------------------------------------------------------------------
+
+
+def test_a_wrong_number_in_a_table_is_found_and_put_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "README.md").read_text()
+    (tmp_path / "README.md").write_text(page.replace("| .976, ", "| .977, "))
+    for name, value in (("ROOT", tmp_path), ("PAGES", ("README.md",))):
+        monkeypatch.setattr(f"benchmarks.tables.__main__.{name}", value)
+    assert main(["--check"]) == 1 and "README.md: out of date" in capsys.readouterr().out
+    assert main([]) == 0
+    assert (tmp_path / "README.md").read_text() == page
+    assert main(["--check"]) == 0
+    (tmp_path / "README.md").write_text("<!-- table: nothing -->\n")
+    assert main([]) == 2 and "got 'nothing'" in capsys.readouterr().err
+
+
+STORED = {
+    "a": {"share": 0.4257, "seconds": 0.33061, "gain": -0.0391, "n": 500},
+    "seeds": [{"up": 0.072}, {"up": 0.194}, {"up": 0.074}],
+}
+
+
+def check(tmp_path: Path, page: str) -> list[str]:
+    (tmp_path / "x.json").write_text(json.dumps(STORED))
+    (tmp_path / "y.json").write_text('{"m": 20}')
+    return [wrong for block in blocks(page) for wrong in unfounded(block, tmp_path)]
 
 
 @pytest.mark.parametrize(
-    ("text", "wrong"),
+    ("bound", "text", "wrong"),
     [
-        ("success .426 of 500", []),
-        ("success .427 of 500", [".427"]),
-        ("43 %, 0.33 s, 331 ms, 95 %", []),
-        ("42 %, 0.34 s, 332 ms", ["42 %", "0.34 s", "332 ms"]),
-        ("[-.039] or [.039]", [".039"]),
-        ("+.426 and -.426", ["-.426"]),
-        ("`.9`, [see](page-0.7.md), commit a8a525a, Python 3.11.7", []),
-        ("**.4**, n = 501", ["501"]),
+        (".426 = a.share", "success .426", []),
+        (".427 = a.share", "success .427", [".427 is 0.4257"]),
+        (".331 = a.share", "success .331", [".331 is 0.4257"]),  # though it stands in the file
+        (".426 = a.share", "success .426 and .331", [".331 is bound to nothing"]),
+        (".426 = a.share", "success", [".426 is not quoted"]),
+        ("43 % = a.share\n 331 ms = a.seconds", "43 %, 331 ms, 95 %", []),
+        ("-.039 = a.gain", "[-.039]", []),
+        (".039 = a.gain", ".039", [".039 is -0.0391"]),
+        (".039 = 0 - a.gain", ".039", []),
+        ("0.77 = a.seconds / a.share", "0.78", ["0.78 is bound to nothing", "0.77 is not quoted"]),
+        (".194 = max seeds.*.up\n 3 = count seeds.*.up", ".194 of 3", []),
+        (
+            ".113 = mean seeds.*.up\n -.060 = low seeds.*.up\n .287 = high seeds.*.up",
+            ".113 [-.060, .287]",
+            [],
+        ),
+        ("20 = y.json#m\n given: 4,096", "20 of 4,096", []),
+        ("500 = a.n", "`.9`, [see](page-0.7.md), Python 3.11, 500", []),
     ],
 )
-def test_a_number_that_is_not_in_the_file_is_found(
-    tmp_path: Path, text: str, wrong: list[str]
+def test_a_figure_is_compared_with_the_one_it_is_bound_to(
+    tmp_path: Path, bound: str, text: str, wrong: list[str]
 ) -> None:
-    assert check(tmp_path, f"<!-- figures: x.json -->\n{text}") == wrong
+    assert check(tmp_path, f"<!-- figures: x.json\n {bound} -->\n{text}") == wrong
     assert check(tmp_path, text) == [], "without a marker nothing is compared"
 
 
-def test_a_block_that_introduces_a_table_takes_it_along(tmp_path: Path) -> None:
-    page = "# Head\n<!-- figures: x.json -->\nOf 500:\n\n| a |\n|---|\n| .9 |\n\nand .8\n"
-    assert check(tmp_path, page) == [".9"]
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected a line"):
+        check(tmp_path, "<!-- figures: x.json\n .426 -->\n.426")
+    with pytest.raises(ValueError, match="expected a path"):
+        check(tmp_path, "<!-- figures: x.json\n .426 = a share twice -->\n.426")
+    with pytest.raises(KeyError):
+        check(tmp_path, "<!-- figures: x.json\n .426 = a.nothing -->\n.426")
 
 
-def test_rounded_integers_given_and_computed_numbers(tmp_path: Path) -> None:
-    stored = {"hf": {"seconds": 3.0, "steps": 25_683}, "vllm": {"seconds": 4.5}}
-    page = "<!-- figures: x.json{}\n given: 4,096\n computed: {} -->\n{}"
-    assert check(tmp_path, page.format("", "vllm.seconds / hf.seconds", "1.50"), stored) == []
-    assert check(tmp_path, page.format("", "vllm.seconds - hf.seconds", "1.6"), stored) == ["1.6"]
-    assert check(tmp_path, page.format("#hf", "", "25,700 of 4,096, 4.5"), stored) == ["4.5"]
-    assert check(tmp_path, page.format("", "", "25,600, 30,000"), stored) == ["25,600", "30,000"]
-    with pytest.raises(ValueError, match="expected two paths"):
-        check(tmp_path, page.format("", "seconds twice", "1"), stored)
-
-
-def test_a_table_with_decimals_needs_a_marker_and_a_reason_will_do() -> None:
-    table = "| a |\n|---|\n| .5 |"
-    reasoned = f"<!-- no result file: arguments -->\n{table}"
-    (bare,) = blocks(table)
-    (declared,) = blocks(reasoned)
-    assert bare.needs_marker and bare.marker is None
-    assert declared.marker is not None and declared.marker.reason == "arguments"
-    (plain,) = blocks("| a |\n|---|\n| `0.5`, version 1.2.3, 3,000 |")
-    assert not plain.needs_marker
+def test_what_may_be_a_result_needs_a_marker_and_a_reason_will_do() -> None:
+    for text in ("| a |\n|---|\n| .5 |", "It takes 3 minutes.", "By .5 at most."):
+        (bare,) = blocks(text)
+        (declared,) = blocks(f"<!-- no result file: settings -->\n{text}")
+        assert bare.needs_marker and bare.marker is None
+        assert declared.marker is not None and declared.marker.reason == "settings"
+    for text in ("| `0.5`, version 1.2.3, 3,000 |", "arXiv 2509.08755, Python 3.10 to 3.13, 95 %"):
+        (plain,) = blocks(text)
+        assert not plain.needs_marker

@@ -76,6 +76,7 @@ def _main(argv: Sequence[str] | None) -> int:
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
     from trainers import processes
+    from trainers.multirun.seed_flags import SeedFlags
 
     given = sys.argv[1:] if argv is None else argv
     early = _early(given)
@@ -90,6 +91,15 @@ def _main(argv: Sequence[str] | None) -> int:
         Console().print(describe_presets())
         return 0
     with processes.main_speaks():
+        over_seeds = SeedFlags.read(given)
+        if over_seeds is not None:
+            from trainers.multirun.seeds import describe_seeds, train_over_seeds
+
+            if not early.dry_run:
+                train_over_seeds(over_seeds, parse_config, main)
+                return 0
+            given, said = describe_seeds(over_seeds, parse_config)
+            print(said)
         config = parse_config(given)
         if early.dry_run:
             from rich.console import Console
@@ -244,6 +254,12 @@ def _arguments() -> type[TrainConfig]:
         4. the default of the environment's family
         """
 
+        seeds: tuple[int, ...] = ()
+        """Train once for each of these seeds, in a folder each, and make one report of all, with
+        intervals over the seeds. Policies that no seed changes are played once. Takes the place of
+        --seed; --out is ``runs/<env>-<model>-seeds`` by default, and --resume goes on in it."""
+        jobs: int = 1
+        """Runs at the same time, each in a process of one thread; with --seeds."""
         config: Path | None = None
         """YAML file of settings, complete or not, such as the config.yaml of a run; a flag wins
         over it."""

@@ -13,6 +13,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,7 @@ from rich.table import Table
 
 from agentgym.errors import AgentGymError
 from agentgym.support.redaction import for_others
-from benchmarks.studies.runner.cache import DONE, Run, RunCache, runs_of
-from benchmarks.studies.runner.keys import settle
-from benchmarks.studies.runner.playing import play
+from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.results import collect, write
 from benchmarks.studies.runner.stored import check_replaceable, ids_of, result_path
 from benchmarks.studies.runner.study import (
@@ -35,6 +34,11 @@ from benchmarks.studies.runner.study import (
     study_names,
     words_for,
 )
+from trainers.cli import main as train
+from trainers.cli import parse_config
+from trainers.multirun.cache import DONE, Run, RunCache
+from trainers.multirun.playing import play
+from trainers.multirun.process import begin_process
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
@@ -97,7 +101,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> int:
     """Play what is missing of a study, and write what has ended."""
     chosen = chosen_arms(study, options.only)
-    wanted, cache = runs_of(chosen, options.seeds), RunCache(options.out)
+    wanted, cache = runs_of(chosen, options.seeds), RunCache(options.out, parse_config)
     if options.dry_run:
         console.print(_table(study, wanted, cache))
         return 0
@@ -110,7 +114,8 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
             hoped = [*wanted, *(run for run in every if cache.state(run) == DONE)]
             path = result_path(study.name, options.results)
             check_replaceable(path, ids_of(hoped), "that are cached or will be played")
-        failures = play(cache, wanted, options.jobs, share_start=study.share_start)
+        begin = partial(begin_process, train)
+        failures = play(cache, wanted, options.jobs, begin, share_start=study.share_start)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
     done = [run for run in every if cache.state(run) == DONE]

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.figures import draw_training_gain
-from benchmarks.studies.runner.played import PlayedRun
 from benchmarks.studies.runner.study import Arm, Runs, Study
+from trainers.multirun.played import PlayedRun
 from trainers.output.summary import LEARNED, field_of
 
 FAMILIES = ("alfworld", "search", "textworld", "webshop")

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from benchmarks.studies.runner.keys import Keys, settle
+from benchmarks.studies.runner.keys import settle
 from tests.benchmarks.toy_study import FLAGS
+from trainers.multirun.cache import Keys
 
 
 def keys(more: str = "", seed: int = 0) -> Keys:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from benchmarks.studies.__main__ import main
-from benchmarks.studies.runner.cache import BEGUN, DONE, Run, RunCache, runs_of
-from benchmarks.studies.runner.played import PlayedRun
-from benchmarks.studies.runner.playing import play
-from benchmarks.studies.runner.process import begin_process
+from benchmarks.studies.runner.keys import runs_of
 from benchmarks.studies.runner.results import collect
 from benchmarks.studies.runner.study import (
     Arm,
@@ -33,8 +31,15 @@ from benchmarks.studies.runner.study import (
 )
 from tests.benchmarks.toy_study import STUDY
 from tests.trainers import toy_runs
+from trainers.cli import main as train
+from trainers.cli import parse_config
+from trainers.multirun.cache import BEGUN, DONE, Run, RunCache
+from trainers.multirun.played import PlayedRun
+from trainers.multirun.playing import play
+from trainers.multirun.process import begin_process
 
 NAME = "tests.benchmarks.toy_study"
+BEGIN = partial(begin_process, train)
 CLOCK = ("seconds", "time", "tokens_per_second")
 """Fields of records that two equal runs do not share."""
 
@@ -111,7 +116,7 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
 
 
 def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.studies.runner.playing.begin_process", refuse)
+    monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
     before = result(folder)
     assert main(command(folder)) == 0
     assert result(folder) == before
@@ -120,11 +125,11 @@ def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.slow
 def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) -> None:
     """And come to the result to which they come alone."""
-    shared, alone = RunCache(folder / "runs"), RunCache(tmp_path)
+    shared, alone = RunCache(folder / "runs", parse_config), RunCache(tmp_path, parse_config)
     first, second = runs()
     assert "[warm start]" in shared.log(first).read_text()
     assert "[warm start]" not in shared.log(second).read_text()
-    assert not play(alone, [second], 1, share_start=False)
+    assert not play(alone, [second], 1, BEGIN, share_start=False)
     assert "[warm start]" in alone.log(second).read_text()
     together, single = played(shared, second), played(alone, second)
     assert records(together) == records(single)
@@ -134,16 +139,16 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -> None:
-    cache, (first, second) = RunCache(tmp_path), runs()
+    cache, (first, second) = RunCache(tmp_path, parse_config), runs()
     killer = Killer(cache.folder(first) / "metrics.jsonl")
-    (failure,) = play(cache, [first, second], 2, begin=killer)
+    (failure,) = play(cache, [first, second], 2, killer)
     assert failure.run == first and "signal 9" in failure.why
     assert cache.state(first) == BEGUN and cache.state(second) == DONE
     before = cache.log(first).read_text()
-    assert not play(cache, [first, second], 1)
+    assert not play(cache, [first, second], 1, BEGIN)
     assert "[warm start]" in before
     assert "[warm start]" not in cache.log(first).read_text().removeprefix(before)
-    whole = played(RunCache(folder / "runs"), first)
+    whole = played(RunCache(folder / "runs", parse_config), first)
     assert records(played(cache, first)) == records(whole)
     assert played(cache, first).summary["eval"] == whole.summary["eval"]
 
@@ -155,7 +160,7 @@ class Killer:
         self._metrics, self._first = metrics, True
 
     def __call__(self, arguments: list[str], log: Path) -> BaseProcess:
-        process = begin_process(arguments, log)
+        process = BEGIN(arguments, log)
         if self._first:
             self._first = False
             threading.Thread(target=self._kill, args=(process,), daemon=True).start()
@@ -235,7 +240,7 @@ def test_runs_that_would_be_lost_are_named_before_play(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("benchmarks.studies.runner.playing.begin_process", refuse)
+    monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
     assert main([*command(tmp_path), "--out", str(folder / "runs")]) == 0
     before = result(tmp_path)
     capsys.readouterr()
@@ -284,7 +289,7 @@ def test_one_seed_is_named_twice_in_the_command(folder: Path, tmp_path: Path) ->
 def test_a_result_keeps_no_secret(folder: Path) -> None:
     run, words = runs()[0], ("--env-kwargs", "api_key=hunter2", "host=https://me:pw@web.org/")
     arm = replace(STUDY.arms[0], settings=(*words, "--env-kwargs=auth_token=hunter2"))
-    found = collect(of_arms([arm]), RunCache(folder / "runs"), [run], command="")
+    found = collect(of_arms([arm]), RunCache(folder / "runs", parse_config), [run], command="")
     assert found["runs"]["short"]["settings"] == [
         "--env-kwargs", "api_key=[hidden]", "host=https://web.org/",
         "--env-kwargs=auth_token=[hidden]",

@@ -97,7 +97,7 @@ def draw_panels(
         with svg_axes((4.8, 3.2)) as (axes, written):
             _draw_panel(axes, metrics, quantity, names, chosen)
             lines, labels = axes.get_legend_handles_labels()
-            keys = [_key(line, label) for line, label in zip(lines, labels, strict=True)]
+            keys = [legend_key(line, label) for line, label in zip(lines, labels, strict=True)]
         pictures[quantity] = inline_svg(written.getvalue())
     return pictures, keys
 
@@ -174,7 +174,7 @@ def inline_svg(svg: str) -> str:
     return svg.replace(INK, "var(--soft)")
 
 
-def _key(line: Any, label: str) -> Key:
+def legend_key(line: Any, label: str) -> Key:
     """Describe a line for the legend of a page."""
     styles = {"-": "solid", ":": "dotted", "None": POINT}
     style = styles.get(line.get_linestyle(), "dashed")
@@ -227,7 +227,7 @@ def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
 def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
     """Draw what policies that do not learn reach on the test tasks."""
     for arm, (colour, style) in REFERENCES.items():
-        mean = _test_mean(metrics, arm, quantity)
+        mean = held_out_mean(metrics, arm, quantity)
         if mean is not None:
             label = f"{names[arm]}, test"
             axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
@@ -235,12 +235,12 @@ def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping
 
 def _draw_trained(axes: Axes, metrics: Records, step: int | None, quantity: str) -> None:
     """Mark what the trained policy reaches on the test tasks, at the step that made it."""
-    mean = _test_mean(metrics, Phase.REINFORCEMENT.value, quantity)
+    mean = held_out_mean(metrics, Phase.REINFORCEMENT.value, quantity)
     if step is not None and mean is not None:
         axes.plot([step], [mean], "D", color=TRAINING, markersize=6, label="trained, test")
 
 
-def _test_mean(metrics: Records, arm: str, quantity: str) -> float | None:
+def held_out_mean(metrics: Records, arm: str, quantity: str) -> float | None:
     """Return what a policy reached on the test tasks that did not fail; None if unknown."""
     rows = [row for record in metrics if record.get("arm") == arm for row in record["rows"]]
     values = [float(row[quantity]) for row in rows if row["stop_reason"] != "error"]

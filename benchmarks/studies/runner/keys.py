@@ -14,9 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from agentgym.core.tasks import canonical_json
+from benchmarks.studies.runner.study import Arm
 from trainers.cli import parse_config
 from trainers.config.config_file import FREE
 from trainers.config.resolve import resolve
+from trainers.multirun.cache import Keys, Run
 
 LENGTH = 16
 """Hexadecimal digits of a key."""
@@ -39,16 +41,6 @@ AFTER_START_ENV = (
     "rounds", *HORIZONS, "success_bonus", "invalid_penalty", "hooks",
 )  # fmt: skip
 """What is decided for an environment and takes effect after the warm start."""
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The names of a run and of its warm start."""
-
-    run: str
-    """Equal for runs that come to the same result."""
-    start: str
-    """Equal for runs that are the same up to the end of the warm start's evaluation."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +108,19 @@ def settle(settings: Sequence[str]) -> Settings:
         preset=run.preset.described(),
         template_args=run.template_args,
     )
+
+
+def runs_of(arms: Sequence[Arm], seeds: Sequence[int]) -> list[Run]:
+    """Return the runs of arms, all arms of a seed before those of the next.
+
+    Raises:
+        AgentGymError: A setting of an arm is wrong.
+    """
+    return [
+        Run(arm.name, seed, arm.settings, settle(arm.settings).keys(seed))
+        for seed in seeds
+        for arm in arms
+    ]
 
 
 def _of_start(name: str) -> bool:

@@ -9,25 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.evaluation import mean_ci95
-from benchmarks.studies.runner.played import PlayedRun, oracle_turns, tokens_read
+from trainers.multirun.played import PlayedRun, oracle_turns, tokens_read
+from trainers.output.seed_summary import spread
 
 Curve = dict[str, list[float]]
 """Columns of equal length."""
-
-
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Return mean, standard deviation over seeds, 95 % interval and the values themselves.
-
-    Of one value neither deviation nor interval is known: they are None.
-    """
-    several = len(values) > 1
-    return {
-        "mean": float(np.mean(values)),
-        "std": float(np.std(values, ddof=1)) if several else None,
-        "ci95": list(mean_ci95(values)[1:]) if several else None,
-        "values": list(values),
-    }
 
 
 def held_out(runs: Sequence[PlayedRun], arm: str, figure: str = "success") -> dict[str, Any]:

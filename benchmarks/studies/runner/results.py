@@ -9,10 +9,10 @@ from typing import Any
 from agentgym.support.caching import write_atomically
 from agentgym.support.redaction import for_others
 from benchmarks.provenance import COMMIT, to_json
-from benchmarks.studies.runner.cache import Run, RunCache
-from benchmarks.studies.runner.playing import Failure
 from benchmarks.studies.runner.stored import check_replaceable, ids_in, result_path
 from benchmarks.studies.runner.study import Study
+from trainers.multirun.cache import Run, RunCache
+from trainers.multirun.playing import Failure
 
 
 def collect(

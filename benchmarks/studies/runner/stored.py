@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import ConfigurationError
-from benchmarks.studies.runner.cache import Run
+from trainers.multirun.cache import Run
 
 NAMED = 3
 """Most runs that an error names."""

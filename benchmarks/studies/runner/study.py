@@ -13,7 +13,7 @@ from typing import Any
 import benchmarks.studies
 from agentgym.core.options import import_named
 from agentgym.errors import ConfigurationError
-from benchmarks.studies.runner.played import PlayedRun
+from trainers.multirun.played import PlayedRun
 
 Runs = Mapping[str, Sequence[PlayedRun]]
 """The finished runs of each arm that has some, in the order of the arms and of the seeds."""

@@ -11,16 +11,21 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-PRELOADED = "benchmarks.studies.runner.preloaded"
+PRELOADED = "trainers.multirun.preloaded"
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 """Runs share the processors by being side by side."""
 
 
-def begin_process(arguments: list[str], log: Path) -> BaseProcess:
+Main = Callable[[Sequence[str]], int]
+"""Carries out ``agentgym-train`` with arguments; a function of a module, returns an exit code."""
+
+
+def begin_process(main: Main, arguments: list[str], log: Path) -> BaseProcess:
     """Start ``agentgym-train`` with arguments; what it prints goes to a file.
 
     It ends, like a process that is killed, when this one does.
@@ -28,19 +33,17 @@ def begin_process(arguments: list[str], log: Path) -> BaseProcess:
     os.environ.update(ONE_THREAD)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([PRELOADED])
-    process = context.Process(target=_train, args=(arguments, str(log)))
+    process = context.Process(target=_train, args=(main, arguments, str(log)))
     process.start()
     return process
 
 
-def _train(arguments: list[str], log: str) -> None:
+def _train(main: Main, arguments: list[str], log: str) -> None:
     """Carry out ``agentgym-train`` in this process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with open(log, "ab", buffering=0) as stream:
         for output in (sys.stdout, sys.stderr):
             os.dup2(stream.fileno(), output.fileno())
-    from trainers.cli import main
-
     code = main(arguments)
     if not code:
         print(f"{time.process_time():.0f} s of processor time", file=sys.stderr)
@@ -48,7 +51,7 @@ def _train(arguments: list[str], log: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that plays the study is gone, so that nothing is left over."""
+    """End this process when the one that plays the runs is gone, so that nothing is left over."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

@@ -1,4 +1,4 @@
-"""Imports what every run needs, once for all of them; see ``benchmarks.studies.runner.process``."""
+"""Imports what every run needs, once for all of them; see ``trainers.multirun.process``."""
 
 import importlib
 import logging

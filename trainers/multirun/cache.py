@@ -1,29 +1,41 @@
-"""The folder of all runs: each is played once, whichever studies ask for it."""
+"""A folder of runs: each is played once, whoever asks for it, and may begin from another."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.support.caching import SCRATCH
-from benchmarks.studies.runner.keys import Keys, settle
-from benchmarks.studies.runner.played import PlayedRun
-from benchmarks.studies.runner.study import Arm
-from trainers.cli import parse_config
 from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import resolve
+from trainers.config.schema import TrainConfig
+from trainers.multirun.played import PlayedRun
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.summary import GREEDY
 from trainers.phases.policy_comparison import BASELINES
 
 START = "warm-start"
 """Checkpoint of the warm start."""
-SHARED_ARMS = (*BASELINES, "sft", "sft-greedy")
-"""Policies that runs with the same warm start compare alike."""
+START_ARMS = ("sft", f"sft{GREEDY}")
+"""Policies that runs with the same warm start compare alike; baselines are alike in all."""
 DONE, BEGUN, OPEN = "done", "begun", "open"
 """What has become of a run: it has ended; a process began it and is gone, or is at it; nothing."""
+
+Parse = Callable[[Sequence[str]], TrainConfig]
+"""Reads arguments of ``agentgym-train``."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The names of a run and of its warm start."""
+
+    run: str
+    """Equal for runs that come to the same result; names the folder."""
+    start: str
+    """Equal for runs that are the same up to the end of the warm start's evaluation."""
 
 
 @dataclass(frozen=True)
@@ -31,35 +43,22 @@ class Run:
     """An arm with a seed."""
 
     arm: str
-    """Name of the arm."""
+    """Name of the arm; empty where there is one."""
     seed: int
     """The seed."""
     settings: tuple[str, ...]
     """Flags of the arm."""
     keys: Keys
-    """Hashes of its settings."""
+    """Its names, by which it is known again."""
 
     @property
     def name(self) -> str:
         """What it is called to a person."""
-        return f"{self.arm}, seed {self.seed}"
+        return ", ".join(filter(None, (self.arm, f"seed {self.seed}")))
 
     def arguments(self, folder: Path) -> list[str]:
         """Return the arguments of ``agentgym-train``."""
         return [*self.settings, "--seed", str(self.seed), "--out", str(folder)]
-
-
-def runs_of(arms: Sequence[Arm], seeds: Sequence[int]) -> list[Run]:
-    """Return the runs of arms, all arms of a seed before those of the next.
-
-    Raises:
-        AgentGymError: A setting of an arm is wrong.
-    """
-    return [
-        Run(arm.name, seed, arm.settings, settle(arm.settings).keys(seed))
-        for seed in seeds
-        for arm in arms
-    ]
 
 
 class RunCache:
@@ -67,10 +66,11 @@ class RunCache:
 
     Args:
         root: The folder; made when the first run begins.
+        parse: Reads the arguments of a run.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, parse: Parse) -> None:
+        self.root, self._parse = root, parse
 
     def folder(self, run: Run) -> Path:
         """Return the folder of a run, which need not be there."""
@@ -93,42 +93,58 @@ class RunCache:
             return None
         return PlayedRun(self.folder(run), run.seed, run.keys.run)
 
-    def begin(self, run: Run, starts: Sequence[Run] = ()) -> list[str]:
+    def begin(self, run: Run, starts: Sequence[Run] = (), *, on: bool = False) -> list[str]:
         """Return the arguments that play a run, or go on with it.
 
         Args:
             run: The run.
             starts: Runs with the same warm start. If one of them has ended, a new run begins with
                 its warm start.
+            on: Whether it goes on though it has ended.
         """
         folder, state = self.folder(run), self.state(run)
-        self.root.mkdir(parents=True, exist_ok=True)
         if state == OPEN:
             donor = next((each for each in starts if self.state(each) == DONE), None)
             if donor is not None:
-                self._begin_from(donor, run)
+                self.begin_from(donor, run, (*BASELINES, *START_ARMS), start=True)
                 state = BEGUN
         arguments = run.arguments(folder)
-        return [*arguments, "--resume"] if state == BEGUN else arguments
+        return [*arguments, "--resume"] if on or state == BEGUN else arguments
 
-    def _begin_from(self, donor: Run, run: Run) -> None:
-        """Make the folder of a run whose warm start has been trained and compared by another."""
+    def begin_from(
+        self,
+        donor: Run,
+        run: Run,
+        arms: Collection[str],
+        *,
+        start: bool = False,
+        defaults: Sequence[str] = (),
+    ) -> None:
+        """Make the folder of a run to which another gives what both have in common.
+
+        Args:
+            donor: The run that has it.
+            run: The run that begins.
+            arms: Policies that need not be played on the held-out tasks again.
+            start: Whether the warm start is the same, too.
+            defaults: Arguments besides those of the run.
+        """
         # Under another name until it is whole: a checkpoint's marker may be copied before the rest.
         scratch = self.root / f"{SCRATCH}{run.keys.run}"
         shutil.rmtree(scratch, ignore_errors=True)
-        config = parse_config(run.arguments(scratch))
+        config = self._parse([*defaults, *run.arguments(scratch)])
         source = RunFolder(self.folder(donor))
         made = RunFolder.open(scratch, config, resolve(config).resolved())
-        if (source.checkpoints / START / COMPLETE).exists():
+        if start and (source.checkpoints / START / COMPLETE).exists():
             shutil.copytree(source.checkpoints / START, made.checkpoints / START)
         for record in source.metrics():
-            compared = record["phase"] == Phase.COMPARISON and record["arm"] in SHARED_ARMS
-            if compared or record["phase"] == Phase.WARM_START:
+            compared = record["phase"] == Phase.COMPARISON and record["arm"] in arms
+            if compared or (start and record["phase"] == Phase.WARM_START):
                 made.log(**record)
-        for path in (path for arm in SHARED_ARMS for path in source.eval_files(arm)):
+        for path in (path for arm in arms for path in source.eval_files(arm)):
             copy = made.path / path.relative_to(source.path)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
-        if (found := source.state().get("sft")) is not None:
+        if start and (found := source.state().get("sft")) is not None:
             made.note(sft=found)
         scratch.replace(self.folder(run))

@@ -1,0 +1,68 @@
+"""What random actions and the demonstrators reach on the test tasks of the default trainings.
+
+    python -m benchmarks.baselines > benchmarks/results/baselines.json
+
+These policies learn nothing, so they come to the same figures on every machine. A test plays the
+cheapest of each family anew and compares: where it differs, the code has moved away from the stored
+results, and this command has to be run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym.evaluation import evaluate
+from benchmarks.provenance import to_json
+from trainers.cli import parse_config
+from trainers.config.resolve import resolve
+
+FAMILIES = ("alfworld", "search", "textworld", "webshop")
+POLICIES = {"random": "random", "demonstrator": "oracle"}
+"""Arm of a run -> the policy that plays it: the demonstrator is the expert of its arguments."""
+CHEAP = {
+    "alfworld": "random", "search": "demonstrator", "textworld": "random", "webshop": "random",
+}  # fmt: skip
+"""Arm of each family that takes the fewest processor seconds to play."""
+
+
+def play(family: str, arm: str) -> dict[str, Any]:
+    """Play an arm of a family's default training on its test tasks.
+
+    Args:
+        family: Name of the family.
+        arm: ``random`` or ``demonstrator``.
+
+    Returns:
+        Success and mean score, the number of tasks and the hash of the panel.
+    """
+    (env,) = resolve(parse_config(["--env", family])).envs
+    panel = env.panel("test", env.eval_tasks)
+    made = env.make_env()
+    try:
+        report = evaluate(
+            POLICIES[arm], made, "test", len(panel), panel.seed, horizon=env.full_horizon
+        )
+    finally:
+        made.close()
+    return {
+        "success": report.success,
+        "score": report.score_mean,
+        "n": report.n,
+        "panel_sha256": panel.sha256,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Play the arms and print the result; returns 0."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    families = parser.parse_args(argv).families
+    print(to_json({"families": {f: {arm: play(f, arm) for arm in POLICIES} for f in families}}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

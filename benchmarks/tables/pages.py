@@ -1,0 +1,89 @@
+"""Where tables stand on the pages, and which they are.
+
+A table that is made of results follows a comment, which GitHub does not show::
+
+    <!-- table: training webshop -->
+    | ... |
+
+What follows the comment, up to the first line that is no row, belongs to the command.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from agentgym.errors import ConfigurationError
+from benchmarks.tables import boxes, horizons, origins, speed, tasks, training
+from benchmarks.tables.formats import Table, markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = tuple(
+    sorted(
+        page.relative_to(ROOT).as_posix()
+        for pattern in (
+            "README.md",
+            "*/README.md",
+            "agentgym/*/README.md",
+            "agentgym/envs/*/README.md",
+        )
+        for page in ROOT.glob(pattern)
+    )
+)
+"""Pages that quote results, by their paths from the root of the checkout."""
+
+TABLES: Mapping[str, Callable[[], Table]] = {
+    "summary webshop": partial(training.summary_table, "webshop"),
+    "gains": training.gains_table,
+    **{f"training {name}": partial(training.training_table, name) for name in training.TRAININGS},
+    "horizons": horizons.horizon_table,
+    "power of the horizons": horizons.power_table,
+    "speed": speed.speed_table,
+    "steps": speed.step_table,
+    "overlap": speed.overlap_table,
+    "search engines": speed.engines_table,
+    **{f"blind {name}": partial(tasks.blind_table, name) for name in tasks.FAMILIES},
+    "blind": tasks.blind_summary,
+    "experts webshop": tasks.experts_of_webshop,
+    "experts alfworld": tasks.experts_of_alfworld,
+    "policies webshop": tasks.policies_of_webshop,
+    "swe ladder": tasks.ladder_table,
+    "swe searches": tasks.searches_table,
+    "swe training": tasks.memorized_table,
+    "swe grading": tasks.grading_table,
+    "boxes": boxes.boxes_table,
+    "forks": boxes.forks_table,
+    "origins": origins.origins_table,
+}  # fmt: skip
+"""Every table that a page can have, by the name in its comment."""
+
+_TABLE = re.compile(r"(<!-- table: (.+?) -->\n)((?:\|.*\n)*)")
+
+
+def written(page: str) -> str:
+    """Return a page with its tables made anew.
+
+    Args:
+        page: The text of the page.
+
+    Raises:
+        ConfigurationError: A comment names a table that there is not.
+    """
+    return _TABLE.sub(_make, page)
+
+
+def named(page: str) -> list[str]:
+    """Return the names of the tables of a page."""
+    return [found[2] for found in _TABLE.finditer(page)]
+
+
+def _make(found: re.Match[str]) -> str:
+    """Return the comment with its table."""
+    comment, name, _ = found.groups()
+    if name not in TABLES:
+        raise ConfigurationError(
+            f"expected a table to be one of {', '.join(TABLES)}, got {name!r} in {comment.strip()}"
+        )
+    return comment + markdown(TABLES[name]())

@@ -1,0 +1,189 @@
+"""Tables of speed, memory and search engines."""
+
+from __future__ import annotations
+
+from benchmarks.tables.formats import Table, about, result, share, two
+
+ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
+"""Of ``search_engines.json``, in the order of the columns."""
+
+
+def speed_table() -> Table:
+    """Return what each family, the sandboxes and the trainer take."""
+    return [["what", "figure"], *_webshop(), *_games(), *_sandboxes(), *_trainer()]
+
+
+def _webshop() -> Table:
+    shop = result("throughput.json")["webshop"]["figures"]
+    others = [result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld")]
+    made = [shop["make_seconds_warm_cache"], *(each["make_seconds"] for each in others)]
+    steps = "; ".join(
+        about(shop[f"steps_per_second_{mode}"]) for mode in ("text", "text_rich", "compact")
+    )
+    return [
+        [
+            "`gym.make` of WebShop (and reset), ALFWorld, TextWorld",
+            ", ".join(f"{seconds:.2f} s" for seconds in made),
+        ],
+        ["WebShop steps per second: `text`, `text_rich`, `compact`", steps],
+        [
+            "WebShop reset; search among 1,000 and 100,000 products",
+            f"{shop['reset_milliseconds']:.2f} ms; {shop['cold_query_milliseconds']:.2f} ms and "
+            f"{shop['large_cold_query_milliseconds']:.1f} ms",
+        ],
+        [
+            "4,096 shops made and reset; memory of one more; of the process",
+            f"{shop['many_envs_seconds']:.2f} s; {shop['bytes_per_extra_env'] / 1e3:.1f} KB; "
+            f"{shop['rss_megabytes']:.0f} MB",
+        ],
+        [
+            "100,000 products: first `gym.make` ever, products made and indexed; of that the "
+            "index; shop opened again; memory of the process",
+            f"{shop['large_make_seconds_no_cache']:.1f} s; "
+            f"{shop['large_index_build_seconds']:.1f} s; {shop['large_open_seconds']:.2f} s; "
+            f"{shop['large_rss_megabytes']:.0f} MB",
+        ],
+    ]
+
+
+def _games() -> Table:
+    house, game = (result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld"))
+    search = result("search_throughput.json")["search"]["figures"]
+    house_steps = ("gym_steps", "searching_steps", "steps", "original_steps")
+    game_steps = ("native", "inform7", "original_z8_with_plan", "original_json_with_plan")
+    return [
+        [
+            "ALFWorld, whole rooms, steps per second: `gym.make`, beside the searching expert, "
+            "bare engine, original",
+            "; ".join(about(house[f"{name}_per_second"]) for name in house_steps),
+        ],
+        [
+            "ALFWorld reset to a new task; the original's",
+            f"{house['gym_reset_milliseconds']:.1f} ms; "
+            f"{house['original_reset_milliseconds']:.0f} ms",
+        ],
+        [
+            "TextWorld `w4-o6-q8`, steps per second: native, `inform7`, the original's `.z8` and "
+            "`.json` with the same information",
+            "; ".join(about(game[f"{name}_steps_per_second"]) for name in game_steps),
+        ],
+        [
+            "TextWorld reset of a cached game: native, `inform7`",
+            f"{game['native_reset_milliseconds']:.1f} ms; "
+            f"{game['inform7_reset_milliseconds']:.0f} ms",
+        ],
+        [
+            "Search (`search_throughput.json`): first `gym.make` ever, with 20,000 passages "
+            "written and indexed; later ones; steps per second at 20,000 and at 100,000 passages",
+            f"{search['make_seconds_no_cache']:.1f} s; {search['make_seconds_warm_cache']:.2f} s; "
+            f"{about(search['steps_per_second'])}; {about(search['large_steps_per_second'])}",
+        ],
+    ]
+
+
+def _sandboxes() -> Table:
+    box, swe = result("sandbox.json")["namespace"]["figures"], result("swe_throughput.json")
+    left = sum(value for name, value in box.items() if name.startswith("left_"))
+    return [
+        [
+            "sandbox of namespaces (`sandbox.json`, beside a run of the tests): a command, median "
+            "and 95th percentile; a reset; 16 at once on two cores; left after 1,000 resets and "
+            "after SIGKILL of the owner",
+            f"{box['exec_milliseconds_median']:.1f} ms, {box['exec_milliseconds_p95']:.1f} ms; "
+            f"{box['reset_milliseconds_median']:.0f} ms; "
+            f"{about(box['parallel_commands_per_second'])} commands/s; {left or 'nothing'}",
+        ],
+        [
+            "SWE (`swe_throughput.json`, on a quiet machine): reset; first command, with the start "
+            "of a box; a later one; a submission graded, held-out questions included",
+            f"{swe['reset_milliseconds']:.0f} ms; {swe['first_command_milliseconds']:.0f} ms; "
+            f"{swe['command_milliseconds']:.0f} ms; {swe['grade_milliseconds'] / 1e3:.2f} s",
+        ],
+        [
+            "SWE episodes of the expert that looks first, five turns, per second: 1, 4 and 16 "
+            "boxes on two cores",
+            "; ".join(f"{swe[f'boxes_{n}']['episodes_per_second']:.1f}" for n in (1, 4, 16)),
+        ],
+    ]
+
+
+def _trainer() -> Table:
+    core = result("core_overhead.json")["results"]
+    names = ("plain_loop", "vector_inprocess", "gymnasium_sync", "gymnasium_async_pipe")
+    trainer = result("trainer_overhead.json")["figures"]
+    return [
+        [
+            "toy environment, steps per second: `gym.make`, `TextVectorEnv`, `SyncVectorEnv`, "
+            "`AsyncVectorEnv` (`core_overhead.json`, beside other work)",
+            "; ".join(about(core[name]) for name in names),
+        ],
+        [
+            "rollout per turn without model and environment; credit of a million tokens",
+            f"{trainer['rollout_microseconds_per_turn']:.0f} us; "
+            f"{trainer['credit_seconds_per_million_tokens'] * 1e3:.0f} ms",
+        ],
+    ]
+
+
+def step_table() -> Table:
+    """Return where the time of a default step goes, and what others take for one of its shape."""
+    found = result("trainer_profile.json")
+    parts, names = found["profile"]["shares"], ("generation", "update", "environments")
+    table = [["a step", "seconds", "sampled tokens per second"]]
+    table.append(
+        [
+            "of the default run: "
+            + ", ".join(f"{name} {100 * parts[name]:.0f} %" for name in names),
+            f"{found['profile']['seconds_per_step']:.1f}",
+            about(found["profile"]["sampled_tokens_per_second"]),
+        ]
+    )
+    of_its_shape = {"hf": "`hf`", "vllm": "`vllm` on the CPU", "trl": "plain TRL"}
+    for name, words in of_its_shape.items():
+        arm = found["trainers"][name]
+        seconds, tokens = arm["seconds_per_step"], arm["tokens_per_second"]
+        table.append([f"of its shape: {words}", f"{seconds:.1f}", about(tokens)])
+    return table
+
+
+def overlap_table() -> Table:
+    """Return how many times faster streaming rollouts are than lockstep."""
+    runs = result("rollout_overlap.json")["runs"]
+    delays = list(dict.fromkeys(run["step_ms"] for run in runs))
+    table = [["", *(f"{delay:.0f} ms{' per step' * (not delay)}" for delay in delays)]]
+    for engine, name in (("hf", "HF engine"), ("vllm", "vLLM")):
+        for lengths, words in (("even", "even turns"), ("long_tail", "long tail")):
+            found = [r for r in runs if (r["engine"], r["turn_lengths"]) == (engine, lengths)]
+            cells = [
+                f"{two(r['gain'])} ({two(min(r['gains']))}, {two(max(r['gains']))})" for r in found
+            ]
+            table.append([f"{name}, {words}", *cells])
+    return table
+
+
+def engines_table() -> Table:
+    """Return the processor time of a search, and how often it finds what a question needs."""
+    corpora = result("search_engines.json")["corpora"]
+    table = [["", "ours", "tantivy", "bm25s", "SQLite FTS5"]]
+    for corpus in corpora.values():
+        passages, engines = corpus["passages"], corpus["engines"]
+        wordnet = corpus is corpora["wordnet"]
+        name = f"WordNet, {passages:,} entries" if wordnet else f"{passages:,} generated passages"
+        table.append([name, *(_search(engines.get(each), "search") for each in ENGINES)])
+        if passages >= 100_000 and not wordnet:
+            cells = [_search(engines.get(each), "long") for each in ENGINES]
+            table.append([f"{passages:,}, whole questions", *cells])
+    return table
+
+
+def _search(engine: dict[str, float] | None, kind: str) -> str:
+    """Write median and 99th percentile of a search, and for short ones what they find."""
+    if engine is None:
+        return ""
+    p50, p99 = (_milliseconds(engine[f"{kind}_{p}_milliseconds"]) for p in ("p50", "p99"))
+    return f"{p50}/{p99}" + (f", {share(engine['gold@3'])}" if kind == "search" else "")
+
+
+def _milliseconds(value: float) -> str:
+    """Write milliseconds with two digits or more."""
+    return two(value) if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"

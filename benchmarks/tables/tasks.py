@@ -1,0 +1,181 @@
+"""Tables of the families' tasks: what experts and simple policies solve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.blind_policies import FITTED, LEAKS, RULES
+from benchmarks.tables.formats import Table, interval, result, share
+
+SETTINGS = ("default", "training")
+FAMILIES = {
+    "alfworld": "ALFWorld", "textworld": "TextWorld", "webshop": "WebShop", "search": "Search",
+    "swe": "SWE",
+}  # fmt: skip
+LEVELS = ("easy", "medium", "hard")
+
+
+def _blind(family: str, settings: str, *policies: str) -> float:
+    """Return the success of the best of some blind policies."""
+    found = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
+    return max(float(found[policy]["success"]) for policy in policies)
+
+
+def blind_table(family: str) -> Table:
+    """Return what every blind policy solves in a family."""
+    rules = [rule for rule in RULES if rule != "random"]
+    rows = [
+        *((f"blind-{rule}", f"blind-{rule}", f"blind-{rule}-new") for rule in rules),
+        ("random", "random", "blind-random-new"),
+        *((policy, policy, "") for policy in FITTED),
+    ]
+    tasks = result("blind_policies.json")[f"{family}, default"]["n"]
+    table = [[f"policy ({tasks} tasks)", "default", "`-new`", "training", "`-new`"]]
+    for name, *policies in rows:
+        cells = [share(_blind(family, s, p)) if p else "" for s in SETTINGS for p in policies]
+        table.append([f"`{name}`", *cells])
+    leaks = [
+        cell for settings in SETTINGS for cell in (share(_blind(family, settings, *LEAKS)), "")
+    ]
+    return [*table, ["leaks, the best", *leaks]]
+
+
+def blind_summary() -> Table:
+    """Return the best blind policy of each family, and the best of three kinds."""
+    kinds = {
+        "best blind": (), "random": ("random",),
+        "alphabet": ("blind-alphabet-first", "blind-alphabet-last"), "verbs": ("blind-verbs",),
+    }  # fmt: skip
+    table = [["settings", *kinds]]
+    for family, name in FAMILIES.items():
+        row = [f"{name}: default, training"]
+        for policies in kinds.values():
+            row.append(", ".join(share(_best(family, s, policies)) for s in SETTINGS))
+        table.append(row)
+    return table
+
+
+def _best(family: str, settings: str, policies: Sequence[str]) -> float:
+    """Return the best of some policies with what each reaches typing nothing twice; of all."""
+    found = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
+    some = policies or [name for name in found if name.startswith("blind-")]
+    return _blind(family, settings, *some)
+
+
+def experts_of_webshop() -> Table:
+    """Return what the experts of WebShop that may fail reach."""
+    experts = result("demonstrators.json")["webshop"]["experts"]
+    table = [["expert", "success", "score", "turns"]]
+    for names in (("careful", "thinking"), ("hurried",), ("hasty",)):
+        rows = [
+            [share(expert["success"]), share(expert["score"]), f"{expert['turns']:.1f}"]
+            for expert in map(experts.get, names)
+        ]
+        assert all(row == rows[0] for row in rows), names
+        table.append([", ".join(f"`{name}`" for name in names), *rows[0]])
+    return table
+
+
+def experts_of_alfworld() -> Table:
+    """Return within how many turns the experts of ALFWorld solve its tasks."""
+    experts = result("demonstrators.json")["alfworld"]["experts"]
+    shown = {"oracle": "shortest", **{n: n for n in ("searching", "fixed-order", "hesitant")}}
+    turns = list(experts["shortest"]["solved_within"])
+    head = [f"within {each}" for each in turns]
+    table = [["expert", "turns", f"solved {head[0]} turns", *head[1:]]]
+    for name, key in shown.items():
+        expert = experts[key]
+        solved = [share(expert["solved_within"][each]) for each in turns]
+        table.append([f"`{name}`", f"{expert['planned_turns']:.1f}", *solved])
+    return table
+
+
+def policies_of_webshop() -> Table:
+    """Return what fixed policies solve at each difficulty."""
+    found = result("webshop_policies.json")
+    shown = {
+        "oracle": "expert", "first_hit_with_options": "first hit, asked options",
+        "first_hit_without_options": "first hit, no options", "random": "random",
+    }  # fmt: skip
+    table = [["", *shown.values()]]
+    for key, row in found.items():
+        if key == "measured":
+            continue
+        level, products, _ = key.split("-")
+        more = f" ({int(products):,} products)" if products != "1000" else ""
+        table.append([f"`{level}`{more}", *(share(row[policy]["success"]) for policy in shown)])
+    return table
+
+
+def ladder_table() -> Table:
+    """Return how far policies that know more and more come in SWE."""
+    found = result("swe_ladder.json")["default"]
+    words = {
+        "idle": "`idle` (submits at once)", "blind-mutation": "`blind-mutation`",
+        "developer": "`developer`, who looks first and knows the repair", "oracle": "`oracle`",
+    }  # fmt: skip
+    table = [["policy", "solved", "95 % interval", *LEVELS]]
+    for policy, name in words.items():
+        row = found[policy]
+        of = [row, *(row["difficulty"][level] for level in LEVELS)]
+        solved, *levels = [f"{each['solved']} of {each['n']}" for each in of]
+        table.append([name, solved, interval(row["success_ci95"]), *levels])
+    return table
+
+
+def searches_table() -> Table:
+    """Return how far searches come that read nothing, or the issue, in SWE."""
+    found = result("swe_searches.json")
+    sets = {
+        "default": "as they are", "in-sight": "their tests in sight", "tokens": "of one token",
+    }  # fmt: skip
+    table = [["tasks", "policy", "solved", "95 % interval", *LEVELS]]
+    for key, name in sets.items():
+        for at, (policy, row) in enumerate(found[key].items()):
+            some = row.get("difficulty", {})
+            levels = [
+                f"{some[level]['solved']} of {some[level]['n']}" if level in some else ""
+                for level in LEVELS
+            ]
+            solved = f"{row['solved']} of {row['n']}"
+            start = [name if not at else "", f"`{policy}`", solved]
+            table.append([*start, interval(row["success_ci95"]), *levels])
+    return table
+
+
+def memorized_table() -> Table:
+    """Return what the tiny policy learns of eight SWE tasks by heart."""
+    found = result("swe_training.json")["policies"]
+    table = [["policy", "sampled", "likeliest action"]]
+    for policy in ("random", "warm start", "trained"):
+        rows = [found.get(name) for name in (policy, f"{policy}, greedy")]
+        table.append([policy, *(f"{row['solved']} of {row['n']}" if row else "" for row in rows)])
+    return table
+
+
+def grading_table() -> Table:
+    """Return whether the grader of SWE pays what it must and nothing else."""
+    team, fuzz = result("swe_red_team.json")["exploits"], result("swe_fuzzed_submissions.json")
+    fixes = result("swe_right_fixes.json")
+    beside = fuzz["right beside an exploit, and refused"]
+    disputed = fuzz["accepted though wrong"] + fuzz["refused though right"]
+    table = [
+        ["played", "in all", "came out as it must"],
+        [
+            f"the {team['number']} exploits",
+            f"{team['tried']} attempts",
+            f"{team['paid'] or 'none'} {'were' if team['paid'] else 'was'} paid",
+        ],
+        [
+            "fuzzed submissions: solutions, faults, exploits and both, mutated",
+            f"{fuzz['submissions']:,}",
+            f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
+            "beside an exploit that spoils tests or answers, and are refused; "
+            f"{disputed} {'is' if disputed == 1 else 'are'} disputed",
+        ],
+    ]
+    for key, words in (("rewritten", "in other words"), ("by_hand", "written by hand")):
+        row = fixes[key]
+        what = f"right repairs {words}, of {row['tasks']} tasks"
+        table.append([what, str(row["fixes"]), f"{row['full']} are FULL"])
+    return table

@@ -1,0 +1,170 @@
+"""Tables of trainings: a mean with its interval over the trainings, then each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.tables.formats import (
+    Table,
+    bold_without_zero,
+    difference,
+    interval,
+    result,
+    share,
+)
+from trainers.output.seed_summary import spread
+
+Row = Mapping[str, Any]
+"""A run of one seed, as ``benchmarks.studies.training_gain`` keeps it."""
+NAMES = {
+    "sft": "warm start", "imitation": "imitation", "rl": "**trained**",
+    "demonstrator": "demonstrator",
+}  # fmt: skip
+LEARNED = ("sft", "imitation", "rl")
+
+
+class Training(NamedTuple):
+    """Where a table comes from."""
+
+    file: str
+    """Result file."""
+    family: str
+    """Key of the family in it."""
+    demonstrator: str = "demonstrator"
+    """Arm that is the demonstrator."""
+    defaults: bool = True
+    """Whether it is the default training, whose baselines stand in ``baselines.json``."""
+
+
+FAMILIES = {
+    "webshop": "WebShop", "alfworld": "ALFWorld", "textworld": "TextWorld", "search": "Search",
+}  # fmt: skip
+TRAININGS = {
+    "webshop": Training("webshop_training_gain.json", "webshop", demonstrator="oracle"),
+    "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
+    "alfworld": Training("training_gain.json", "alfworld"),
+    "textworld": Training("training_gain.json", "textworld"),
+    "search": Training("search_training_gain.json", "search"),
+}
+
+
+def training_table(name: str) -> Table:
+    """Return the table of a training: figures and differences, over the seeds and in each."""
+    training = TRAININGS[name]
+    rows: Sequence[Row] = result(training.file)["families"][training.family]
+    head = ["", f"mean of {len(rows)} seeds, 95 % over seeds"]
+    lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
+    return [
+        [*head, *(f"seed {row['seed']}, 95 % over tasks" for row in rows)],
+        ["steps; minutes", "", *lasted],
+        *_baselines(training, len(rows)),
+        *(_figure("success", arm, rows) for arm in LEARNED if arm in rows[0]["success"]),
+        *_differences("success", training, rows),
+        *(_figure("score", arm, rows) for arm in LEARNED if arm in rows[0]["score"]),
+        *_differences("score", training, rows),
+        *(
+            _figure("greedy_success", arm, rows)
+            for arm in LEARNED
+            if arm in (rows[0]["greedy_success"] or {})
+        ),
+    ]
+
+
+def summary_table(name: str) -> Table:
+    """Return a short table of a default training: one row a policy, over the seeds."""
+    training = TRAININGS[name]
+    rows: Sequence[Row] = result(training.file)["families"][training.family]
+    baselines = result("baselines.json")["families"][training.family]
+    tasks = baselines["random"]["n"]
+    head = [f"{tasks} held-out tasks", "success", "each seed", "likeliest action", "score"]
+    table = [head]
+    for arm in ("random", "demonstrator"):
+        found = baselines[arm]
+        table.append([_name(arm), share(found["success"]), "", "", share(found["score"])])
+    for arm in LEARNED:
+        cells = [_over(rows, figure, arm) for figure in ("success", "greedy_success", "score")]
+        each = ", ".join(share(row["success"][arm]) for row in rows)
+        table.append([_name(arm), cells[0], each, *cells[1:]])
+    for other in ("imitation", "demonstrator"):
+        label, over, *paired = next(_difference("success", other, training, rows))
+        table.append([label, over, ", ".join(cell.partition(" ")[0] for cell in paired), "", ""])
+    return table
+
+
+def gains_table() -> Table:
+    """Return what reward added, one row a family: over seeds, and seed by seed."""
+    table = [["trained minus", "success, 95 % over seeds", "seed by seed, 95 % over tasks"]]
+    for name, family in FAMILIES.items():
+        training = TRAININGS[name]
+        rows: Sequence[Row] = result(training.file)["families"][training.family]
+        for other in ("sft", "imitation", "demonstrator"):
+            for label, over, *paired in _difference("success", other, training, rows):
+                what = label.removeprefix("trained minus ")
+                table.append([f"{what}, {family}", over, "; ".join(paired)])
+    return table
+
+
+def _baselines(training: Training, count: int) -> Iterator[list[str]]:
+    """Yield the rows of the policies that learn nothing."""
+    if training.defaults:
+        found = result("baselines.json")["families"][training.family]
+        for arm, figures in found.items():
+            said = f"{share(figures['success'])}, {share(figures['score'])}"
+            yield [f"{arm}: success, score", said, *[""] * count]
+
+
+def _figure(figure: str, arm: str, rows: Sequence[Row]) -> list[str]:
+    """Return the row of a policy's figure."""
+    name = figure.replace("_", " ")
+    return [
+        f"{name}: {_name(arm)}",
+        _over(rows, figure, arm),
+        *(share(r[figure][arm]) for r in rows),
+    ]
+
+
+def _differences(figure: str, training: Training, rows: Sequence[Row]) -> Iterator[list[str]]:
+    """Yield the rows of what the trained policy is compared with."""
+    for other in LEARNED[:-1]:
+        yield from _difference(figure, other, training, rows)
+    yield from _difference(figure, "demonstrator", training, rows)
+
+
+def _difference(
+    figure: str, other: str, training: Training, rows: Sequence[Row]
+) -> Iterator[list[str]]:
+    """Yield the row of a difference, if the runs made it."""
+    arm = training.demonstrator if other == "demonstrator" else other
+    found = [_paired(row[figure], arm) for row in rows]
+    if all(found):
+        some = [each for each in found if each]
+        over = spread([value for value, _ in some])
+        what = "" if figure == "success" else f"{figure}: "
+        yield [
+            f"{what}trained minus {NAMES[other].strip('*')}",
+            bold_without_zero(over["mean"], over["ci95"]),
+            *(difference(value, ends) for value, ends in some),
+        ]
+
+
+def _paired(figures: Mapping[str, Any], arm: str) -> tuple[float, Sequence[float]] | None:
+    """Return the paired difference of a run to a policy, with its interval over the tasks."""
+    if arm in figures.get("over", {}):
+        value, ends = figures["over"][arm]
+        return value, ends
+    return (figures["gain"], figures["gain_ci95"]) if arm == "sft" else None
+
+
+def _over(rows: Sequence[Row], figure: str, arm: str) -> str:
+    """Write a figure of a policy over the seeds."""
+    values = [row[figure][arm] for row in rows if arm in (row[figure] or {})]
+    if len(values) < len(rows):
+        return ""
+    found = spread(values, (0.0, 1.0))
+    return f"{share(found['mean'])} {interval(found['ci95'])}"
+
+
+def _name(arm: str) -> str:
+    """Return what an arm is called."""
+    return {**NAMES, "random": "random", "imitation": "imitation for the same time"}[arm]

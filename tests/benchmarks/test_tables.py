@@ -1,0 +1,54 @@
+"""Tables of results: how numbers are written, and what the tables say of the stored files."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.tables import formats, horizons, origins, training
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.9764, ".976"), (-0.0391, "-.039"), (1.0, "1.000"), (0.0, ".000"), (0.99996, "1.000")],
+)
+def test_shares(value: float, written: str) -> None:
+    assert formats.share(value) == written
+
+
+def test_differences_and_large_numbers() -> None:
+    assert formats.difference(0.398, (0.352, 0.441)) == "+.398 [.352, .441]"
+    assert formats.bold_without_zero(-0.1, (-0.2, -0.05)) == "**-.100 [-.200, -.050]**"
+    assert formats.bold_without_zero(0.1, (-0.2, 0.3)) == "+.100 [-.200, .300]"
+    large = (25_683, 3_495, 57_344, 18.3, 376, 975.6, 134_519)
+    assert [formats.about(each) for each in large] == [
+        "25,700", "3,500", "57,300", "18", "380", "980", "135,000",
+    ]  # fmt: skip
+    assert formats.two(0.9649) == ".96" and formats.two(1.044) == "1.04"
+
+
+def test_a_table_is_markdown() -> None:
+    assert formats.markdown([["", "a"], ["b", ""]]) == "| | a |\n|---|---|\n| b | |\n"
+
+
+def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None:
+    """Recomputed by a reader of the stored values: ALFWorld +.113 [-.062, .288]."""
+    rows = {row[0]: row for row in training.gains_table()}
+    assert rows["imitation, ALFWorld"][1] == "+.113 [-.062, .288]"
+    assert rows["imitation, WebShop"][1] == "**+.318 [.012, .624]**"
+    assert rows["imitation, TextWorld"][1] == "**+.120 [.023, .217]**"
+    assert rows["demonstrator, TextWorld"][1] == "+.153 [-.190, .496]"
+    assert rows["imitation, ALFWorld"][2].count(";") == 2, "each seed beside it"
+
+
+def test_the_map_of_horizons_states_its_power() -> None:
+    found = horizons.power()
+    assert found["differences"] == 56
+    assert found["median"] == pytest.approx(0.087, abs=5e-4)
+    assert found["share"] == pytest.approx(0.82, abs=5e-3)
+
+
+def test_a_part_of_another_commit_has_a_row_of_its_own() -> None:
+    rows = [row for row in origins.origins_table() if "async_training" in row[0]]
+    assert [row[2] for row in rows] == ["f195820", "8e80e70"]
+    (horizon,) = [row for row in origins.origins_table() if "horizon_map" in row[0]]
+    assert horizon[2].startswith("runs: ") and horizon[2].count(",") == 5

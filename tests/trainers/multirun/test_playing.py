@@ -1,0 +1,32 @@
+"""What a person sees of runs that are being played."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from pathlib import Path
+
+from trainers.multirun.cache import Keys, Run
+from trainers.multirun.playing import Playing
+from trainers.output.jsonl import append_line, filter_lines
+
+
+def test_a_run_is_where_its_last_record_says_also_after_the_file_was_replaced(
+    tmp_path: Path,
+) -> None:
+    path, process = tmp_path / "metrics.jsonl", multiprocessing.Process()
+    run = Run("", 3, (), Keys("seed3", "seed3"))
+    playing = Playing(process, run, path)
+    assert playing.look() == "seed 3: begins"
+    for step in range(1, 30):
+        append_line(path, json.dumps({"phase": "rl", "step": step, "success": 0.5}))
+    assert playing.look() == "seed 3: training 29" == playing.look()
+    with path.open("a") as file:
+        file.write('{"phase": "va')  # not written whole yet
+    assert playing.look() == "seed 3: training 29"
+    path.write_text(path.read_text().rpartition("\n")[0] + "\n")
+    filter_lines(path, lambda record: record["step"] <= 3)
+    append_line(path, json.dumps({"phase": "eval", "arm": "rl-greedy", "rows": []}))
+    assert playing.look() == "seed 3: compared rl-greedy"
+    append_line(path, json.dumps({"phase": "health", "step": 4}))
+    assert playing.look() == "seed 3: health 4"

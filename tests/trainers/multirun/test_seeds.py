@@ -1,0 +1,201 @@
+"""``agentgym-train --seeds``: one training over several seeds, through the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.toy_study import FLAGS
+from tests.trainers import toy_runs
+from tests.trainers.test_cli import sentence
+from trainers.cli import main
+from trainers.models.memory_plan import Device
+from trainers.multirun.seed_flags import SEEDS_FILE
+
+RUN = (*FLAGS.split(), "--horizon", "3")
+UNEQUAL = ("wall_s", "commit")
+"""Entries of a run that two equal ones need not share: a commit may be made meanwhile."""
+
+
+def over(seeds: Sequence[int], out: Path, *more: str) -> list[str]:
+    return [*RUN, "--seeds", *map(str, seeds), "--out", str(out), *more]
+
+
+def result(folder: Path) -> dict[str, Any]:
+    """What a folder of seeds holds, without what two equal ones need not share."""
+    content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    assert content.pop("commits")
+    for run in content["runs"]:
+        for name in UNEQUAL:
+            run.pop(name)
+    return content
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of three seeds that were played side by side; change nothing in it."""
+    folder = tmp_path_factory.mktemp("seeds") / "whole"
+    assert main(over([0, 1, 2], folder, "--jobs", "2")) == 0
+    return folder
+
+
+# -- the result ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_several_seeds_make_one_report_with_intervals_over_them(played: Path) -> None:
+    found = result(played)
+    assert found["seeds"] == [0, 1, 2] and found["interval"] == "95 %, Student t over 3 seeds"
+    singles = [toy_runs.summary(played / f"seed{seed}") for seed in found["seeds"]]
+    values = [single["eval"]["rl"]["success"] for single in singles]
+    trained = found["eval"]["rl"]
+    assert trained["success"]["values"] == values and trained["over"] == "seeds"
+    assert trained["success"]["mean"] == pytest.approx(sum(values) / 3)
+    for number, single in enumerate(singles):
+        gain = found["paired"]["rl_minus_sft"]["score"]
+        assert gain["values"][number] == single["paired"]["rl_minus_sft"]["score_mean"]
+        assert gain["paired"][number] == single["paired"]["rl_minus_sft"]["score_ci95"]
+    assert found["eval"]["random"]["over"] == "tasks"
+    page = (played / "report.html").read_text()
+    assert found["headline"]["text"] in page and "Student t" in page
+    assert all(f"seed{seed}/report.html" in page for seed in found["seeds"])
+    assert (played / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_what_no_seed_changes_is_played_once(played: Path) -> None:
+    for arm in ("random", "oracle"):
+        episodes = {(played / f"seed{n}/eval_episodes/{arm}.jsonl").read_bytes() for n in range(3)}
+        assert len(episodes) == 1
+    assert not [log for log in played.glob("seed*.log") if "[baselines]" in log.read_text()]
+
+
+@pytest.mark.slow
+def test_a_seed_comes_to_what_it_comes_to_alone(played: Path, tmp_path: Path) -> None:
+    assert main([*RUN, "--seed", "1", "--out", str(tmp_path / "alone")]) == 0
+    alone, together = tmp_path / "alone", played / "seed1"
+    assert toy_runs.by_phase(alone) == toy_runs.by_phase(together)
+    assert toy_runs.summary(alone) == toy_runs.summary(together)
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["seed0/metrics.jsonl:random", "seed1/metrics.jsonl:valid"])
+def test_a_killed_command_goes_on_to_the_same_report(
+    moment: str, played: Path, tmp_path: Path
+) -> None:
+    """Killed while baselines are played, and in training; a third seed comes in afterwards."""
+    folder, (file, word) = tmp_path / "killed", moment.split(":")
+    command = [sys.executable, "-m", "trainers.cli", *over([0, 1], folder, "--jobs", "2")]
+    process = subprocess.Popen(
+        command, cwd=toy_runs.ROOT, env={**os.environ, **toy_runs.ALONE}, stderr=subprocess.DEVNULL
+    )
+    until(lambda: word in read(folder / file), process)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (folder / "summary.json").exists()
+    assert main(["--resume", "--out", str(folder), *over([0, 1, 2], folder)[:-2]]) == 0
+    assert result(folder) == result(played)
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def until(true: Any, process: subprocess.Popen[bytes]) -> None:
+    """Wait until something is true of what a process writes."""
+    while not true():
+        assert process.poll() is None, "it ended before it could be killed"
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_finished_seeds_are_not_played_again(played: Path, monkeypatch: Any) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a run was played")
+
+    before = result(played)
+    monkeypatch.setattr("trainers.multirun.seeds.begin_process", refuse)
+    assert main(["--resume", "--out", str(played)]) == 0  # it knows its seeds
+    assert result(played) == before
+
+
+@pytest.mark.slow
+def test_more_steps_extend_every_seed(played: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "seeds"
+    shutil.copytree(played, folder)
+    assert main(["--resume", "--out", str(folder), "--steps", "6", "--jobs", "2"]) == 0
+    assert [run["steps"] for run in result(folder)["runs"]] == [6, 6, 6]
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--seeds 0 1 1", "expected different --seeds, got 1 more than once"),
+        ("--seeds 0 -1", "--seeds to be whole numbers of at least 0, got '-1'"),
+        ("--seeds 0 x", "got 'x'"),
+        ("--seeds 0 1.5", "got '1.5'"),
+        ("--seeds", "at least two --seeds"),
+        ("--seeds 3", "at least two --seeds, from whose spread an interval follows, got 1"),
+        ("--seeds 0 1 --seed 2", "--seeds or --seed, got both (--seed 2)"),
+        ("--seeds 0 1 --jobs 0", "--jobs to be whole numbers of at least 1, got '0'"),
+        ("--seeds 0 1 --jobs two", "got 'two'"),
+        ("--jobs 2", "expected --jobs with --seeds, got --jobs 2 alone"),
+        ("--seeds 0 1 --push-to-hub me/it", "no --push-to-hub with --seeds"),
+        ("--seeds 0 1 --resume", "expected runs over seeds to resume in"),
+        ("--seeds 0 1 --preset nope", "expected a preset of"),
+    ],
+)
+def test_bad_seeds_end_in_one_sentence(
+    flags: str, expected: str, tmp_path: Path, capsys: Any
+) -> None:
+    folder = tmp_path / "seeds"
+    assert main([*RUN, "--out", str(folder), *flags.split()]) == 2
+    assert expected in sentence(capsys)
+    assert not folder.exists()
+
+
+def test_runs_that_do_not_fit_side_by_side_are_refused(
+    tmp_path: Path, capsys: Any, monkeypatch: Any
+) -> None:
+    small = Device("this machine", 64 * 2**20, gpu=False)
+    monkeypatch.setattr(Device, "here", classmethod(lambda cls: small))
+    assert main(over([0, 1], tmp_path / "seeds", "--jobs", "64")) == 2
+    assert "fits this machine, shared by 64 runs, of 0.0 GiB" in sentence(capsys)
+    assert not (tmp_path / "seeds").exists()
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(over([0, 1], tmp_path)) == 2
+    assert "folder of several seeds" in sentence(capsys)
+    (tmp_path / SEEDS_FILE).write_text("seeds: [0, 1]")
+    assert main(over([0, 1], tmp_path)) == 2
+    assert "pass --resume" in sentence(capsys)
+    (tmp_path / SEEDS_FILE).write_text("seeds: none")
+    assert main(["--resume", "--out", str(tmp_path)]) == 2
+    assert "to hold seeds" in sentence(capsys)
+
+
+def test_a_dry_run_names_the_seeds_and_makes_no_folder(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "seeds"
+    assert main(over([4, 7], folder, "--jobs", "2", "--dry-run")) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", shown) and "rl.lr" in shown
+    assert not folder.exists()

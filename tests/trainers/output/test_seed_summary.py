@@ -1,0 +1,107 @@
+"""Figures over seeds, with numbers worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trainers.output.seed_summary import seeds_headline, seeds_sentences, seeds_summary, spread
+
+T_2 = 4.302652729911275
+"""0.975 quantile of Student's t with two degrees of freedom."""
+
+
+def difference(success: float) -> dict[str, Any]:
+    interval = [success - 0.01, success + 0.01]
+    return {
+        "n": 500, "success_mean": success, "success_ci95": interval, "score_mean": success / 2,
+        "score_ci95": interval,
+    }  # fmt: skip
+
+
+def arm(success: float) -> dict[str, Any]:
+    return {
+        "n": 500, "success": success, "success_ci95": [0.0, 1.0], "score_mean": success,
+        "score_ci95": [0.0, 1.0], "turns_mean": 4.0,
+    }  # fmt: skip
+
+
+def run(seed: int, start: float, **rivals: float) -> dict[str, Any]:
+    """A run whose trained policy is ahead of its start, and of each rival, by so much."""
+    gains = {"sft": start, **rivals}
+    names = {"random": "random", "sft": "warm start", "rl": "trained", **{r: r for r in rivals}}
+    return {
+        "seed": seed, "env": "toy", "preset": "grpo", "names": names, "packages": {},
+        "evaluation": {"split": "test", "decoding": "sampled", "panel_sha256": "0"},
+        "eval": {"random": arm(0.1), "sft": arm(0.5), "rl": arm(0.5 + start)},
+        "paired": {f"rl_minus_{name}": difference(gain) for name, gain in gains.items()},
+        "steps": 9, "chosen": {"step": 9}, "wall_s": 1.0, "commit": "c", "untrained": False,
+        "verdict": "", "remarks": [],
+    }  # fmt: skip
+
+
+def headline(*gains: dict[str, float]) -> tuple[str, str]:
+    found = seeds_summary([run(seed, **each) for seed, each in enumerate(gains)])
+    return found["headline"]["tone"], found["headline"]["text"]
+
+
+def test_an_interval_over_seeds_is_students() -> None:
+    found = spread([0.072, 0.194, 0.074])
+    mean, std = 0.34 / 3, 0.06987
+    assert found["mean"] == pytest.approx(mean) and found["std"] == pytest.approx(std, rel=1e-3)
+    half = T_2 * std / 3**0.5
+    assert found["ci95"] == pytest.approx([mean - half, mean + half], rel=1e-3)
+    assert found["ci95"][0] < 0, "three paired intervals above zero are no such interval over seeds"
+    assert spread([0.9, 1.0], (0.0, 1.0))["ci95"][1] == 1.0
+    assert spread([0.5]) == {"mean": 0.5, "std": None, "ci95": None, "values": [0.5]}
+
+
+def test_what_no_seed_changes_keeps_its_interval_over_tasks() -> None:
+    found = seeds_summary([run(0, 0.2), run(1, 0.3)])
+    assert found["eval"]["random"]["success"] == {"mean": 0.1, "ci95": [0.0, 1.0]}
+    assert found["eval"]["rl"]["success"]["values"] == [0.7, 0.8]
+    assert found["paired"]["rl_minus_sft"]["success"]["paired"][1] == [0.29, 0.31]
+
+
+def test_a_rival_that_one_seed_lacks_is_left_out() -> None:
+    found = seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.3)])
+    assert list(found["paired"]) == ["rl_minus_sft"]
+
+
+def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None:
+    steady = {"start": 0.3, "imitation": 0.2}
+    assert headline(*[steady] * 3)[0] == "up"
+    tone, text = headline(*[{**steady, "successes": gain} for gain in (0.02, 0.2, -0.1)])
+    assert tone == "flat" and "successes" in text
+    assert headline(*[{**steady, "successes": -gain} for gain in (0.1, 0.11, 0.12)])[0] == "down"
+    assert headline({"start": 0.3}, {"start": 0.31})[0] == "up"
+    assert headline({"start": 0.3}, {"start": -0.2})[0] == "flat"
+    assert headline({"start": -0.3}, {"start": -0.31})[0] == "down"
+    broken = seeds_summary([run(0, 0.2), {**run(1, 0.3), "untrained": True}])
+    assert seeds_headline(broken).tone == "down"
+
+
+def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
+    name = "expert-iteration"
+    runs = [{**run(n, 0.2, expert_iteration=0.1)} for n in (0, 1)]
+    for each in runs:
+        each["names"] = {**each["names"], name: "expert iteration"}
+        each["names"].pop("expert_iteration")
+    assert "minus expert iteration" in list(seeds_sentences(seeds_summary(runs)))[1]
+
+
+def test_every_comparison_is_said() -> None:
+    said = list(
+        seeds_sentences(seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.2, imitation=0.1)]))
+    )
+    assert len(said) == 2 and said[1].startswith("Trained minus imitation is +0.100")
+
+
+def test_each_of_several_environments_is_compared_over_the_seeds() -> None:
+    runs = [run(seed, gain) for seed, gain in enumerate((0.2, 0.3))]
+    for each in runs:
+        each["families"] = {"shop": {**each}, "maze": {**each}}
+    found = seeds_summary(runs)
+    assert list(found["families"]) == ["shop", "maze"]
+    assert found["families"]["maze"]["eval"]["rl"]["success"]["values"] == [0.7, 0.8]

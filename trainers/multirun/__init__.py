@@ -1,0 +1,1 @@
+"""Several runs: side by side in processes, begun from one another, and one over seeds."""

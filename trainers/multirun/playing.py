@@ -1,0 +1,216 @@
+"""Play runs side by side, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from trainers.multirun.cache import DONE, Run, RunCache
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder
+
+LAST_WORDS = 2000
+"""Bytes at the end of a log in which the reason of a failure is looked for."""
+PLACES = {
+    Phase.WARM_START: "warm start", Phase.REINFORCEMENT: "training", Phase.VALIDATION: "training",
+    Phase.IMITATION: "imitation", Phase.COMPARISON: "compared",
+}  # fmt: skip
+"""Where a run is, in words, by what it wrote last; of a phase without words, its name."""
+
+Begin = Callable[[list[str], Path], BaseProcess]
+"""Starts a process that carries out ``agentgym-train`` with arguments, printing to a file."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that did not end."""
+
+    run: Run
+    """The run."""
+    why: str
+    """Its last words."""
+
+
+@dataclass
+class Playing:
+    """A run that is being played."""
+
+    process: BaseProcess
+    """Its process."""
+    run: Run
+    """The run."""
+    metrics: Path
+    """What it writes as it goes."""
+    read: int = 0
+    """Bytes of that which have been looked at."""
+    number: int = 0
+    """Number of the file that they were in."""
+    place: str = "begins"
+    """Where it was at their end."""
+
+    def look(self) -> str:
+        """Return the name of the run and where it is now."""
+        record = self._last()
+        if record is not None:
+            words = PLACES.get(Phase(record["phase"]), record["phase"])
+            self.place = f"{words} {record.get('step', record.get('arm', ''))}".strip()
+        return f"{self.run.name}: {self.place}"
+
+    def _last(self) -> dict[str, Any] | None:
+        """Return the last record since the last look; None if there is none.
+
+        A run that goes on may replace the file by a shorter one, which is read from its beginning.
+        """
+        if not self.metrics.exists():
+            return None
+        with self.metrics.open("rb") as file:
+            number = os.fstat(file.fileno()).st_ino
+            if number != self.number:
+                self.number, self.read = number, 0
+            file.seek(self.read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.read += len(whole)
+        lines = whole.splitlines()
+        if not lines:
+            return None
+        record: dict[str, Any] = json.loads(lines[-1])
+        return record
+
+
+@dataclass
+class _Work:
+    """What is to be played, and what is being played."""
+
+    pending: list[Run]
+    running: dict[int, Playing] = field(default_factory=dict)
+    """By the handle that tells when a process ends."""
+    failed: list[Failure] = field(default_factory=list)
+    started: set[str] = field(default_factory=set)
+    """Keys of the warm starts that a run that has ended can give to others."""
+
+
+def play(
+    cache: RunCache,
+    runs: Sequence[Run],
+    jobs: int,
+    begin: Begin,
+    *,
+    share_start: bool = True,
+    again: Collection[Run] = (),
+    console: Console | None = None,
+) -> list[Failure]:
+    """Play the runs that have not ended, ``jobs`` at a time.
+
+    A run that was begun goes on. Of runs with the same warm start the first goes ahead, and the
+    others begin with its warm start once it has ended; if it fails, the next takes its place.
+
+    Args:
+        cache: Where runs lie.
+        runs: All runs; those of the same key are played once.
+        jobs: Processes at a time.
+        begin: Starts a process.
+        share_start: Whether runs with the same warm start share it.
+        again: Runs that have ended and go on all the same, as they are asked for more steps.
+        console: Where progress is shown; None: standard error.
+
+    Returns:
+        The runs that failed, which the others outlive.
+    """
+    distinct = {run.keys.run: run for run in reversed(runs)}
+    partners = list(distinct.values())[::-1]
+    pending = [run for run in partners if run in again or cache.state(run) != DONE]
+    cache.root.mkdir(parents=True, exist_ok=True)
+    work = _Work(pending, started={run.keys.start for run in partners if run not in pending})
+    with _progress(console) as progress:
+        task = progress.add_task(
+            "runs", total=len(distinct), completed=len(distinct) - len(pending)
+        )
+        try:
+            while work.pending or work.running:
+                while len(work.running) < jobs and (run := _next(work, cache, share_start)):
+                    starts = [r for r in partners if r.keys.start == run.keys.start]
+                    arguments = cache.begin(run, starts if share_start else (), on=run in again)
+                    process = begin(arguments, cache.log(run))
+                    metrics = RunFolder(cache.folder(run)).metrics_path
+                    work.running[process.sentinel] = Playing(process, run, metrics)
+                progress.update(task, description=_now(work))
+                for said in _finish(work, cache):
+                    progress.console.print(said, highlight=False, markup=False, soft_wrap=True)
+                left = len(work.pending) + len(work.running) + len(work.failed)
+                progress.update(task, completed=len(distinct) - left)
+            progress.update(task, description=_now(work) or "runs")
+        finally:
+            for each in work.running.values():
+                each.process.terminate()
+    return work.failed
+
+
+def _next(work: _Work, cache: RunCache, share_start: bool) -> Run | None:
+    """Take the next run that need not wait for the warm start of one that is being played."""
+    making = {each.run.keys.start for each in work.running.values()} if share_start else set()
+    for run in work.pending:
+        if run.keys.start in work.started or run.keys.start not in making:
+            work.pending.remove(run)
+            return run
+    return None
+
+
+def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
+    """Wait until a process ends, take down what became of its run, and say so."""
+    for sentinel in wait(list(work.running), timeout=1.0):
+        assert isinstance(sentinel, int)
+        ended = work.running.pop(sentinel)
+        ended.process.join()
+        run, code = ended.run, ended.process.exitcode
+        if code == 0 and cache.state(run) == DONE:
+            work.started.add(run.keys.start)
+            yield f"{run.name}: ended"
+        else:
+            work.failed.append(Failure(run, _last_words(cache.log(run), code)))
+            yield f"{run.name}: failed"
+
+
+def _last_words(log: Path, code: int | None) -> str:
+    """Return why a process says that it ended."""
+    if code is not None and code < 0:
+        return f"killed by signal {-code}"
+    text = log.read_bytes()[-LAST_WORDS:].decode(errors="replace") if log.exists() else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else f"exit code {code}"
+
+
+def _now(work: _Work) -> str:
+    """Say what is being played and where it is, in a few words."""
+    parts = [each.look() for each in work.running.values()]
+    return "; ".join([*parts, *([f"{len(work.failed)} failed"] if work.failed else [])])
+
+
+@contextmanager
+def _progress(console: Console | None) -> Iterator[Progress]:
+    """Show how many runs have ended and how long the others will take."""
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(
+        *columns, console=console or Console(stderr=True), speed_estimate_period=3600
+    ) as shown:
+        yield shown

@@ -1,0 +1,89 @@
+"""What a command line says about seeds, read without importing what trains."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym.errors import ConfigurationError
+
+__all__ = ["SEEDS_FILE", "SeedFlags"]
+
+SEEDS_FILE = "seeds.yaml"
+"""File that makes a folder one of several seeds."""
+
+
+@dataclass(frozen=True)
+class SeedFlags:
+    """What a command says about seeds."""
+
+    seeds: tuple[int, ...]
+    """The seeds; none where a folder knows them."""
+    jobs: int
+    """Runs at the same time."""
+    out: Path | None
+    """Folder of all of them; None: the default one."""
+    resume: bool
+    """Whether to go on in it."""
+    dry_run: bool
+    """Whether to show the settings alone."""
+    settings: tuple[str, ...]
+    """The other flags, which hold for the run of every seed."""
+
+    @classmethod
+    def read(cls, argv: Sequence[str]) -> SeedFlags | None:
+        """Read a command line; None if it asks for one run.
+
+        Raises:
+            ConfigurationError: The flags do not fit each other, or a seed or ``--jobs`` is none.
+        """
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+        parser.add_argument("--seeds", nargs="*")
+        for flag in ("--jobs", "--seed", "--out"):
+            parser.add_argument(flag)
+        for switch in ("--resume", "--dry-run", "-h", "--help"):
+            parser.add_argument(switch, action="store_true")
+        found, settings = parser.parse_known_args(argv)
+        if found.help or found.h:
+            return None
+        out = Path(found.out) if found.out else None
+        known = out is not None and (out / SEEDS_FILE).exists()
+        if found.seeds is None and not (found.resume and known):
+            if found.jobs is not None:
+                raise ConfigurationError(
+                    f"expected --jobs with --seeds, got --jobs {found.jobs} alone: one run is one "
+                    "process"
+                )
+            return None
+        if found.seed is not None:
+            raise ConfigurationError(
+                f"expected --seeds or --seed, got both (--seed {found.seed}); leave out --seed"
+            )
+        seeds = _whole_numbers("--seeds", found.seeds or (), least=0)
+        _check_seeds(seeds, given=found.seeds is not None)
+        jobs = 1 if found.jobs is None else _whole_numbers("--jobs", (found.jobs,), least=1)[0]
+        return cls(seeds, jobs, out, found.resume, found.dry_run, tuple(settings))
+
+
+def _whole_numbers(flag: str, words: Sequence[str], least: int) -> tuple[int, ...]:
+    """Read the numbers of a flag."""
+    for word in words:
+        if not (word.removeprefix("-").isdecimal() and int(word) >= least):
+            raise ConfigurationError(
+                f"expected {flag} to be whole numbers of at least {least}, got {word!r}"
+            )
+    return tuple(map(int, words))
+
+
+def _check_seeds(seeds: Sequence[int], *, given: bool) -> None:
+    """Refuse seeds of which no interval can be made."""
+    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
+    if twice:
+        raise ConfigurationError(f"expected different --seeds, got {twice[0]} more than once")
+    if given and len(seeds) < 2:
+        raise ConfigurationError(
+            f"expected at least two --seeds, from whose spread an interval follows, got "
+            f"{len(seeds)}; one run takes --seed"
+        )

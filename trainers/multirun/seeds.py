@@ -1,0 +1,254 @@
+"""One training over several seeds: ``agentgym-train --seeds 0 1 2``.
+
+Layout of the folder: ``seeds.yaml`` (the seeds), ``seed<N>/`` (a whole run each), ``seed<N>.log``
+(what it printed), and once all have ended ``curve.png``, ``report.html`` and ``summary.json``.
+
+The policies that no seed changes (random actions, the demonstrator, the oracle) are played once, in
+the folder of the first seed, and given to the others before these begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.support.caching import write_atomically
+from agentgym.support.folder_lock import holds_other_files, lock_folder
+from agentgym.support.terminal import cell
+from agentgym.vector.backends import backend_session
+from trainers import processes
+from trainers.config.config_file import CONFIG_FILE
+from trainers.config.resolve import ResolvedRun, default_out, resolve
+from trainers.models.memory_plan import Device, check_memory, plan_memory
+from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
+from trainers.multirun.playing import Failure, play
+from trainers.multirun.process import Main, begin_process
+from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
+from trainers.output.display import Display
+from trainers.output.run_folder import RunFolder
+from trainers.output.seed_report import seeds_table, write_seeds
+from trainers.output.seed_summary import seeds_sentences
+from trainers.phases.policy_comparison import BASELINES, PolicyComparison
+from trainers.phases.start_checks import checked_run
+
+__all__ = ["SeedsFailed", "describe_seeds", "train_over_seeds"]
+
+
+class SeedsFailed(AgentGymError, RuntimeError):
+    """The runs of some seeds did not end."""
+
+
+def train_over_seeds(
+    flags: SeedFlags, parse: Parse, main: Main, console: Console | None = None
+) -> dict[str, Any]:
+    """Carry out a run for every seed, and put their results together.
+
+    Args:
+        flags: What was asked for.
+        parse: Reads the arguments of a run.
+        main: Carries out ``agentgym-train``, in the process of a seed.
+        console: Where progress is shown; None: standard error.
+
+    Returns:
+        The content of ``summary.json``.
+
+    Raises:
+        AgentGymError: A setting is wrong, the folder cannot be used, or a seed's run did not end;
+            what has been done is kept for ``--resume``.
+    """
+    console = console or Console(stderr=True)
+    folder, seeds = _folder_and_seeds(flags, parse)
+    cache, runs = RunCache(folder, parse), _runs(flags, seeds)
+    first = checked_run(parse(_arguments(cache, runs[0])))
+    _check_together(first, flags)
+    _check_room(first, flags.jobs)
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder, "the runs"):
+        again = [run for run in runs if _extends(cache, run, parse)]
+        _write_seeds_file(folder, seeds)
+        if again or not all(cache.state(run) == DONE for run in runs):
+            _forget_result(folder)
+        _share_baselines(cache, runs, first, parse, console)
+        begin = partial(begin_process, main)
+        failures = play(
+            cache, runs, flags.jobs, begin, share_start=False, again=again, console=console
+        )
+        _check_ended(failures, cache)
+        summary = write_seeds(folder, [RunFolder(cache.folder(run)) for run in runs])
+    console.print(seeds_table(summary))
+    for said in (*seeds_sentences(summary), f"open {folder / 'report.html'}"):
+        console.print(cell(said), highlight=False, soft_wrap=True)
+    return summary
+
+
+def describe_seeds(flags: SeedFlags, parse: Parse) -> tuple[list[str], str]:
+    """Return the arguments of the first seed's run, and a sentence about all of them.
+
+    Raises:
+        ConfigurationError: The folder cannot be used.
+    """
+    folder, seeds = _folder_and_seeds(flags, parse)
+    run = _runs(flags, seeds)[0]
+    count, named = len(seeds), " ".join(map(str, seeds))
+    said = f"seeds: {named} ({count} runs, {min(flags.jobs, count)} at a time, in {folder})"
+    return _arguments(RunCache(folder, parse), run), said
+
+
+def _arguments(cache: RunCache, run: Run) -> list[str]:
+    """Return the arguments of a run, which goes on if there is something of it."""
+    if cache.state(run) == OPEN and not run.settings:
+        raise ConfigurationError(
+            f"expected the settings of the runs, because those in {cache.root} were never begun; "
+            "repeat the whole command with --resume"
+        )
+    return cache.begin(run, on=cache.state(run) != OPEN)
+
+
+def _folder_and_seeds(flags: SeedFlags, parse: Parse) -> tuple[Path, tuple[int, ...]]:
+    """Return where the runs lie, and all their seeds; writes nothing."""
+    seeds, folder = flags.seeds, flags.out or _default_folder(flags, parse)
+    path = folder / SEEDS_FILE
+    if not path.exists():
+        if folder.exists() and (not folder.is_dir() or holds_other_files(folder)):
+            raise ConfigurationError(
+                f"expected --out to be empty or a folder of several seeds, but {folder} is "
+                "something else; choose another --out"
+            )
+        if flags.resume:
+            raise ConfigurationError(
+                f"expected runs over seeds to resume in {folder}, but there are none; leave out "
+                "--resume to start them"
+            )
+        return folder, seeds
+    if not flags.resume:
+        raise ConfigurationError(
+            f"expected --out to hold no other runs, but {folder} does; pass --resume to continue "
+            "them, or choose another --out"
+        )
+    stored = _read_seeds(path)
+    return folder, (*stored, *(seed for seed in seeds if seed not in stored))
+
+
+def _default_folder(flags: SeedFlags, parse: Parse) -> Path:
+    """Return the folder of runs that name none."""
+    single = default_out(parse(flags.settings))
+    return single.with_name(f"{single.name.rpartition('-')[0]}-seeds")
+
+
+def _read_seeds(path: Path) -> tuple[int, ...]:
+    """Read the seeds of a folder."""
+    import yaml
+
+    content = yaml.safe_load(path.read_text())
+    found = content.get("seeds") if isinstance(content, dict) else None
+    if not (found and all(isinstance(seed, int) for seed in found)):
+        raise ConfigurationError(f"expected {path} to hold seeds, got {content!r:.80}")
+    return tuple(found)
+
+
+def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
+    """Make the folder known as that of several seeds, before anything else is written."""
+    import yaml
+
+    text = yaml.safe_dump({"seeds": list(seeds)}, default_flow_style=None)
+    write_atomically(folder / SEEDS_FILE, text.encode())
+
+
+def _forget_result(folder: Path) -> None:
+    """Remove what was made of the runs as they were before."""
+    for name in ("summary.json", "report.html", "curve.png"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:
+    """Return the run of every seed."""
+    names = [(seed, f"seed{seed}") for seed in seeds]
+    return [Run("", seed, flags.settings, Keys(name, name)) for seed, name in names]
+
+
+def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
+    """Refuse what several runs cannot share."""
+    config, several = run.config, flags.jobs > 1
+    for wrong, what in (
+        (processes.world() > 1, "a single process with --seeds, which starts one for each run"),
+        (config.push_to_hub is not None, "no --push-to-hub with --seeds: push one of the runs"),
+        (several and config.engine == "vllm-server", "--jobs 1 with --engine vllm-server, which "
+         "serves one run"),
+    ):  # fmt: skip
+        if wrong:
+            raise ConfigurationError(f"expected {what}; got {len(flags.seeds) or 'several'} seeds")
+
+
+def _check_room(run: ResolvedRun, jobs: int) -> None:
+    """Refuse runs that do not fit the device side by side.
+
+    Raises:
+        ConfigurationError: They do not.
+    """
+    device = Device.here()
+    if device is not None and jobs > 1:
+        shared = f"{device.name}, shared by {jobs} runs,"
+        device = replace(device, name=shared, size=device.size // jobs)
+    plan = plan_memory(run, device)
+    if plan.share is not None and jobs > 1:
+        raise ConfigurationError(
+            f"expected --jobs 1 with --engine vllm, which takes what a run leaves of the GPU, got "
+            f"--jobs {jobs}"
+        )
+    check_memory(plan)
+
+
+def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
+    """Return whether a run that has ended is asked for more steps or minutes.
+
+    Raises:
+        ConfigurationError: Its settings differ from those that are asked for.
+    """
+    if cache.state(run) == OPEN:
+        return False
+    config = parse(_arguments(cache, run))
+    found = RunFolder(cache.folder(run))
+    found.check(config, resolve(config).resolved())
+    return found.extends and cache.state(run) == DONE
+
+
+def _share_baselines(
+    cache: RunCache, runs: Sequence[Run], first: ResolvedRun, parse: Parse, console: Console
+) -> None:
+    """Play what no seed changes in the folder of the first run, and begin the others with it."""
+    run = runs[0]
+    if cache.state(run) != DONE:
+        config = parse(_arguments(cache, run))
+        made = RunFolder.open(cache.folder(run), config, first.resolved())
+        made.lock()
+        try:
+            comparison = PolicyComparison(first, made)
+            if planned := comparison.baseline_episodes:
+                with backend_session(first.config.rollout.backend), Display(console) as shown:
+                    comparison.add_baselines(shown.episodes("baselines", planned))
+        finally:
+            made.close()
+    # A command that goes on need not repeat the settings.
+    given = any(word.partition("=")[0] == "--config" for word in run.settings)
+    defaults = () if given else ("--config", str(cache.folder(run) / CONFIG_FILE))
+    for other in runs[1:]:
+        if cache.state(other) == OPEN:
+            cache.begin_from(run, other, BASELINES, defaults=defaults)
+
+
+def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:
+    """Say which runs did not end, and why."""
+    if failures:
+        named = "; ".join(
+            f"seed {each.run.seed}: {each.why} (see {cache.log(each.run)})" for each in failures
+        )
+        raise SeedsFailed(
+            f"expected the runs of all seeds to end, got {len(failures)} that did not: {named}; "
+            "repeat the command with --resume"
+        )

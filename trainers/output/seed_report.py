@@ -1,0 +1,96 @@
+"""What a reader of runs over several seeds is given: ``summary.json``, ``curve.png``, a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.table import Table
+
+from agentgym.support.caching import write_atomically
+from trainers.output.curve import Key, Records, family_records
+from trainers.output.page_templates import render
+from trainers.output.run_folder import RunFolder
+from trainers.output.seed_curve import draw_seeds, seed_panels
+from trainers.output.seed_summary import comparisons, seeds_summary
+
+__all__ = ["seeds_table", "write_seeds"]
+
+
+class _Part(NamedTuple):
+    """The results of an environment, or of several together, with their curves."""
+
+    name: str
+    """Name of the environment; empty if there is one, and of all together."""
+    results: Mapping[str, Any]
+    """How the policies compare over seeds."""
+    panels: dict[str, str]
+    """Curves by quantity."""
+    keys: list[Key]
+    """Their legend."""
+
+
+def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
+    """Put the finished runs of several seeds together in a folder; return the summary.
+
+    The summary is written last: where it stands, all is there.
+
+    Args:
+        folder: Where it is written.
+        runs: Folders of the runs, in the order of the seeds.
+    """
+    summary = seeds_summary([json.loads(run.summary_path.read_text()) for run in runs])
+    records = [run.metrics() for run in runs]
+    chosen = [run["chosen"]["step"] for run in summary["runs"]]
+    picture = draw_seeds(records, summary["names"], chosen)
+    write_atomically(folder / "curve.png", picture)
+    page = render(
+        "seed_report.html.j2",
+        folder=folder,
+        summary=summary,
+        differences=list(_differences(summary)),
+        compared=list(_parts(summary, records, chosen)),
+        comparisons=comparisons,
+    )
+    write_atomically(folder / "report.html", page.encode())
+    text = json.dumps(summary, indent=2) + "\n"
+    write_atomically(folder / "summary.json", text.encode())
+    return summary
+
+
+def seeds_table(summary: Mapping[str, Any]) -> Table:
+    """Return the compared policies over seeds as a table for a terminal."""
+    table = Table("policy", "success", "95 %", "score", "95 %", title=summary["env"])
+    for kind, how in (("eval", ""), ("greedy_eval", ", greedy")):
+        for arm, row in summary.get(kind, {}).items():
+            cells = []
+            for figure in (row["success"], row["score"]):
+                low, high = figure["ci95"]
+                cells += [f"{figure['mean']:.3f}", f"{low:.3f} to {high:.3f}"]
+            table.add_row(summary["names"][arm] + how, *cells)
+    table.caption = (
+        f"intervals over {len(summary['seeds'])} seeds (Student t); of policies that no seed "
+        "changes, over tasks"
+    )
+    return table
+
+
+def _parts(
+    summary: Mapping[str, Any], records: Sequence[Records], chosen: Sequence[int]
+) -> Iterator[_Part]:
+    """Yield the results to show: first those over all tasks."""
+    yield _Part("", summary, *seed_panels(records, summary["names"], chosen))
+    for name, results in summary.get("families", {}).items():
+        own = [family_records(found, name) for found in records]
+        yield _Part(name, results, *seed_panels(own, results["names"], chosen))
+
+
+def _differences(summary: Mapping[str, Any]) -> Iterator[tuple[str, float, Sequence[float]]]:
+    """Yield what training changed over seeds, each a row of the plot."""
+    decoding = summary["evaluation"]["decoding"]
+    for kind, how in (("paired", decoding), ("greedy_paired", "greedy")):
+        for each in comparisons(summary, kind):
+            for figure, found in (("score", each.score), ("success", each.success)):
+                yield f"{figure}, {how}, minus {each.other}", found["mean"], found["ci95"]

@@ -1,0 +1,224 @@
+"""The result of one training over several seeds: figures with intervals over the seeds.
+
+Every figure of a seed is a mean over held-out tasks. What another training would give is told by
+the spread of these means alone, so intervals are Student's t over the seeds. The paired interval of
+each seed, over its tasks, stands beside them as a detail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agentgym.support.statistics import mean_ci95
+from trainers.output.headline import Headline
+from trainers.output.remarks import direction, signed
+from trainers.output.summary import ARMS
+
+__all__ = [
+    "Comparison",
+    "comparisons",
+    "seeds_headline",
+    "seeds_sentences",
+    "seeds_summary",
+    "spread",
+]
+
+UNTRAINED = ("random", "demonstrator", "oracle")
+"""Arms that are the same in every seed: their interval is over the tasks."""
+START = "rl_minus_sft"
+"""What training is compared with first: the policy that it began with."""
+NO_RIVALS = (START, *(f"rl_minus_{arm}" for arm in UNTRAINED))
+"""Comparisons with what was not trained further."""
+FIGURES = {"success": "success", "score": "score_mean"}
+"""Figure -> its name in the result of an arm."""
+
+Summaries = Sequence[Mapping[str, Any]]
+"""Contents of ``summary.json``, one for each seed."""
+
+
+class Comparison(NamedTuple):
+    """The trained policy minus another, over seeds."""
+
+    name: str
+    """Of the comparison, such as ``rl_minus_imitation``."""
+    other: str
+    """What the other policy is called."""
+    success: Mapping[str, Any]
+    """Difference in success, as :func:`spread` gives it, with the ``paired`` ones of each seed."""
+    score: Mapping[str, Any]
+    """Difference in score, likewise."""
+
+
+def spread(
+    values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> dict[str, Any]:
+    """Return mean, standard deviation over seeds, 95 % interval and the values themselves.
+
+    The interval is Student's t over the values, cut to what is possible. Of one value neither
+    deviation nor interval is known: they are None.
+    """
+    interval = None
+    if len(values) > 1:
+        _, low, high = mean_ci95(values)
+        interval = [max(low, bounds[0]), min(high, bounds[1])]
+    return {
+        "mean": float(np.mean(values)),
+        "std": float(np.std(values, ddof=1)) if interval else None,
+        "ci95": interval,
+        "values": list(values),
+    }
+
+
+def seeds_summary(summaries: Summaries) -> dict[str, Any]:
+    """Return what ``summary.json`` of several seeds holds.
+
+    Args:
+        summaries: Those of the seeds, at least two, in the order of the seeds.
+    """
+    first = summaries[0]
+    names = first.get("families", {})
+    families = {name: _results([each["families"][name] for each in summaries]) for name in names}
+    result = {
+        "env": first["env"],
+        "preset": first["preset"],
+        "seeds": [each["seed"] for each in summaries],
+        "interval": f"95 %, Student t over {len(summaries)} seeds",
+        "evaluation": first["evaluation"],
+        **_results(summaries),
+        **({"families": families} if families else {}),
+        "runs": [_run(each) for each in summaries],
+        "packages": first["packages"],
+        "commits": list(dict.fromkeys(each["commit"] for each in summaries)),
+    }
+    return {**result, "headline": seeds_headline(result)._asdict()}
+
+
+def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
+    """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
+    for name, found in results.get(kind, {}).items():
+        other = results["names"][_arm(name.removeprefix("rl_minus_"), results["names"])]
+        yield Comparison(name, other, found["success"], found["score"])
+
+
+def seeds_headline(result: Mapping[str, Any]) -> Headline:
+    """Return the first line of the report: green only where the fiercest rival is beaten, too.
+
+    Rivals are the policies that were trained further from the same start in another way. The
+    fiercest is the one that the trained policy is ahead of by least.
+    """
+    found = {each.name: each for each in comparisons(result)}
+    start = found[START]
+    change = direction(start.success["ci95"]) or direction(start.score["ci95"])
+    gain = f"{_said(start)} in success, trained minus {start.other}"
+    if any(run["untrained"] for run in result["runs"]):
+        return Headline("down", "In at least one seed nothing was trained")
+    if not change:
+        return Headline("flat", f"No effect shown over seeds: {gain}")
+    if change < 0:
+        return Headline("down", f"It got worse: {gain}")
+    rivals = [each for name, each in found.items() if name not in NO_RIVALS]
+    if not rivals:
+        return Headline("up", f"It learned: {gain}")
+    fiercest = min(rivals, key=lambda each: each.success["mean"])
+    ahead = direction(fiercest.success["ci95"])
+    said = f"{_said(fiercest)} in success, trained minus {fiercest.other}"
+    if ahead > 0:
+        return Headline("up", f"It learned, and more than {fiercest.other}: {said}")
+    if ahead < 0:
+        return Headline("down", f"It improved, but {fiercest.other} did better: {said}")
+    return Headline("flat", f"It improved, not measurably more than {fiercest.other}: {said}")
+
+
+def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
+    """Say each comparison over the seeds in a sentence."""
+    count = len(result["seeds"])
+    for kind, how in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
+        for each in comparisons(result, kind):
+            yield (
+                f"{how}trained minus {each.other} is {_said(each)} in success and "
+                f"{signed(each.score['mean'], each.score['ci95'])} in score, over {count} seeds."
+            ).capitalize()
+
+
+def _said(each: Comparison) -> str:
+    """Write a difference in success."""
+    return signed(each.success["mean"], each.success["ci95"])
+
+
+def _results(parts: Summaries) -> dict[str, Any]:
+    """Return the comparison over seeds, of one environment or of all together."""
+    greedy = [part.get("greedy") or {} for part in parts]
+    found = {
+        "names": parts[0]["names"],
+        "eval": _arms([part["eval"] for part in parts]),
+        "paired": _differences([part["paired"] for part in parts]),
+    }
+    if all(greedy):
+        names = parts[0]["names"]
+        arms = [{_arm(key, names): value for key, value in each.items()} for each in greedy]
+        found["greedy_eval"] = _arms([{a: each[a] for a in each if a in names} for each in arms])
+        found["greedy_paired"] = _differences(greedy)
+    return found
+
+
+def _arm(key: str, names: Mapping[str, str]) -> str:
+    """Return the arm of a key, in which no hyphen may stand."""
+    return next((arm for arm in names if arm.replace("-", "_") == key), key)
+
+
+def _arms(results: Summaries) -> dict[str, Any]:
+    """Return the figures of the policies that all seeds have, in the order of ``ARMS``."""
+    common = [arm for arm in results[0] if all(each.get(arm) for each in results)]
+    ranks = {arm: rank for rank, arm in enumerate(ARMS)}
+    common.sort(key=lambda arm: ranks.get(arm, ranks["rl"]))
+    return {
+        arm: {
+            "n": results[0][arm]["n"],
+            "over": "tasks" if arm in UNTRAINED else "seeds",
+            **{name: _figure(arm, [r[arm] for r in results], key) for name, key in FIGURES.items()},
+            "turns": float(np.mean([each[arm]["turns_mean"] for each in results])),
+        }
+        for arm in common
+    }
+
+
+def _figure(arm: str, results: Summaries, key: str) -> dict[str, Any]:
+    """Return a figure of a policy: over the tasks where no seed changes it, else over the seeds."""
+    if arm not in UNTRAINED:
+        return spread([each[key] for each in results], (0.0, 1.0))
+    interval = f"{key.removesuffix('_mean')}_ci95"
+    return {"mean": results[0][key], "ci95": list(results[0][interval])}
+
+
+def _differences(results: Summaries) -> dict[str, Any]:
+    """Return the comparisons that all seeds made, each over the seeds, with those of each seed."""
+    common = [
+        name
+        for name in results[0]
+        if name.startswith("rl_minus_") and all(each.get(name) for each in results)
+    ]
+    return {
+        name: {
+            figure: {
+                **spread([each[name][f"{figure}_mean"] for each in results], (-1.0, 1.0)),
+                "paired": [list(each[name][f"{figure}_ci95"]) for each in results],
+            }
+            for figure in FIGURES
+        }
+        for name in common
+    }
+
+
+def _run(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is to be known about the run of a seed."""
+    return {
+        "seed": summary["seed"],
+        "folder": f"seed{summary['seed']}",
+        **{name: summary[name] for name in ("steps", "chosen", "wall_s", "commit", "untrained")},
+        "verdict": summary["verdict"],
+        "remarks": list(summary["remarks"]),
+    }
