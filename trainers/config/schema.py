@@ -115,7 +115,7 @@ class TrainConfig:
     is divided between reinforcement learning and its rivals. A run says where it was cut. With
     ``--resume`` more minutes extend it."""
     quick: bool = False
-    """Take the family's small sizes, for a first look: about three minutes on two cores."""
+    """Take the family's small sizes, for a first look at a fraction of the default's compute."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0
