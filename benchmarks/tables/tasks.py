@@ -155,10 +155,7 @@ def memorized_table() -> Table:
 
 def grading_table() -> Table:
     """Return whether the grader of SWE pays what it must and nothing else."""
-    team, fuzz = result("swe_red_team.json")["exploits"], result("swe_fuzzed_submissions.json")
-    fixes = result("swe_right_fixes.json")
-    beside = fuzz["right beside an exploit, and refused"]
-    disputed = fuzz["accepted though wrong"] + fuzz["refused though right"]
+    team, fixes = result("swe_red_team.json")["exploits"], result("swe_right_fixes.json")
     table = [
         ["played", "in all", "came out as it must"],
         [
@@ -166,14 +163,20 @@ def grading_table() -> Table:
             f"{team['tried']} attempts",
             f"{team['paid'] or 'none'} {'were' if team['paid'] else 'was'} paid",
         ],
-        [
-            "fuzzed submissions: solutions, faults, exploits and both, mutated",
-            f"{fuzz['submissions']:,}",
-            f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
-            "beside an exploit that spoils tests or answers, and are refused; "
-            f"{disputed} {'is' if disputed == 1 else 'are'} disputed",
-        ],
     ]
+    for file, libraries in (("submissions", "17"), ("bundled", "all 36")):
+        fuzz = result(f"swe_fuzzed_{file}.json")
+        beside = fuzz["right beside an exploit, and refused"]
+        table.append(
+            [
+                f"solutions, faults, exploits and both, mutated, of {libraries} libraries",
+                f"{fuzz['submissions']:,}",
+                f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
+                "beside an exploit that spoils tests or answers, and are refused; it calls "
+                f"{fuzz['accepted though wrong']} of those wrong that are accepted, and "
+                f"{fuzz['refused though right']} of those right that are refused",
+            ]
+        )
     for key, words in (("rewritten", "in other words"), ("by_hand", "written by hand")):
         row = fixes[key]
         what = f"right repairs {words}, of {row['tasks']} tasks"
