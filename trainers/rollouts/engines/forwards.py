@@ -17,14 +17,19 @@ from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
+from agentgym.errors import NotSupported
 from trainers.rollouts.engines.kv_rows import KVRows
-from trainers.rollouts.engines.policy_weights import base_model
+from trainers.rollouts.engines.policy_weights import base_model, check_whole
 from trainers.rollouts.engines.row_attention import ROW_ATTENTION, Fed, RowLayout
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 __all__ = ["Forward", "PackedForward", "PaddedForward", "Segment", "forward_of"]
+
+
+CLOSE = 0.05
+"""Share of the largest logit by which two forwards may differ, in bfloat16, too."""
 
 
 class Segment(NamedTuple):
@@ -67,7 +72,7 @@ class Forward(Protocol):
 def forward_of(
     model: torch.nn.Module, *, pad: int, dtype: torch.dtype | None = None, most: int = 0
 ) -> Forward:
-    """Return the better of the two that a model allows.
+    """Return the better of the two that a model allows, of which a few tokens tell.
 
     Args:
         model: A causal language model, possibly with PEFT adapters.
@@ -77,10 +82,31 @@ def forward_of(
     """
     base = base_model(model)
     layers = DynamicCache(config=base.config).layers
-    full = all(type(layer) is DynamicLayer for layer in layers)
-    if full and getattr(base, "_supports_attention_backend", False):
-        return PackedForward(model, len(layers), dtype, most)
+    plain = all(type(layer) is DynamicLayer for layer in layers)
+    if plain and getattr(base, "_supports_attention_backend", False):
+        packed = PackedForward(model, len(layers), dtype, most)
+        if _attends_to_rows(model, packed):
+            return packed
     return PaddedForward(model, pad)
+
+
+@torch.no_grad()
+def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
+    """Whether a model attends to rows as to a batch; some have an attention of their own."""
+    training, texts = model.training, [[0, 1, 2, 1], [2, 0, 1]]
+    model.eval()
+    try:
+        check_whole(model)
+        found = packed.feed([Segment(key, 0, text) for key, text in enumerate(texts)])
+    except (NotSupported, TypeError):
+        return False
+    else:
+        device = found.device
+        wanted = [model(input_ids=torch.tensor([t], device=device)).logits[0, -1] for t in texts]
+        return bool((found - torch.stack(wanted)).abs().max() < CLOSE * found.abs().max())
+    finally:
+        model.train(training)
+        packed.close()
 
 
 class PackedForward:
@@ -118,10 +144,10 @@ class PackedForward:
         device = next(self._model.parameters()).device
         self._rows.reserve(feds, device)
         ids = [token for i in order for token in segments[i].tokens]
-        position = [held + at for _, held, count in feds for at in range(count)]
+        position = [held + at for _, held, size in feds for at in range(size)]
         ends, end = [0] * len(segments), 0
         for i, fed in zip(order, feds, strict=True):
-            end += fed.count
+            end += fed.size
             ends[i] = end
         last = [
             at

@@ -2,8 +2,9 @@
 
 ``model.generate`` returns no log-probabilities of the sampling distribution without keeping all
 logits, has no generator of its own, forgets its cache between turns and lets all rows wait for the
-longest. Here rows at different places of their turns share a decoding step, a row that has ended
-leaves, new ones are prefilled together, and every row draws from a random stream of its own. The
+longest. Here every step is one forward of all rows, wherever they are in their turns: new prompts,
+the next token of others, and guesses at the tokens after it, which it checks. Every row draws from
+a random stream of its own, a number for each token, so guesses change no token. The
 log-probabilities equal those of a training forward to <= 1e-5 in fp32.
 """
 
@@ -33,11 +34,8 @@ if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel
 
-__all__ = ["ADMIT_SHARE", "HFEngine", "distribution", "draw"]
+__all__ = ["HFEngine", "distribution", "draw"]
 
-ADMIT_SHARE = 0.5
-"""New requests are prefilled when nothing runs, or when they are this many for each running row: a
-prefill is a forward of its own and copies the cache, which must pay for more than a row or two."""
 MOST_GUESSED = 2
 """Tokens that are guessed of a row and checked in one forward, at most."""
 _DRAWS = 64
@@ -186,7 +184,8 @@ class HFEngine:
         self._training: bool | None = None
         self._waiting: list[_Row] = []
         self._running: list[_Row] = []
-        self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=context)
+        with self._precision():
+            self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=context)
         self._most = drafts if self._forward.joins else 0
         self._forget()
 
@@ -230,7 +229,7 @@ class HFEngine:
         ]
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Sample one token for every row, after prefilling new rows if enough of them wait."""
+        """Sample a token for every row, and more where guesses come true."""
         ended: list[tuple[int, Completion]] = []
         if self.running:
             try:
@@ -302,35 +301,33 @@ class HFEngine:
 
     def _step(self) -> list[tuple[int, Completion]]:
         """Feed the rows that run and those that are due; sample for all."""
-        crews = [[row] for row in self._running] + self._begun(self._due())
-        guesses = [self._guess(crew[0]) for crew in crews]
+        bundles = [[row] for row in self._running] + self._begun(self._due())
+        guesses = [self._guess(bundle[0]) for bundle in bundles]
         logits = self._forward.feed(
-            [_segment(crew, guess) for crew, guess in zip(crews, guesses, strict=True)]
+            [_segment(bundle, guess) for bundle, guess in zip(bundles, guesses, strict=True)]
         )
-        self._running = [row for crew in crews for row in crew]
-        every = [guess for crew, guess in zip(crews, guesses, strict=True) for _ in crew]
-        if len(every) > len(crews):
-            logits = logits[_repeated(crews, guesses)]
+        self._running = [row for bundle in bundles for row in bundle]
+        every = [guess for bundle, guess in zip(bundles, guesses, strict=True) for _ in bundle]
+        if len(every) > len(bundles):
+            logits = logits[_repeated(bundles, guesses)]
         return self._sample(every, logits)
 
     def _begun(self, due: Sequence[_Row]) -> list[list[_Row]]:
         """Find what is kept of each row that is due; put those together that begin alike."""
-        crews: dict[object, list[_Row]] = {}
+        bundles: dict[object, list[_Row]] = {}
         for row in due:
             row.held = self._kept(row)
             alike = self._forward.joins and not row.held
-            crews.setdefault(tuple(row.text) if alike else id(row), []).append(row)
-        return list(crews.values())
+            bundles.setdefault(tuple(row.text) if alike else id(row), []).append(row)
+        return list(bundles.values())
 
     def _due(self) -> list[_Row]:
-        """Take the waiting rows that are to be prefilled now: all of one sampling, or none."""
+        """Take the waiting rows that can be fed now: all of one sampling, or none."""
         if not self._waiting:
             return []
         sampling = self._waiting[0].sampling
-        if self._running:
-            few = len(self._waiting) < ADMIT_SHARE * len(self._running)
-            if few or not self._forward.joins or self._running[0].sampling != sampling:
-                return []
+        if self._running and not (self._forward.joins and self._running[0].sampling == sampling):
+            return []
         due = [row for row in self._waiting if row.sampling == sampling]
         self._waiting = [row for row in self._waiting if row.sampling != sampling]
         return due
@@ -382,20 +379,20 @@ class HFEngine:
         return ended
 
 
-def _segment(crew: Sequence[_Row], guess: Sequence[int]) -> Segment:
+def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
     """Return what is fed for rows that begin alike, most often one."""
-    first, *others = crew
+    first, *others = bundle
     tokens = [*first.text[first.held :], *guess]
     twins = [row.request.key for row in others]
     return Segment(first.request.key, first.held, tokens, 1 + len(guess), twins)
 
 
-def _repeated(crews: Sequence[Sequence[_Row]], guesses: Sequence[Sequence[int]]) -> list[int]:
+def _repeated(bundles: Sequence[Sequence[_Row]], guesses: Sequence[Sequence[int]]) -> list[int]:
     """Return which logits are those of each row, in the order of the rows."""
     index: list[int] = []
     start = 0
-    for crew, guess in zip(crews, guesses, strict=True):
+    for bundle, guess in zip(bundles, guesses, strict=True):
         stop = start + 1 + len(guess)
-        index += [*range(start, stop)] * len(crew)
+        index += [*range(start, stop)] * len(bundle)
         start = stop
     return index

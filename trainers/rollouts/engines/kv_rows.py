@@ -26,9 +26,9 @@ class _Extent:
 
     def write_to(self, feds: Sequence[Fed], device: torch.device) -> None:
         """Choose the positions that the next tokens are written to."""
-        self._row = torch.tensor([f.place for f in feds for _ in range(f.count)], device=device)
+        self._row = torch.tensor([f.place for f in feds for _ in range(f.size)], device=device)
         self._position = torch.tensor(
-            [f.held + at for f in feds for at in range(f.count)], device=device
+            [f.held + at for f in feds for at in range(f.size)], device=device
         )
         self._index.clear()
 
@@ -43,6 +43,9 @@ class _Extent:
 
 class _RowLayer(DynamicLayer):
     """Keys and values (S, H, R, D) of one layer."""
+
+    keys: Tensor
+    values: Tensor
 
     def __init__(self, extent: _Extent) -> None:
         """Start empty; the first update decides heads, width, dtype and device."""
@@ -113,7 +116,7 @@ class KVRows:
 
     def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
         """Make room for tokens that are fed next, and let the next update write them there."""
-        extent, need = self._extent, max(fed.held + fed.count for fed in feds)
+        extent, need = self._extent, max(fed.held + fed.size for fed in feds)
         extent.rows = max(extent.rows, len(self._places))
         if need > extent.room:
             spare = need + need // 2 + _SPARE

@@ -39,13 +39,13 @@ class Fed(NamedTuple):
     """The row."""
     held: int
     """Tokens before them."""
-    count: int
+    size: int
     """How many."""
 
     @property
     def kind(self) -> int:
         """Which other segments it can be padded together with: those up to twice as long."""
-        return (max(self.count, SHORT) - 1).bit_length()
+        return (max(self.size, SHORT) - 1).bit_length()
 
 
 class _Single(NamedTuple):
@@ -95,11 +95,11 @@ class RowLayout:
         self.singles: list[_Single] = []
         self.blocks: list[_Block] = []
         start = 0
-        for (_, long), group in groupby(feds, key=lambda fed: (fed.kind, fed.count > LONG)):
+        for (_, long), group in groupby(feds, key=lambda fed: (fed.kind, fed.size > LONG)):
             alike = list(group)
             size = 1 if long else BLOCK
             for some in (alike[at : at + size] for at in range(0, len(alike), size)):
-                tokens = slice(start, start + sum(fed.count for fed in some))
+                tokens = slice(start, start + sum(fed.size for fed in some))
                 start = tokens.stop
                 if len(some) == 1:
                     self.singles.append(_Single(some[0], tokens, _causal(some[0], device)))
@@ -109,9 +109,9 @@ class RowLayout:
 
 def _causal(fed: Fed, device: torch.device) -> Tensor | None:
     """The mask of a segment by itself; None where none is needed."""
-    if not fed.held or fed.count == 1:
+    if not fed.held or fed.size == 1:
         return None
-    mask = torch.full((fed.count, fed.held + fed.count), -torch.inf, device=device)
+    mask = torch.full((fed.size, fed.held + fed.size), -torch.inf, device=device)
     return mask.triu_(fed.held + 1)
 
 
@@ -222,13 +222,13 @@ def _alone(
 ) -> Tensor:
     """Attend from the tokens of one segment; (L, H, D')."""
     heads, shared = key.shape[1], query.shape[1] // key.shape[1]
-    width = one.fed.held + one.fed.count
+    width = one.fed.held + one.fed.size
     found = scaled_dot_product_attention(
         query[0, :, one.tokens].unflatten(0, (heads, shared)),  # (K, G, L, D)
         key[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
         value[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
         attn_mask=None if one.mask is None else one.mask.to(key.dtype),
-        is_causal=not one.fed.held and one.fed.count > 1,
+        is_causal=not one.fed.held and one.fed.size > 1,
         scale=scaling,
     )
     return found.flatten(0, 1).transpose(0, 1)

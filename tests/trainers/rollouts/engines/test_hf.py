@@ -9,6 +9,7 @@ from transformers import (
     LlamaForCausalLM,
     MistralConfig,
     MistralForCausalLM,
+    NemotronForCausalLM,
     Qwen3ForCausalLM,
 )
 
@@ -67,6 +68,20 @@ def test_kept_cache_changes_nothing():
     model = tiny_policy.model()
     kept, fresh = play(model), play(model, keep_cache=False)
     assert [t.ids for e in kept for t in e.turns] == [t.ids for e in fresh for t in e.turns]
+
+
+def test_a_rollout_is_the_same_to_the_bit_whatever_was_played_before():
+    """So that a run that goes on after a kill equals one that was not killed."""
+    model, chat = tiny_policy.model(), tiny_policy.chat()
+    budget = TokenBudget(turn_tokens=5, episode_tokens=150, context=200)
+    found = []
+    for before in (0, 2):
+        runner = RolloutRunner(tiny_policy.envs(6), chat, HFEngine(model, chat.pad_id), budget)
+        for other in range(before):
+            runner.run(tiny_policy.tasks(7), horizon=5, seed=90 + other)
+        episodes = runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, seed=1)
+        found.append([(turn.ids, turn.logprobs) for e in episodes for turn in e.turns])
+    assert found[0] == found[1]
 
 
 def scored(model, prompt, completion):
@@ -142,6 +157,7 @@ def grouped(kind=Qwen3ForCausalLM, **changes):
         (grouped, True),
         (lambda: grouped(LlamaForCausalLM), True),
         (lambda: grouped(attn_implementation="eager"), True),
+        (lambda: grouped(NemotronForCausalLM), False),
         (sliding, False),
     ],
 )
