@@ -70,7 +70,11 @@ class Forward(Protocol):
 
 
 def forward_of(
-    model: torch.nn.Module, *, pad: int, dtype: torch.dtype | None = None, most: int = 0
+    model: torch.nn.Module,
+    *,
+    pad: int,
+    dtype: torch.dtype | None = None,
+    most: tuple[int, int] = (0, 0),
 ) -> Forward:
     """Return the better of the two that a model allows, of which a few tokens tell.
 
@@ -78,7 +82,7 @@ def forward_of(
         model: A causal language model, possibly with PEFT adapters.
         pad: Any valid token id.
         dtype: Type of keys and values; None: that of the model's keys.
-        most: Tokens beyond which no memory is put by for a sequence; 0: nobody knows.
+        most: Sequences, and tokens of one, beyond which no memory is put by; 0: nobody knows.
     """
     base = base_model(model)
     layers = DynamicCache(config=base.config).layers
@@ -115,7 +119,11 @@ class PackedForward:
     joins = True
 
     def __init__(
-        self, model: torch.nn.Module, layers: int, dtype: torch.dtype | None, most: int
+        self,
+        model: torch.nn.Module,
+        layers: int,
+        dtype: torch.dtype | None,
+        most: tuple[int, int],
     ) -> None:
         """Begin without sequences; see :func:`forward_of`."""
         self._model, self._layers, self._dtype, self._most = model, layers, dtype, most
@@ -125,11 +133,18 @@ class PackedForward:
 
     def close(self) -> None:
         """Forget all sequences, and free their memory."""
-        self._rows = KVRows(self._layers, self._dtype, self._most)
+        self._rows = KVRows(self._layers, self._dtype, *self._most)
+        self._sound = True
 
     def forget(self) -> None:
-        """Forget all sequences; their memory is kept."""
-        self._rows.forget()
+        """Forget all sequences; their memory is kept, unless it may hold what is no number.
+
+        Masks hide what others have left behind, but a hidden NaN would spread.
+        """
+        if self._sound:
+            self._rows.forget()
+        else:
+            self.close()
 
     def feed(self, segments: Sequence[Segment]) -> Tensor:
         """Feed tokens to their rows; see :class:`Forward`."""
@@ -169,6 +184,7 @@ class PackedForward:
             if others:
                 self._rows.copy(place, others, segment.held + len(segment.tokens))
         logits: Tensor = out.logits[0]
+        self._sound = self._sound and not bool(logits.isnan().any())
         return logits if self._takes_indices else logits[where]
 
     @contextlib.contextmanager

@@ -163,6 +163,7 @@ class HFEngine:
         keep_cache: bool = True,
         drafts: int = MOST_GUESSED,
         context: int = 0,
+        slots: int = 0,
     ) -> None:
         """Wrap a model.
 
@@ -175,6 +176,7 @@ class HFEngine:
             drafts: Most tokens that are guessed and checked in one forward; 0: none. What is
                 sampled does not depend on it.
             context: Most tokens of prompt and completion together; 0: nobody knows.
+            slots: Most sequences at a time; 0: nobody knows.
         """
         self.model = model
         self.version = 0
@@ -185,7 +187,7 @@ class HFEngine:
         self._waiting: list[_Row] = []
         self._running: list[_Row] = []
         with self._precision():
-            self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=context)
+            self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=(slots, context))
         self._most = drafts if self._forward.joins else 0
         self._forget()
 
@@ -193,7 +195,8 @@ class HFEngine:
     def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
         autocast = torch.bfloat16 if settings.bf16 else None
-        return cls(model, settings.pad_id, autocast, context=settings.context)
+        limits = {"context": settings.context, "slots": settings.slots}
+        return cls(model, settings.pad_id, autocast, **limits)
 
     @property
     def exact(self) -> bool:

@@ -12,9 +12,6 @@ from trainers.rollouts.engines.row_attention import Fed
 
 __all__ = ["KVRows"]
 
-_SPARE = 64
-"""Positions that a row gets more than it needs, at least."""
-
 
 class _Extent:
     """What all layers of a cache have in common."""
@@ -89,22 +86,20 @@ class KVRows:
         cache: What the model is given.
     """
 
-    def __init__(self, layers: int, dtype: torch.dtype | None = None, most: int = 0) -> None:
+    def __init__(
+        self, layers: int, dtype: torch.dtype | None = None, rows: int = 0, room: int = 0
+    ) -> None:
         """Begin without rows.
 
         Args:
             layers: Layers of the model.
             dtype: Type of keys and values; None: that of the first keys.
-            most: Positions beyond which no room is put by; 0: nobody knows.
+            rows: Rows beyond which none is put by; 0: nobody knows.
+            room: Positions of a row beyond which none is put by; 0: nobody knows.
         """
-        self._extent, self._most = _Extent(dtype), most
+        self._extent, self._most = _Extent(dtype), (rows, room)
         self.cache = Cache(layers=[_RowLayer(self._extent) for _ in range(layers)])
         self._places: dict[int, int] = {}
-
-    @property
-    def room(self) -> int:
-        """Positions of a row, R."""
-        return self._extent.room
 
     def forget(self) -> None:
         """Give all rows to others; their memory is kept for these."""
@@ -117,10 +112,11 @@ class KVRows:
     def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
         """Make room for tokens that are fed next, and let the next update write them there."""
         extent, need = self._extent, max(fed.held + fed.size for fed in feds)
-        extent.rows = max(extent.rows, len(self._places))
+        if (rows := len(self._places)) > extent.rows:
+            # Most often all come at once; where they come one by one, not every one is a copy.
+            extent.rows = _spared(rows, self._most[0]) if extent.rows else rows
         if need > extent.room:
-            spare = need + need // 2 + _SPARE
-            extent.room = max(need, min(spare, self._most)) if self._most else spare
+            extent.room = _spared(need, self._most[1])
         extent.write_to(feds, device)
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
@@ -128,3 +124,9 @@ class KVRows:
         for layer in self.cache.layers:
             for rows in (layer.keys, layer.values):
                 rows[list(targets), :, :count] = rows[source, :, :count]
+
+
+def _spared(need: int, most: int) -> int:
+    """Return what is needed and half as much again, but nothing above what can be needed."""
+    spare = need + need // 2
+    return max(need, min(spare, most)) if most else spare

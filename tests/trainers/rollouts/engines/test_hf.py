@@ -374,6 +374,21 @@ def test_new_weights_drop_the_cache(told):
     assert [c.logprobs for c in got] == [c.logprobs for c in want]
 
 
+def test_weights_that_were_no_numbers_leave_nothing_behind():
+    """As when training goes back to an earlier checkpoint."""
+    model = tiny_policy.model()
+    engine = HFEngine(model)
+    good = {name: weight.clone() for name, weight in model.state_dict().items()}
+    with torch.no_grad():
+        model.lm_head.weight.fill_(torch.nan)
+        model.model.layers[0].self_attn.v_proj.weight.fill_(torch.nan)
+    generate(engine, [[5] * 60] * 3, SAMPLING)
+    model.load_state_dict(good)
+    engine.sync(iter(()), 1)
+    got, want = (generate(each, PROMPTS, SAMPLING) for each in (engine, HFEngine(model)))
+    assert [c.logprobs for c in got] == [c.logprobs for c in want]
+
+
 def test_adapters_and_training_mode():
     from peft import LoraConfig, get_peft_model
 
