@@ -195,8 +195,13 @@ class HFEngine:
     def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
         autocast = torch.bfloat16 if settings.bf16 else None
-        limits = {"context": settings.context, "slots": settings.slots}
-        return cls(model, settings.pad_id, autocast, **limits)
+        return cls(
+            model,
+            settings.pad_id,
+            autocast,
+            context=settings.context,
+            slots=settings.slots,
+        )
 
     @property
     def exact(self) -> bool:
