@@ -1,9 +1,12 @@
 """Where a training step's time goes, and how fast it is beside plain TRL and vLLM.
 
 ``profile`` is the default run, ``agentgym-train --env webshop``, for a few steps after a warm start
-that is cut short: seconds of a step by part, as the trainer measures them itself. ``trainers`` are
-the arms of ``trainer_arms.py``: the suite's trainer with either engine, and TRL's, on one model and
-a toy task of the same shape. An arm whose packages are missing is skipped, and said.
+that is cut short: seconds of a step by part, as the trainer measures them itself, beside the least
+that they could take here (``roofline.py``). These are seconds of the wall, so only a quiet machine
+tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the suite's
+trainer with either engine, and TRL's, on one model and a toy task of the same shape, and how many
+times the processor seconds of each go into TRL's. An arm whose packages are missing is skipped,
+and said.
 
 Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
 [--rounds 2]``. Prints JSON.
@@ -23,9 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from provenance import to_json
+from roofline import Machine, roofline, work_of
 from trainer_arms import ARMS
+from transformers import AutoConfig
+
+from trainers.models.memory import ModelShape
 
 ROOT = Path(__file__).resolve().parents[1]
+MEASURE = "processor_seconds_per_step"
 ENVIRONMENT = {
     **os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false",
     "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
@@ -45,11 +53,16 @@ def main() -> None:
     found: dict[str, list[dict[str, Any]]] = {}
     for arm in turns:
         found.setdefault(arm, []).append(run_arm(arm, options.steps))
+    trainers = {arm: best(rounds) for arm, rounds in found.items()}
     print(
         to_json(
             {
                 "profile": profile(options.env, options.steps, options.imitation),
-                "trainers": {arm: best(rounds) for arm, rounds in found.items()},
+                "trainers": trainers,
+                "times_faster_than_trl": {
+                    arm: trainers["trl"][MEASURE] / figures[MEASURE]
+                    for arm, figures in trainers.items()
+                },
                 "skipped": arms,
                 "load": os.getloadavg(),
             }
@@ -64,10 +77,11 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
         command = [
             sys.executable, "-m", "trainers.cli", f"--env={env}", f"--out={out}", "--minutes=0",
             f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.gate-success=0.99",
-            "--eval.every=0", "--eval.tasks=16", "--rl.save-every=1000",
+            "--eval.every=0", "--eval.tasks=16", "--rl.save-every=1000", "--rl.log-groups=16",
         ]  # fmt: skip
         subprocess.run(command, check=True, env=ENVIRONMENT, stdout=sys.stderr)
         lines = (out / "metrics.jsonl").read_text().splitlines()
+        least = least_seconds(out, steps)
     records = [record for record in map(json.loads, lines) if record["phase"] == "rl"][1:]
     parts = {
         part: statistics.fmean(record["time"][part] for record in records)
@@ -82,7 +96,26 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
         "seconds_per_step": seconds,
         "sampled_tokens_per_second": tokens / seconds,
         "seconds": parts,
+        "roofline": least,
         "shares": {part: value / seconds for part, value in parts.items()},
+    }
+
+
+def least_seconds(out: Path, steps: int) -> dict[str, float]:
+    """Return what the episodes of the measured steps would take at this machine's limits."""
+    shape = ModelShape.of(AutoConfig.from_pretrained(out / "checkpoints" / "trained"))
+    episodes = map(json.loads, (out / "episodes.jsonl").read_text().splitlines())
+    turns = [
+        [(turn["prompt_tokens"], turn["completion_tokens"]) for turn in episode["turns"]]
+        for episode in episodes
+        if episode["options"]["training_step"] > 1
+    ]
+    machine = Machine.measured(shape)
+    least = roofline(shape, work_of(turns), machine)
+    return {
+        "gigaflops_per_second": machine.products / 1e9,
+        "gigabytes_per_second": machine.bandwidth / 1e9,
+        **{part: seconds / steps for part, seconds in least.items()},
     }
 
 
@@ -105,7 +138,7 @@ def run_arm(arm: str, steps: int) -> dict[str, Any]:
 
 def best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the round with the least processor time: other work on the machine only adds to it."""
-    return min(rounds, key=lambda figures: float(figures["processor_seconds_per_step"]))
+    return min(rounds, key=lambda figures: float(figures[MEASURE]))
 
 
 if __name__ == "__main__":

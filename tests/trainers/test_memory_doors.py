@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.trainers import tiny_policy, toy_runs
@@ -47,6 +48,32 @@ def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
     asked = {"memory__precision": "bf16", "memory__checkpointing": "off"}
     chosen = settings(model=chat_model, **QUICK, **asked)
     assert (chosen.precision, chosen.checkpointing) == ("bf16", "off")
+
+
+@pytest.mark.parametrize(
+    ("able", "least", "chosen"),
+    [
+        ({"amx_bf16": True}, 10_000, "bf16"),
+        ({"avx512_bf16": True}, 10_000, "bf16"),
+        ({"avx512_bf16": True}, 10_000_000, "fp32"),
+        ({"avx512": True}, 10_000, "fp32"),
+    ],
+)
+def test_a_large_model_multiplies_in_bf16_where_the_processor_does(
+    chat_model, tmp_path, monkeypatch, able, least, chosen
+):
+    """By instructions and size, not by a clock; a run that goes on keeps what it began with."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: able)
+    monkeypatch.setattr("trainers.grpo.precision.BF16_WEIGHTS", least)
+    flags = {"memory__precision": "auto", **QUICK}
+    assert settings(**flags).precision == "fp32", "the policy from scratch"
+    assert settings(model=chat_model, **flags).precision == chosen
+    other = "fp32" if chosen == "bf16" else "bf16"
+    (tmp_path / "config.yaml").write_text(f"resolved: {{memory: {{precision: {other}}}}}")
+    assert settings(model=chat_model, **flags).precision == chosen
+    again = resolve(toy_runs.config(tmp_path, "--resume", model=chat_model, **flags))
+    assert again.config.memory.precision == other
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,12 @@ from agentgym import making
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from trainers.algorithms.presets import SERVES, Preset
-from trainers.config.config_file import check_no_secret_is_missing
+from trainers.config.config_file import (
+    CONFIG_FILE,
+    RESOLVED,
+    check_no_secret_is_missing,
+    read_settings,
+)
 from trainers.config.own_parts import find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
@@ -296,7 +301,7 @@ def _check_rivals(settings: Mapping[str, Any]) -> None:
 def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
     """Fill in precision and memory; refuse what cannot be had."""
     tiny, memory = asked.model == TINY, settings["memory"]
-    memory["precision"] = chosen_precision(asked.memory.precision, tiny)
+    memory["precision"] = _precision(asked)
     if asked.memory.checkpointing == "auto":
         memory["checkpointing"] = "off" if tiny else "on"
     check_memory_options(
@@ -306,6 +311,32 @@ def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
         engine=settings["engine"],
         warm_start=settings["sft"]["max_steps"] > 0,
     )
+
+
+def _precision(asked: TrainConfig) -> str:
+    """Return the precision of matrix products; a run that goes on keeps that of its beginning."""
+    path = (asked.out or default_out(asked)) / CONFIG_FILE
+    if asked.resume and asked.memory.precision == "auto" and path.exists():
+        stored = read_settings(path).get(RESOLVED, {}).get("memory", {}).get("precision")
+        if stored in ("fp32", "bf16"):
+            return str(stored)
+    return chosen_precision(
+        asked.memory.precision, asked.model == TINY, lambda: _weights(asked.model)
+    )
+
+
+def _weights(model: str) -> int:
+    """Count the weights of a pretrained model by its configuration; 0 if it cannot be had."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        with torch.device("meta"):  # Shapes alone: no memory is taken.
+            made = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model))
+    except Exception:  # a model that cannot be loaded is named where it is looked at
+        logger.debug("no configuration of %s to read", model, exc_info=True)
+        return 0
+    return sum(parameter.numel() for parameter in made.parameters())
 
 
 def _merged(asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

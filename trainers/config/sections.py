@@ -391,8 +391,9 @@ class MemoryConfig:
 
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Precision of matrix products. What is trained is float32 in any case; a frozen base under
-    adapters has this precision, too. auto: bf16 on a GPU that has it, fp32 on a CPU and for
-    ``--model tiny``."""
+    adapters has this precision, too. auto: bf16 on a GPU that has it, and for 50 million weights or
+    more on a CPU with instructions for it (AMX or AVX-512 BF16); else fp32. The choice is kept with
+    the run."""
     checkpointing: Literal["auto", "on", "off"] = "auto"
     """Compute the activations of each layer again in the backward pass instead of keeping them:
     a third more time for a fraction of the memory. auto: on for a pretrained model."""

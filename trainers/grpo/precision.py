@@ -16,7 +16,7 @@ are weighed by truncated importance weights.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +39,10 @@ __all__ = [
 
 Precision = Literal["fp32", "bf16"]
 
+BF16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16")
+"""What processors that multiply bfloat16 faster than float32 have."""
+BF16_WEIGHTS = 50_000_000
+"""Weights of a model from which on this pays on a CPU: a small one spends its time elsewhere."""
 OPTIMIZERS: Mapping[str, str] = MappingProxyType(
     {
         "adamw": "adamw_torch_fused",
@@ -49,15 +53,29 @@ OPTIMIZERS: Mapping[str, str] = MappingProxyType(
 """Names of optimisers in transformers, by ours."""
 
 
-def chosen_precision(asked: str, tiny: bool) -> Precision:
-    """Return the precision of a run: bf16 where it was asked for or where a GPU has it."""
+def chosen_precision(asked: str, tiny: bool, weights: Callable[[], int]) -> Precision:
+    """Return the precision of a run.
+
+    ``auto`` is bf16 on a GPU that has it, and on a CPU that multiplies matrices in it for a model
+    that is large enough to gain by it. The instructions of the processor decide, not a clock, so
+    that the same machine chooses the same.
+
+    Args:
+        asked: What the run asks for.
+        tiny: Whether the policy is made from scratch.
+        weights: Counts the weights of its model; asked only where it matters.
+    """
     if asked != "auto":
         return "bf16" if asked == "bf16" else "fp32"
     if tiny:
         return "fp32"
     import torch
 
-    return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "fp32"
+    if torch.cuda.is_available():
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    able = torch.cpu.get_capabilities()
+    fast = any(able.get(name) for name in BF16_INSTRUCTIONS)
+    return "bf16" if fast and weights() >= BF16_WEIGHTS else "fp32"
 
 
 def weights_dtype(precision: str, *, frozen: bool) -> torch.dtype:

@@ -14,9 +14,9 @@ micro-batch, padding included:
                  functions on it need without Triton, hidden states and their gradients, and the
                  head's gradient, V x H x 4, if it is trained) and what the backward pass of a layer
                  needs (with checkpointing the whole layer once)
-    generation   slots x context x layers x 2 x (width of keys) x b: the key-value cache, which the
-                 in-process engine keeps until the next weights; it is an upper bound, reached when
-                 every episode fills its context
+    generation   slots x context x layers x 2 x (width of keys) x b: the key-value cache, whose rows
+                 the in-process engine keeps while the policy trains; it is an upper bound, reached
+                 when an episode fills its context
     engine       P x b, if the in-process engine has weights of its own
 
 Of vLLM in this process the cache has a size of its own, whatever is played: what --vllm.memory

@@ -213,6 +213,9 @@ class RolloutRunner:
             RolloutCancelled: ``cancelled`` returned True.
         """
         require_idle(self.engine)
+        # What it has kept of other episodes would change the rounding: a run that goes on after a
+        # kill would then differ from one that was not killed.
+        self.engine.abort()
         began = time.perf_counter()
         ids = list(range(len(tasks))) if groups is None else list(groups)
         env_seeds = [seed + group for group in ids] if seeds is None else list(seeds)

@@ -2,18 +2,18 @@
 
 ``model.generate`` returns no log-probabilities of the sampling distribution without keeping all
 logits, has no generator of its own, forgets its cache between turns and lets all rows wait for the
-longest. Here rows at different places of their turns share a decoding step, a row that has ended
-leaves, new ones are prefilled together, and every row draws from a random stream of its own. The
+longest. Here every step is one forward of all rows, wherever they are in their turns: new prompts,
+the next token of others, and guesses at the tokens after it, which it checks. Every row draws from
+a random stream of its own, a number for each token, so guesses change no token. The
 log-probabilities equal those of a training forward to <= 1e-5 in fp32.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,22 +26,18 @@ from trainers.rollouts.engines.base import (
     Sampling,
     require_idle,
 )
-from trainers.rollouts.engines.kv import KVBatch
+from trainers.rollouts.engines.drafts import Drafts
+from trainers.rollouts.engines.forwards import Segment, forward_of
 from trainers.rollouts.engines.policy_weights import check_whole
 
 if TYPE_CHECKING:
     from peft import PeftModel
     from transformers import PreTrainedModel
 
-__all__ = ["ADMIT_SHARE", "HFEngine", "distribution", "draw"]
+__all__ = ["HFEngine", "distribution", "draw"]
 
-ADMIT_SHARE = 0.5
-"""New requests are prefilled when nothing runs, or when they are this many for each running row: a
-prefill is a forward of its own and copies the cache, which must pay for more than a row or two."""
-LEAVE_SHARE = 0.5
-"""Rows that have ended are taken out of the batch when this share of it, or less, is running."""
-SPLIT_TOKENS = 512
-"""Padding, in tokens, that a prefill must save to be a forward of its own."""
+MOST_GUESSED = 2
+"""Tokens that are guessed of a row and checked in one forward, at most."""
 _DRAWS = 64
 """Random numbers made at a time for a request."""
 
@@ -82,11 +78,19 @@ def draw(logp: Tensor, uniforms: Sequence[float]) -> Tensor:
     return found.clamp(max=logp.shape[-1] - 1)
 
 
-def _uniforms(seed: int) -> Iterator[float]:
-    """Yield the random numbers of a request: a counter-based stream keyed by its seed."""
-    generator = np.random.Generator(np.random.Philox(key=seed))
-    while True:
-        yield from generator.random(_DRAWS).tolist()
+class _Uniforms:
+    """The random numbers of a request, one for each token: a stream keyed by its seed."""
+
+    def __init__(self, seed: int) -> None:
+        """Draw none yet."""
+        self._generator = np.random.Generator(np.random.Philox(key=seed))
+        self._drawn: list[float] = []
+
+    def of(self, first: int, count: int) -> list[float]:
+        """Return those of some tokens, by their numbers."""
+        while len(self._drawn) < first + count:
+            self._drawn += self._generator.random(_DRAWS).tolist()
+        return self._drawn[first : first + count]
 
 
 @dataclass(slots=True, eq=False)
@@ -95,23 +99,46 @@ class _Row:
 
     request: Request
     sampling: Sampling
-    uniforms: Iterator[float]
-    ids: list[int] = field(default_factory=list)
+    uniforms: _Uniforms
+    held: int = 0
+    """Tokens whose keys and values are kept."""
+    text: list[int] = field(default_factory=list)
+    """The prompt and what was sampled."""
     logprobs: list[float] = field(default_factory=list)
-    ended: bool = False
 
     @property
-    def held(self) -> list[int]:
-        """The tokens whose keys and values are cached: all but the last one."""
-        return [*self.request.prompt, *self.ids[:-1]]
+    def left(self) -> int:
+        """Tokens that may still be sampled."""
+        return self.request.max_tokens - len(self.logprobs)
 
-    def is_continued_by(self, prompt: Sequence[int]) -> bool:
-        """Whether a prompt is what is held and at least one token more."""
-        start, last = self.request.prompt, self.ids[:-1]
-        size = len(start) + len(last)
-        if len(prompt) <= size:
-            return False
-        return list(prompt[len(start) : size]) == last and list(prompt[: len(start)]) == list(start)
+    @property
+    def ids(self) -> list[int]:
+        """The tokens that were sampled."""
+        return self.text[len(self.request.prompt) :]
+
+    def take(
+        self, drawn: Sequence[tuple[int, float]], guess: Sequence[int], stop_ids: Sequence[int]
+    ) -> bool:
+        """Take over what was drawn, as far as it was drawn after what was sampled.
+
+        Args:
+            drawn: Tokens and log-probabilities: the next, and one after each guessed token.
+            guess: The tokens that were guessed.
+            stop_ids: Those that end it.
+
+        Returns:
+            Whether one of these came.
+        """
+        self.held = len(self.text)
+        for at, (token, logprob) in enumerate(drawn):
+            self.text.append(token)
+            self.logprobs.append(logprob)
+            if token in stop_ids:
+                return True
+            if not self.left or at == len(guess) or token != guess[at]:
+                break
+            self.held += 1
+        return False
 
 
 class HFEngine:
@@ -134,6 +161,9 @@ class HFEngine:
         pad_id: int = 0,
         autocast: torch.dtype | None = None,
         keep_cache: bool = True,
+        drafts: int = MOST_GUESSED,
+        context: int = 0,
+        slots: int = 0,
     ) -> None:
         """Wrap a model.
 
@@ -143,27 +173,35 @@ class HFEngine:
             autocast: Low-precision dtype of the training forward, if it uses one; else None.
             keep_cache: Keep the key-value cache of a conversation from turn to turn, so that a
                 turn feeds only new tokens.
+            drafts: Most tokens that are guessed and checked in one forward; 0: none. What is
+                sampled does not depend on it.
+            context: Most tokens of prompt and completion together; 0: nobody knows.
+            slots: Most sequences at a time; 0: nobody knows.
         """
         self.model = model
         self.version = 0
-        self._pad = pad_id
         self._autocast = autocast
         self._keep = keep_cache
         self._stamp = -1
         self._training: bool | None = None
         self._waiting: list[_Row] = []
-        # Whether rows can join and leave a batch: some kinds of cache have no rows.
-        self._divisible = KVBatch(model.config, self._device, 0).divisible
+        self._running: list[_Row] = []
+        with self._precision():
+            self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=(slots, context))
+        self._most = drafts if self._forward.joins else 0
         self._forget()
-        base = model.get_base_model() if hasattr(model, "get_base_model") else model
-        # Most architectures can leave out the logits of all positions but the last.
-        self._last_only = "logits_to_keep" in inspect.signature(base.forward).parameters
 
     @classmethod
     def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
         autocast = torch.bfloat16 if settings.bf16 else None
-        return cls(model, settings.pad_id, autocast)
+        return cls(
+            model,
+            settings.pad_id,
+            autocast,
+            context=settings.context,
+            slots=settings.slots,
+        )
 
     @property
     def exact(self) -> bool:
@@ -175,7 +213,7 @@ class HFEngine:
     @property
     def running(self) -> int:
         """Number of requests in flight."""
-        return len(self._waiting) + self._decoding
+        return len(self._waiting) + len(self._running)
 
     @property
     def _device(self) -> torch.device:
@@ -193,10 +231,13 @@ class HFEngine:
             self._forget_if_trained()
             self._training = self.model.training
             self.model.eval()
-        self._waiting += [_Row(request, sampling, _uniforms(request.seed)) for request in requests]
+        self._waiting += [
+            _Row(request, sampling, _Uniforms(request.seed), text=list(request.prompt))
+            for request in requests
+        ]
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Sample one token for every row, after prefilling new rows if enough of them wait."""
+        """Sample a token for every row, and more where guesses come true."""
         ended: list[tuple[int, Completion]] = []
         if self.running:
             try:
@@ -211,6 +252,7 @@ class HFEngine:
     def abort(self) -> None:
         """Forget everything in flight, and the cache."""
         self._waiting.clear()
+        self._running.clear()
         self._forget()
         self._give_model_back()
 
@@ -230,18 +272,18 @@ class HFEngine:
     def close(self) -> None:
         """Free the cache."""
         self.abort()
+        self._forward.close()
 
     # -- what is kept ----------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Drop all rows and their cache."""
-        self._rows: list[_Row] = []
-        self._decoding = 0
-        self._batch: KVBatch | None = None
-        self._parked: dict[int, tuple[_Row, KVBatch, int]] = {}
+        """Forget all conversations, and what the old weights liked to write."""
+        self._ended: dict[int, _Row] = {}
+        self._drafts = Drafts()
+        self._forward.forget()
 
     def _forget_if_trained(self) -> None:
-        """Drop the cache if a weight was written to since, also when nobody called ``sync``."""
+        """Forget them if a weight was written to since, also when nobody called ``sync``."""
         # torch counts the writes to a tensor, those of an optimiser too.
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
@@ -254,7 +296,7 @@ class HFEngine:
             return
         self.model.train(self._training)
         self._training = None
-        if not self._keep or not self._divisible:
+        if not self._keep or not self._forward.joins:
             self._forget()
 
     def _precision(self) -> AbstractContextManager[object]:
@@ -266,172 +308,99 @@ class HFEngine:
     # -- rows come and go ------------------------------------------------------------------------
 
     def _step(self) -> list[tuple[int, Completion]]:
-        """Feed the rows that run, and with them those that are due; sample for all."""
-        due = self._due()
-        if due:
-            return self._sample(self._admit(due))
-        if self._divisible and self._decoding <= LEAVE_SHARE * len(self._rows):
-            assert self._batch is not None
-            kept = self._kept
-            self._arrange([(self._batch, kept, [self._rows[place] for place in kept])])
-        return self._sample(self._decode())
+        """Feed the rows that run and those that are due; sample for all."""
+        bundles = [[row] for row in self._running] + self._begun(self._due())
+        guesses = [self._guess(bundle[0]) for bundle in bundles]
+        logits = self._forward.feed(
+            [_segment(bundle, guess) for bundle, guess in zip(bundles, guesses, strict=True)]
+        )
+        self._running = [row for bundle in bundles for row in bundle]
+        every = [guess for bundle, guess in zip(bundles, guesses, strict=True) for _ in bundle]
+        if len(every) > len(bundles):
+            logits = logits[_repeated(bundles, guesses)]
+        return self._sample(every, logits)
 
-    @property
-    def _kept(self) -> list[int]:
-        """Places of the rows that run."""
-        return [place for place, row in enumerate(self._rows) if not row.ended]
+    def _begun(self, due: Sequence[_Row]) -> list[list[_Row]]:
+        """Find what is kept of each row that is due; put those together that begin alike."""
+        bundles: dict[object, list[_Row]] = {}
+        for row in due:
+            row.held = self._kept(row)
+            alike = self._forward.joins and not row.held
+            bundles.setdefault(tuple(row.text) if alike else id(row), []).append(row)
+        return list(bundles.values())
 
     def _due(self) -> list[_Row]:
-        """Take the waiting rows that are to be prefilled now: all of one sampling, or none."""
+        """Take the waiting rows that can be fed now: all of one sampling, or none."""
         if not self._waiting:
             return []
         sampling = self._waiting[0].sampling
-        if self._decoding:
-            running = next(row.sampling for row in self._rows if not row.ended)
-            few = len(self._waiting) < ADMIT_SHARE * self._decoding
-            if few or not self._divisible or running != sampling:
-                return []
+        if self._running and not (self._forward.joins and self._running[0].sampling == sampling):
+            return []
         due = [row for row in self._waiting if row.sampling == sampling]
         self._waiting = [row for row in self._waiting if row.sampling != sampling]
         return due
 
-    def _admit(self, due: list[_Row]) -> Tensor:
-        """Prefill rows, which join those that run; (B, V) logits of all, in the new order."""
-        parts: list[tuple[KVBatch, Sequence[int], list[_Row]]] = []
-        outs = []
-        for fed in self._found(due):
-            if fed[0].batch is None:
-                batch = KVBatch(self.model.config, self._device, len(fed))
-            else:
-                batch = KVBatch.gathered([(one.batch, [one.place]) for one in fed if one.batch])
-            outs.append(self._prefill(batch, [one.segment for one in fed]))
-            parts.append((batch, range(len(fed)), [one.row for one in fed]))
-        self._arrange(parts)
-        return outs[0] if len(outs) == 1 else torch.cat(outs)
+    def _kept(self, row: _Row) -> int:
+        """Return how many tokens of a prompt are kept of the conversation's last turn."""
+        old, prompt = self._ended.get(row.request.key), row.text
+        if old is None or not self._forward.joins:
+            return 0
+        most = min(old.held, len(prompt) - 1)  # The last one is fed for its logits.
+        if old.text[:most] == prompt[:most]:
+            return most
+        return next(at for at in range(most) if old.text[at] != prompt[at])
 
-    def _found(self, due: list[_Row]) -> list[list[_Fed]]:
-        """Divide the rows that run and those that are due into forwards, by what is to be fed."""
-        places = {row.request.key: place for place, row in enumerate(self._rows)}
-        here, parked, fresh = [], [], []
-        for place in self._kept:
-            row = self._rows[place]
-            here.append(_Fed(row, self._batch, place, row.ids[-1:]))
-        for row in due:
-            key, prompt = row.request.key, row.request.prompt
-            ended = places.get(key) if self._divisible else None
-            old, batch, at = self._parked.pop(key, (None, None, 0))
-            if ended is not None and self._rows[ended].is_continued_by(prompt):
-                here.append(_Fed(row, self._batch, ended, prompt[len(self._rows[ended].held) :]))
-            elif old is not None and old.is_continued_by(prompt):
-                parked.append(_Fed(row, batch, at, prompt[len(old.held) :]))
-            else:
-                fresh.append(_Fed(row, None, 0, prompt))
-        # In the order of the cache: where nothing has changed, nothing is copied.
-        cached = sorted(here, key=lambda fed: fed.place) + parked
-        if not self._divisible:
-            return [fresh]
-        return [part for rows in (cached, fresh) for part in _alike(rows)]
+    def _guess(self, row: _Row) -> list[int]:
+        """Guess the tokens after the next one that is sampled surely."""
+        most = min(self._most, row.left - 1)
+        return self._drafts.guess(row.text, most) if most > 0 else []
 
-    def _arrange(self, parts: list[tuple[KVBatch, Sequence[int], list[_Row]]]) -> None:
-        """Make a batch of rows of others, and park the ended ones that nobody continues."""
-        old, rows = self._batch, self._rows
-        self._rows = [row for _, _, part in parts for row in part]
-        taken = {row.request.key for row in self._rows}
-        left = [place for place, row in enumerate(rows) if row.request.key not in taken]
-        if left and self._divisible:
-            assert old is not None
-            batch = KVBatch.gathered([(old, left)])
-            for at, place in enumerate(left):
-                self._parked[rows[place].request.key] = rows[place], batch, at
-        self._batch = KVBatch.gathered([(batch, places) for batch, places, _ in parts])
-        self._decoding = len(self._rows)
-        self._alive = torch.ones((len(self._rows), 1), dtype=torch.long, device=self._device)
+    def _sample(self, guesses: Sequence[list[int]], logits: Tensor) -> list[tuple[int, Completion]]:
+        """Draw tokens for every row as far as what was guessed comes true.
 
-    # -- forwards --------------------------------------------------------------------------------
-
-    def _decode(self) -> Tensor:
-        """Feed the last token of every row; (B, V) logits."""
-        assert self._batch is not None
-        # Rows that have ended are fed on, but into holes.
-        tokens = torch.tensor([[row.ids[-1]] for row in self._rows], device=self._device)
-        return self._forward(self._batch, tokens, self._alive)
-
-    def _prefill(self, batch: KVBatch, segments: Sequence[Sequence[int]]) -> Tensor:
-        """Feed the new part of every prompt, left-padded; (B, V) logits of the last position."""
-        width = max(len(segment) for segment in segments)
-        pads = [width - len(segment) for segment in segments]
-        ids = [[self._pad] * pad + list(s) for pad, s in zip(pads, segments, strict=True)]
-        begins = torch.tensor(pads, device=self._device)[:, None]
-        columns = (torch.arange(width, device=self._device)[None] >= begins).long()  # (B, L)
-        return self._forward(batch, torch.tensor(ids, device=self._device), columns)
-
-    def _forward(self, batch: KVBatch, ids: Tensor, columns: Tensor) -> Tensor:
-        """One forward over (B, L) ids with the cache; (B, V) logits of the last position."""
-        position = batch.append(columns)
-        extra = {"logits_to_keep": 1} if self._last_only else {}
-        # Position ids count tokens alone: without them the model would count the holes, too.
-        out = self.model(
-            input_ids=ids,
-            attention_mask=batch.mask,
-            position_ids=position,
-            past_key_values=batch.cache,
-            use_cache=True,
-            **extra,
-        )
-        logits: Tensor = out.logits[:, -1]
-        return logits
-
-    def _sample(self, logits: Tensor) -> list[tuple[int, Completion]]:
-        """Draw one token for every row that runs; return those that have ended with it."""
-        sampling = next(row.sampling for row in self._rows if not row.ended)
-        logp = distribution(logits, sampling)  # (B, V) float32, in nats
+        Returns:
+            Key and completion of the rows that have ended with it.
+        """
+        rows = self._running
+        sampling = rows[0].sampling
+        logp = distribution(logits, sampling)  # (sum of 1 + guesses, V) float32, in nats
         if sampling.greedy:
             token = logp.argmax(-1)
         else:
-            token = draw(logp, [0.0 if row.ended else next(row.uniforms) for row in self._rows])
-        chosen = logp.gather(-1, token[:, None])[:, 0]  # (B,)
+            numbers = [
+                number
+                for row, guess in zip(rows, guesses, strict=True)
+                for number in row.uniforms.of(len(row.logprobs), 1 + len(guess))
+            ]
+            token = draw(logp, numbers)
+        drawn = zip(token.tolist(), logp.gather(-1, token[:, None])[:, 0].tolist(), strict=True)
         ended: list[tuple[int, Completion]] = []
-        for row, drawn, logprob in zip(self._rows, token.tolist(), chosen.tolist(), strict=True):
-            if row.ended:
-                continue
-            row.ids.append(drawn)
-            row.logprobs.append(logprob)
-            stopped = drawn in sampling.stop_ids
-            if stopped or len(row.ids) >= row.request.max_tokens:
-                row.ended = True
-                # A copy: by its ids the row is known when the conversation's next turn comes.
-                completion = Completion(list(row.ids), row.logprobs, stopped)
-                ended.append((row.request.key, completion))
+        for row, guess in zip(rows, guesses, strict=True):
+            here = [next(drawn) for _ in range(1 + len(guess))]
+            if (stopped := row.take(here, guess, sampling.stop_ids)) or not row.left:
+                self._ended[row.request.key] = row
+                self._drafts.learn(row.request.prompt, row.ids)
+                ended.append((row.request.key, Completion(row.ids, row.logprobs, stopped)))
         if ended:
-            self._decoding -= len(ended)
-            alive = [[int(not row.ended)] for row in self._rows]
-            self._alive = torch.tensor(alive, device=self._device)
+            gone = {key for key, _ in ended}
+            self._running = [row for row in rows if row.request.key not in gone]
         return ended
 
 
-class _Fed(NamedTuple):
-    """A row, where its beginning is cached, and the tokens to be fed behind it."""
-
-    row: _Row
-    batch: KVBatch | None
-    """Where the keys and values of its beginning are; None: nothing of it is cached."""
-    place: int
-    """The row of that batch."""
-    segment: Sequence[int]
-    """At least one token."""
+def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
+    """Return what is fed for rows that begin alike, most often one."""
+    first, *others = bundle
+    tokens = [*first.text[first.held :], *guess]
+    twins = [row.request.key for row in others]
+    return Segment(first.request.key, first.held, tokens, 1 + len(guess), twins)
 
 
-def _alike(rows: list[_Fed]) -> list[list[_Fed]]:
-    """Divide rows, in their order, so that short segments are not padded to the longest ones.
-
-    Environments answer now with a page and now with a word. A forward of its own must save more
-    tokens of padding than it costs.
-    """
-    sizes = sorted((len(fed.segment) for fed in rows), reverse=True)
-    saved = [(len(sizes) - at) * (sizes[0] - size) for at, size in enumerate(sizes)]
-    if not saved or max(saved) < SPLIT_TOKENS:
-        return [rows] if rows else []
-    size = sizes[saved.index(max(saved))]
-    long = [fed for fed in rows if len(fed.segment) > size]
-    short = [fed for fed in rows if len(fed.segment) <= size]
-    return [*_alike(long), *_alike(short)]
+def _repeated(bundles: Sequence[Sequence[_Row]], guesses: Sequence[Sequence[int]]) -> list[int]:
+    """Return which logits are those of each row, in the order of the rows."""
+    index: list[int] = []
+    start = 0
+    for bundle, guess in zip(bundles, guesses, strict=True):
+        stop = start + 1 + len(guess)
+        index += [*range(start, stop)] * len(bundle)
+        start = stop
+    return index

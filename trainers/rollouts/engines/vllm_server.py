@@ -159,8 +159,7 @@ class VLLMServerEngine:
         """
         self._require_ready()
         if requests and not self.running:
-            for server in self._servers:
-                self._check_weights(server, server.get("/weight_info")["weight_version"])
+            ask_all(self._servers, lambda each: self._check_weights(each, _weights_of(each)))
         assert self._pool is not None
         payloads = [self._payload(request, sampling) for request in requests]
         for request, payload in zip(requests, payloads, strict=True):
@@ -312,8 +311,7 @@ class VLLMServerEngine:
         name = str(getattr(base_model(self._model).config, "_name_or_path", ""))
         if not name or not all(_is_model(base, name) for base in self._bases):
             return False
-        found = ask_all(self._servers, lambda server: server.get("/weight_info"))
-        return all(each["weight_version"] == FIRST_WEIGHTS for each in found)
+        return set(ask_all(self._servers, _weights_of)) == {FIRST_WEIGHTS}
 
     def _check_weights(self, server: VLLMServer, found: str) -> None:
         """Notice a server that was restarted, and has its first weights again."""
@@ -383,6 +381,11 @@ def _is_model(found: Mapping[str, Any], name: str) -> bool:
     served = str(found.get("model"))
     same = served == name or Path(served).resolve() == Path(name)
     return same and found.get("revision") in (None, "main") and not found.get("quantization")
+
+
+def _weights_of(server: VLLMServer) -> str:
+    """Return what a server calls its weights, trying for as long as it may be unreachable."""
+    return str(server.get("/weight_info")["weight_version"])
 
 
 def _name_weights(server: VLLMServer, version: str) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from trainers.rollouts.engines.vllm_client import VLLMServer, ask_all
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
+    from trl.generation.vllm_client import VLLMClient
 
 __all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_weights"]
 
@@ -141,16 +143,25 @@ class NcclTransfer:
             client.init_communicator(device=device)
 
     def send(self, pairs: Pairs, version: int, servers: Sequence[VLLMServer]) -> None:
-        """Stream the weights to every server, part by part."""
+        """Stream the weights part by part, each to all servers at once."""
         with contextlib.ExitStack() as updates:
+            pool = updates.enter_context(ThreadPoolExecutor(len(self._clients)))
             for client in self._clients:
                 updates.enter_context(client.weight_update())
             for part in _parts(pairs):
                 ready = [(name, tensor.to(self._device, self._dtype)) for name, tensor in part]
-                dtype = str(self._dtype).removeprefix("torch.")
-                described = [(name, dtype, list(tensor.shape)) for name, tensor in ready]
-                for client in self._clients:
-                    client.update_named_params(described, iter(ready))
+                # A call returns when its server has taken the part over.
+                list(pool.map(lambda client, part=ready: self._give(client, part), self._clients))
+
+    def _give(self, client: VLLMClient, part: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Give a part to a server, in a thread, which begins on the first GPU."""
+        import torch
+
+        if torch.device(self._device).type == "cuda":
+            torch.cuda.set_device(self._device)
+        dtype = str(self._dtype).removeprefix("torch.")
+        described = [(name, dtype, list(tensor.shape)) for name, tensor in part]
+        client.update_named_params(described, iter(part))
 
     def close(self) -> None:
         """Leave the groups."""

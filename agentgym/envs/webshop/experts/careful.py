@@ -25,7 +25,7 @@ from agentgym.envs.webshop.experts.base import Expert, ExpertStep, buy, choose, 
 from agentgym.retrieval import tokenize
 from agentgym.support.caching import BoundedCache
 
-CACHED_LISTS = 8192
+CACHED_LISTS, CACHED_QUERIES = 8192, 8192
 
 
 class Candidate(NamedTuple):
@@ -63,6 +63,7 @@ class CarefulExpert(Expert):
         self._lists: BoundedCache[tuple[str, str, str], tuple[Candidate, ...]] = BoundedCache(
             CACHED_LISTS
         )
+        self._queries: BoundedCache[tuple[str, str], str] = BoundedCache(CACHED_QUERIES)
 
     def thought(self, session: ShopSession) -> str:
         """Say what is compared on a freshly opened item page: ``durable organic no``.
@@ -88,6 +89,13 @@ class CarefulExpert(Expert):
 
         Where these do not find the target, this is the query of the oracle.
         """
+        # Every turn asks for the length of the plan that begins anew.
+        key = (goal.asin, goal.instruction_text)
+        found = self._queries.get(key)
+        return self._queries.put(key, self._worded(goal)) if found is None else found
+
+    def _worded(self, goal: Goal) -> str:
+        """Choose the words of :meth:`query`."""
         title = {term for word in goal.name.split() for term in tokenize(word)}
         words = plain_query(goal.instruction_text).split()
         kept = [word for word in words if (terms := tokenize(word)) and title.issuperset(terms)]

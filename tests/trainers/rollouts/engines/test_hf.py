@@ -5,7 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from transformers import MistralConfig, MistralForCausalLM
+from transformers import (
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    NemotronForCausalLM,
+    Qwen3ForCausalLM,
+)
 
 from agentgym.errors import ConfigurationError, NotSupported
 from tests.trainers import tiny_policy
@@ -64,6 +70,20 @@ def test_kept_cache_changes_nothing():
     assert [t.ids for e in kept for t in e.turns] == [t.ids for e in fresh for t in e.turns]
 
 
+def test_a_rollout_is_the_same_to_the_bit_whatever_was_played_before():
+    """So that a run that goes on after a kill equals one that was not killed."""
+    model, chat = tiny_policy.model(), tiny_policy.chat()
+    budget = TokenBudget(turn_tokens=5, episode_tokens=150, context=200)
+    found = []
+    for before in (0, 2):
+        runner = RolloutRunner(tiny_policy.envs(6), chat, HFEngine(model, chat.pad_id), budget)
+        for other in range(before):
+            runner.run(tiny_policy.tasks(7), horizon=5, seed=90 + other)
+        episodes = runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, seed=1)
+        found.append([(turn.ids, turn.logprobs) for e in episodes for turn in e.turns])
+    assert found[0] == found[1]
+
+
 def scored(model, prompt, completion):
     """Log-probabilities of a completion by a plain forward."""
     with torch.no_grad():
@@ -81,28 +101,28 @@ def finish(engine, ended=None):
 
 def watched(engine):
     """Note the number of tokens fed and the rows of every forward."""
-    fed, forward = [], engine._forward
+    fed, feed = [], engine._forward.feed
 
-    def note(batch, ids, columns):
-        fed.append((columns.sum().item(), len(ids)))
-        return forward(batch, ids, columns)
+    def note(segments):
+        fed.append((sum(len(segment.tokens) for segment in segments), len(segments)))
+        return feed(segments)
 
-    engine._forward = note
+    engine._forward.feed = note
     return fed
 
 
 def test_a_conversation_feeds_only_what_is_new():
-    """Rows are found by their key, in any order; one is dropped, one begins anew."""
+    """Rows are found by their key, in any order; of one only the beginning has stayed."""
     model = tiny_policy.model()
-    engine = HFEngine(model)
+    engine = HFEngine(model, drafts=0)
     first = generate(engine, PROMPTS, SAMPLING)
     fed = watched(engine)
     longer = {k: PROMPTS[k] + first[k].ids + [5, 9] for k in (2, 0)}
     longer[1] = [4, 4, 4]
     engine.submit([Request(k, p, 6, 7 + k) for k, p in longer.items()], SAMPLING)
     ended = finish(engine)
-    # The last sampled token of two rows, and two new ones; a prompt of three that is new.
-    assert [tokens for tokens, _ in fed[:2]] == [2 * 3, 3]
+    # The last sampled token of two rows, and two new ones; a prompt that begins as the last did.
+    assert fed[0] == (2 * 3 + 2, 3)
     for key, prompt in longer.items():
         want = torch.tensor(ended[key].logprobs)
         assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
@@ -119,23 +139,113 @@ def sliding():
     return MistralForCausalLM(config).eval()
 
 
-@pytest.mark.parametrize(("make", "divided"), [(tiny_policy.model, True), (sliding, False)])
-def test_short_prompts_are_not_padded_to_long_ones(make, divided):
-    """Two prefills, where rows of a cache can be joined, and one decoding step; twice."""
+def grouped(kind=Qwen3ForCausalLM, **changes):
+    """A model of which four heads of queries share one of keys."""
+    torch.manual_seed(0)
+    config = kind.config_class(
+        vocab_size=len(tiny_policy.chat().tokenizer), hidden_size=32, intermediate_size=32,
+        num_hidden_layers=2, num_attention_heads=8, num_key_value_heads=2, head_dim=8,
+        initializer_range=0.2, **changes,
+    )  # fmt: skip
+    return kind(config).eval()
+
+
+@pytest.mark.parametrize(
+    ("make", "packed"),
+    [
+        (tiny_policy.model, True),
+        (grouped, True),
+        (lambda: grouped(LlamaForCausalLM), True),
+        (lambda: grouped(attn_implementation="eager"), True),
+        (lambda: grouped(NemotronForCausalLM), False),
+        (sliding, False),
+    ],
+)
+def test_prompts_are_not_padded(make, packed):
+    """Those of very different length, of new conversations and of others that go on."""
     model = make()
-    engine = HFEngine(model)
+    engine = HFEngine(model, drafts=0)
     rng = np.random.default_rng(0)
     sizes = [60, 3, 50, 4, 3, 5, 2, 4, 3, 2, 4, 3, 3]
-    fed = watched(engine)
-    for start in (0, 100):
-        prompts = {start + k: rng.integers(4, 20, size).tolist() for k, size in enumerate(sizes)}
-        engine.submit([Request(k, p, 2, k) for k, p in prompts.items()], Sampling())
-        ended = finish(engine)
+    prompts = {key: rng.integers(4, 20, size).tolist() for key, size in enumerate(sizes)}
+    fed = []
+    model.register_forward_pre_hook(
+        lambda _, args, named: fed.append(named["input_ids"].numel()) if named else None,
+        with_kwargs=True,
+    )
+    for turn in range(3):
+        before = [len(prompt) for prompt in prompts.values()]
+        fed.clear()
+        engine.submit([Request(k, p, 2, k + turn) for k, p in prompts.items()], Sampling())
+        ended, count = finish(engine), len(prompts)
+        wanted = sum(before) if not turn else sum(1 + size for size in reversed(sizes))
+        assert fed == ([wanted, count] if packed else [max(before) * count, count])
         for key, prompt in prompts.items():
             want = torch.tensor(ended[key].logprobs)
             assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
-    two = [(60 + 50, 2), (sum(sizes) - 110, 11)]
-    assert fed == [*(two if divided else [(sum(sizes), 13)]), (13, 13)] * 2
+            size = sizes[-1 - key]
+            prompts[key] = [*prompt, *ended[key].ids, *rng.integers(4, 20, size).tolist()]
+
+
+def test_members_of_a_group_share_the_forward_of_their_prompt():
+    model = grouped()
+    engine, rng = HFEngine(model, drafts=0), np.random.default_rng(0)
+    prompts = [rng.integers(4, 20, size).tolist() for size in (40, 30)]
+    made = [Request(k, prompts[k % 2], 4, k) for k in range(8)]
+    fed = watched(engine)
+    engine.submit(made, Sampling())
+    ended = finish(engine)
+    assert fed == [(70, 2), (8, 8), (8, 8), (8, 8)]
+    for request in made:
+        want = torch.tensor(ended[request.key].logprobs)
+        assert torch.allclose(scored(model, request.prompt, ended[request.key]), want, atol=1e-5)
+        assert (
+            ended[request.key].ids
+            == generate(
+                HFEngine(model), [request.prompt], Sampling(max_tokens=4), seeds=[request.seed]
+            )[0].ids
+        )
+
+
+@pytest.mark.parametrize("sampling", [Sampling(40, 0.15, stop_ids=(5,)), Sampling(40, greedy=True)])
+def test_guesses_change_no_token(sampling):
+    """A policy that repeats itself needs fewer forwards; limits and stop tokens hold."""
+    model, calls, found = grouped(), [], []
+    with torch.no_grad():  # So that what comes next depends on the last token, above all.
+        for name, weight in model.named_parameters():
+            weight.mul_(0.1 if "o_proj" in name or "down_proj" in name else 1.0)
+    for most in (0, 1, 3):
+        engine = HFEngine(model, drafts=most)
+        fed = watched(engine)
+        turns = []
+        prompts = PROMPTS * 3
+        for turn in range(3):
+            seeds = range(turn, turn + 9)
+            turns.append(generate(engine, prompts, sampling, [7 + k for k in range(9)], seeds))
+            prompts = [p + c.ids + [6] for p, c in zip(prompts, turns[-1], strict=True)]
+        found.append([completion for turn in turns for completion in turn])
+        calls.append(sum(rows for _, rows in fed))
+    for other in found[1:]:
+        for plain, guessed in zip(found[0], other, strict=True):
+            assert (plain.ids, plain.stopped) == (guessed.ids, guessed.stopped)
+            assert plain.logprobs == pytest.approx(guessed.logprobs, abs=1e-5)
+    assert calls[2] < calls[1] < 0.9 * calls[0]
+
+
+def test_a_model_attends_as_before_when_an_engine_is_done():
+    model = grouped()
+    engine = HFEngine(model, context=64)
+    generate(engine, PROMPTS, SAMPLING)
+    assert model.config._attn_implementation == model.model.config._attn_implementation == "sdpa"
+    keys = engine._forward._rows.cache.layers[0].keys
+    assert keys.shape[2] <= 64, "no room for more than a conversation may hold"
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        prompt = PROMPTS[2]
+        logits = model(torch.tensor([prompt])).logits[0, -1].float()
+    low = HFEngine(model, autocast=torch.bfloat16)
+    [greedy] = generate(low, [prompt], Sampling(1, greedy=True))
+    assert greedy.ids == [int(logits.argmax())]
+    assert low._forward._rows.cache.layers[0].keys.dtype == torch.bfloat16
 
 
 def test_rows_join_and_leave_a_running_batch():
@@ -265,6 +375,21 @@ def test_new_weights_drop_the_cache(told):
     assert [c.logprobs for c in got] == [c.logprobs for c in want]
 
 
+def test_weights_that_were_no_numbers_leave_nothing_behind():
+    """As when training goes back to an earlier checkpoint."""
+    model = tiny_policy.model()
+    engine = HFEngine(model)
+    good = {name: weight.clone() for name, weight in model.state_dict().items()}
+    with torch.no_grad():
+        model.lm_head.weight.fill_(torch.nan)
+        model.model.layers[0].self_attn.v_proj.weight.fill_(torch.nan)
+    generate(engine, [[5] * 60] * 3, SAMPLING)
+    model.load_state_dict(good)
+    engine.sync(iter(()), 1)
+    got, want = (generate(each, PROMPTS, SAMPLING) for each in (engine, HFEngine(model)))
+    assert [c.logprobs for c in got] == [c.logprobs for c in want]
+
+
 def test_adapters_and_training_mode():
     from peft import LoraConfig, get_peft_model
 
@@ -275,18 +400,3 @@ def test_adapters_and_training_mode():
     assert model.training
     model.eval()
     assert largest_gap(model, to_rows(episodes)) <= 1e-5
-
-
-def test_closing_holes_keeps_the_log_probs():
-    """Prompts of very different length leave holes; a kept cache must not remember their places."""
-    model = tiny_policy.model()
-    engine = HFEngine(model)
-    prompts = [[4, 7], [4] + [8, 9, 10] * 12]
-    for turn in range(3):
-        out = generate(engine, prompts, SAMPLING, seeds=[turn, turn + 9])
-        for prompt, completion in zip(prompts, out, strict=True):
-            want = torch.tensor(completion.logprobs)
-            assert torch.allclose(scored(model, prompt, completion), want, atol=1e-5)
-        extra = [[5] * (20 if turn == 0 else 2), [6]]
-        prompts = [p + c.ids + e for p, c, e in zip(prompts, out, extra, strict=True)]
-    assert engine._batch.mask.shape[1] <= 1.1 * max(map(len, prompts)) + 6

@@ -336,10 +336,13 @@ def test_a_server_without_adapters_gets_merged_weights(server: StandIn, tmp_path
 def nccl(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The calls of TRL's client, whose transport needs GPUs."""
     calls: list[Any] = []
+    together: list[threading.Barrier] = []
 
     class Client:
         def __init__(self, base_url: str, group_port: int) -> None:
             calls.append(("connect", base_url, group_port))
+            parties = 1 + len(together)
+            together[:] = [threading.Barrier(parties, timeout=20)] * parties
 
         def init_communicator(self, device: Any) -> None:
             calls.append("join")
@@ -351,6 +354,7 @@ def nccl(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
             calls.append("end")
 
         def update_named_params(self, described: Any, pairs: Any) -> None:
+            together[0].wait()  # Each server waits for the others, as if it took long.
             for (name, dtype, shape), (sent, tensor) in zip(described, pairs, strict=True):
                 found = str(tensor.dtype).removeprefix("torch.")
                 assert (name, dtype, shape) == (sent, found, list(tensor.shape))
@@ -366,7 +370,7 @@ def nccl(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return calls
 
 
-def test_nccl_streams_every_part_to_every_server(
+def test_nccl_streams_every_part_to_all_servers_at_once(
     model: Any, nccl: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vllm_weights, "PART_BYTES", 40_000)

@@ -1,0 +1,132 @@
+"""A key-value cache whose rows stay in place while sequences come, go on, and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import Cache, DynamicLayer
+
+from trainers.rollouts.engines.row_attention import Fed
+
+__all__ = ["KVRows"]
+
+
+class _Extent:
+    """What all layers of a cache have in common."""
+
+    def __init__(self, dtype: torch.dtype | None) -> None:
+        """Begin without rows."""
+        self.rows, self.room, self.dtype = 0, 0, dtype
+        self._index: dict[int, Tensor] = {}
+
+    def write_to(self, feds: Sequence[Fed], device: torch.device) -> None:
+        """Choose the positions that the next tokens are written to."""
+        self._row = torch.tensor([f.place for f in feds for _ in range(f.size)], device=device)
+        self._position = torch.tensor(
+            [f.held + at for f in feds for at in range(f.size)], device=device
+        )
+        self._index.clear()
+
+    def index(self, heads: int) -> Tensor:
+        """Where the (T * H) heads of the tokens are in rows flattened to (S * H * R)."""
+        if heads not in self._index:
+            head = torch.arange(heads, device=self._row.device)
+            row = (self._row[:, None] * heads + head) * self.room
+            self._index[heads] = (row + self._position[:, None]).flatten()
+        return self._index[heads]
+
+
+class _RowLayer(DynamicLayer):
+    """Keys and values (S, H, R, D) of one layer."""
+
+    keys: Tensor
+    values: Tensor
+
+    def __init__(self, extent: _Extent) -> None:
+        """Start empty; the first update decides heads, width, dtype and device."""
+        super().__init__()
+        self._extent = extent
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
+    ) -> tuple[Tensor, Tensor]:
+        """Write (1, H, T, D) keys and values to their rows; returns all rows."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        dtype = self._extent.dtype or key_states.dtype
+        self.keys = self._written(self.keys, key_states.to(dtype))
+        self.values = self._written(self.values, value_states.to(dtype))
+        return self.keys, self.values
+
+    def get_seq_length(self) -> int:
+        """Return 0: there are several lengths, and position ids are always given."""
+        return 0
+
+    def _written(self, rows: Tensor, states: Tensor) -> Tensor:
+        """Write states to rows, of which there are enough afterwards."""
+        heads, width = states.shape[1], states.shape[3]
+        size = (self._extent.rows, heads, self._extent.room, width)
+        if rows.shape != size:
+            # Zeros: what is not written to is hidden by masks, but a hidden NaN would spread.
+            grown = states.new_zeros(size)
+            if rows.numel():
+                grown[: rows.shape[0], :, : rows.shape[2]] = rows
+            rows = grown
+        tokens = states[0].transpose(0, 1).reshape(-1, width)
+        rows.view(-1, width).index_copy_(0, self._extent.index(heads), tokens)
+        return rows
+
+
+class KVRows:
+    """Rows of keys and values, found by the key of their sequence.
+
+    Attributes:
+        cache: What the model is given.
+    """
+
+    def __init__(
+        self, layers: int, dtype: torch.dtype | None = None, rows: int = 0, room: int = 0
+    ) -> None:
+        """Begin without rows.
+
+        Args:
+            layers: Layers of the model.
+            dtype: Type of keys and values; None: that of the first keys.
+            rows: Rows beyond which none is put by; 0: nobody knows.
+            room: Positions of a row beyond which none is put by; 0: nobody knows.
+        """
+        self._extent, self._most = _Extent(dtype), (rows, room)
+        self.cache = Cache(layers=[_RowLayer(self._extent) for _ in range(layers)])
+        self._places: dict[int, int] = {}
+
+    def forget(self) -> None:
+        """Give all rows to others; their memory is kept for these."""
+        self._places.clear()
+
+    def place(self, key: int) -> int:
+        """Return the row of a sequence, a new one if it has none."""
+        return self._places.setdefault(key, len(self._places))
+
+    def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
+        """Make room for tokens that are fed next, and let the next update write them there."""
+        extent, need = self._extent, max(fed.held + fed.size for fed in feds)
+        if (rows := len(self._places)) > extent.rows:
+            # Most often all come at once; where they come one by one, not every one is a copy.
+            extent.rows = _spared(rows, self._most[0]) if extent.rows else rows
+        if need > extent.room:
+            extent.room = _spared(need, self._most[1])
+        extent.write_to(feds, device)
+
+    def copy(self, source: int, targets: Sequence[int], count: int) -> None:
+        """Copy the first tokens of a row to other rows."""
+        for layer in self.cache.layers:
+            for rows in (layer.keys, layer.values):
+                rows[list(targets), :, :count] = rows[source, :, :count]
+
+
+def _spared(need: int, most: int) -> int:
+    """Return what is needed and half as much again, but nothing above what can be needed."""
+    spare = need + need // 2
+    return max(need, min(spare, most)) if most else spare

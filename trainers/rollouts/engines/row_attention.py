@@ -1,0 +1,237 @@
+"""Attention over the rows of a key-value cache, where they lie.
+
+The tokens of a forward are packed one behind the other, of all rows, without padding: linear layers
+see no rows. Only attention does, and it reads the keys and values of a row in place, so rows join
+and leave a batch without a copy. A long segment is attended to by itself, which wastes nothing;
+shorter ones of rows that are fed about as much together, since a call of its own would cost more
+than they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
+from transformers import AttentionInterface
+
+from agentgym.errors import NotSupported
+
+__all__ = ["ROW_ATTENTION", "Fed", "RowLayout", "row_attention"]
+
+ROW_ATTENTION = "agentgym-rows"
+"""Name under which transformers finds :func:`row_attention`; masks are not made for it."""
+SHORT, LONG = 4, 64
+"""Tokens of a segment: up to the first all are alike, above the other each is by itself."""
+BLOCK = 32
+"""Rows that are attended to together, at most."""
+
+
+class Fed(NamedTuple):
+    """Tokens that are fed to a row."""
+
+    place: int
+    """The row."""
+    held: int
+    """Tokens before them."""
+    size: int
+    """How many."""
+
+    @property
+    def kind(self) -> int:
+        """Which other segments it can be padded together with: those up to twice as long."""
+        return (max(self.size, SHORT) - 1).bit_length()
+
+
+class _Single(NamedTuple):
+    """A segment that is attended to by itself."""
+
+    fed: Fed
+    tokens: slice
+    """Where its tokens are among all."""
+    mask: Tensor | None
+    """(L, W) to be added, where it is neither a beginning nor a single token."""
+
+
+class _Block(NamedTuple):
+    """Segments of several rows, padded to the longest of them."""
+
+    rows: slice | Tensor
+    """The rows: neighbours, in place, or chosen ones, which are copied."""
+    tokens: slice
+    """Where their tokens are among all."""
+    width: int
+    """Positions of the longest row."""
+    length: int
+    """Tokens of the longest segment, L."""
+    take: Tensor
+    """(B * L) tokens, of the rows one after the other; padding repeats one."""
+    back: Tensor
+    """Where each token is among these."""
+    mask: Tensor
+    """(B, 1, L, W) to be added: 0 where a token sees a position, else -inf."""
+
+
+class RowLayout:
+    """What a forward feeds to which rows; made once for all layers.
+
+    Attributes:
+        singles: Segments by themselves.
+        blocks: Segments together.
+    """
+
+    def __init__(self, feds: Sequence[Fed], device: torch.device) -> None:
+        """Divide segments, which are sorted by kind and row, and whose tokens come in that order.
+
+        Args:
+            feds: The segments.
+            device: Where keys are.
+        """
+        self.singles: list[_Single] = []
+        self.blocks: list[_Block] = []
+        start = 0
+        for (_, long), group in groupby(feds, key=lambda fed: (fed.kind, fed.size > LONG)):
+            alike = list(group)
+            size = 1 if long else BLOCK
+            for some in (alike[at : at + size] for at in range(0, len(alike), size)):
+                tokens = slice(start, start + sum(fed.size for fed in some))
+                start = tokens.stop
+                if len(some) == 1:
+                    self.singles.append(_Single(some[0], tokens, _causal(some[0], device)))
+                else:
+                    self.blocks.append(_block(some, tokens, device))
+
+
+def _causal(fed: Fed, device: torch.device) -> Tensor | None:
+    """The mask of a segment by itself; None where none is needed."""
+    if not fed.held or fed.size == 1:
+        return None
+    mask = torch.full((fed.size, fed.held + fed.size), -torch.inf, device=device)
+    return mask.triu_(fed.held + 1)
+
+
+def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
+    """Put segments together: in place if at least every other row between them is fed."""
+    places, held, count = np.array(some).T
+    starts = tokens.start + np.cumsum(count) - count
+    low, high = int(places[0]), int(places[-1]) + 1
+    rows: slice | Tensor = slice(low, high)
+    if high - low <= 2 * len(some):
+        # Rows between that are not fed see one position, and nobody sees what comes of it.
+        at = places - low
+        held, count, starts = (_spread(each, at, high - low) for each in (held, count, starts))
+        starts[count == 0] = tokens.start
+    else:
+        rows = torch.from_numpy(places).to(device)
+    length = int(count.max())
+    column = np.minimum(np.arange(length), np.maximum(count - 1, 0)[:, None])  # (B, L)
+    seen = held[:, None] + column
+    width = int(seen.max()) + 1
+    hidden = torch.from_numpy(np.arange(width) > seen[:, None, :, None])
+    return _Block(
+        rows,
+        tokens,
+        width,
+        length,
+        torch.from_numpy((starts[:, None] + column).ravel()).to(device),
+        torch.from_numpy(np.flatnonzero(np.arange(length) < count[:, None])).to(device),
+        torch.zeros(hidden.shape).masked_fill_(hidden, -torch.inf).to(device),
+    )
+
+
+def _spread(values: NDArray[np.int64], at: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Put values at places of a longer array of zeros."""
+    spread = np.zeros(size, dtype=np.int64)
+    spread[at] = values
+    return spread
+
+
+def row_attention(
+    module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    layout: RowLayout | None = None,
+    **kwargs: object,
+) -> tuple[Tensor, None]:
+    """Attend from packed tokens to rows; an attention function of transformers.
+
+    Args:
+        module: The layer.
+        query: (1, H, T, D) queries of all tokens.
+        key: (S, K, R, D) keys of all rows, of which R positions are kept; H is a multiple of K.
+        value: (S, K, R, D') values of all rows.
+        attention_mask: None.
+        scaling: What scores are multiplied by.
+        layout: What is fed to which row.
+        **kwargs: What else the layer says.
+
+    Returns:
+        (1, T, H, D') outputs, and no weights.
+
+    Raises:
+        NotSupported: The layer's attention has something that this one has not.
+    """
+    odd = [name for name in ("softcap", "s_aux", "position_bias") if kwargs.get(name) is not None]
+    if layout is None or attention_mask is not None or odd:
+        raise NotSupported(f"expected plain causal attention, got {type(module).__name__} {odd}")
+    query = query.to(key.dtype)
+    out = query.new_empty((query.shape[2], query.shape[1], value.shape[-1]))
+    for block in layout.blocks:
+        out[block.tokens] = _together(block, query, key, value, scaling)
+    for one in layout.singles:
+        out[one.tokens] = _alone(one, query, key, value, scaling)
+    return out[None], None
+
+
+def _together(
+    block: _Block, query: Tensor, key: Tensor, value: Tensor, scaling: float | None
+) -> Tensor:
+    """Attend from the tokens of a block; (T', H, D')."""
+    if isinstance(block.rows, slice):
+        keys, values = (each[block.rows, :, : block.width] for each in (key, value))
+    else:
+        keys, values = (
+            each[:, :, : block.width].index_select(0, block.rows) for each in (key, value)
+        )
+    rows, heads, shared = len(keys), key.shape[1], query.shape[1] // key.shape[1]
+    taken = query[0].index_select(1, block.take).unflatten(1, (rows, block.length))
+    # (B, K, G * L, D): queries that share keys are so many more queries of one head.
+    mask = block.mask.to(key.dtype)
+    asked = taken.unflatten(0, (heads, shared)).permute(2, 0, 1, 3, 4).flatten(2, 3)
+    found = scaled_dot_product_attention(
+        asked,
+        keys,
+        values,
+        attn_mask=mask.repeat(1, 1, shared, 1) if shared > 1 else mask,
+        scale=scaling,
+    )
+    found = found.unflatten(2, (shared, block.length)).permute(0, 3, 1, 2, 4)  # (B, L, K, G, D')
+    return found.reshape(-1, heads * shared, value.shape[-1]).index_select(0, block.back)
+
+
+def _alone(
+    one: _Single, query: Tensor, key: Tensor, value: Tensor, scaling: float | None
+) -> Tensor:
+    """Attend from the tokens of one segment; (L, H, D')."""
+    heads, shared = key.shape[1], query.shape[1] // key.shape[1]
+    width = one.fed.held + one.fed.size
+    found = scaled_dot_product_attention(
+        query[0, :, one.tokens].unflatten(0, (heads, shared)),  # (K, G, L, D)
+        key[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
+        value[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
+        attn_mask=None if one.mask is None else one.mask.to(key.dtype),
+        is_causal=not one.fed.held and one.fed.size > 1,
+        scale=scaling,
+    )
+    return found.flatten(0, 1).transpose(0, 1)
+
+
+AttentionInterface.register(ROW_ATTENTION, row_attention)
