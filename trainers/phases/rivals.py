@@ -78,9 +78,12 @@ def train_rivals(
 
 
 def rival_ends(run: ResolvedRun, folder: RunFolder) -> tuple[dict[str, RivalEnd], dict[str, str]]:
-    """Return how each rival ended, and why others were not trained, by their names."""
+    """Return how each rival ended, and why others were not trained, by their names.
+
+    The main process may call it alone.
+    """
     names: Sequence[str] = run.config.eval.rivals
-    states = {name: folder.part(name).state() for name in names}
+    states = {name: RunFolder(folder.rivals / name).state() for name in names}
     ends = {name: RivalEnd(**state[END]) for name, state in states.items() if END in state}
     return ends, {name: state[LEFT_OUT] for name, state in states.items() if LEFT_OUT in state}
 
