@@ -172,9 +172,9 @@ def grading_table() -> Table:
                 f"solutions, faults, exploits and both, mutated, of {libraries} libraries",
                 f"{fuzz['submissions']:,}",
                 f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
-                "beside an exploit that spoils tests or answers, and are refused; it calls "
-                f"{fuzz['accepted though wrong']} of those wrong that are accepted, and "
-                f"{fuzz['refused though right']} of those right that are refused",
+                "beside an exploit that spoils tests or answers, and are refused; "
+                f"{fuzz['accepted though wrong']} accepted though it calls them wrong, "
+                f"{fuzz['refused though right']} refused though right",
             ]
         )
     for key, words in (("rewritten", "in other words"), ("by_hand", "written by hand")):

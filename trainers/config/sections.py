@@ -290,7 +290,7 @@ class EvalConfig:
     """What reinforcement learning is compared with, besides its start: further imitation of the
     same demonstrations (imitation), of those that solved their task (successes), or of the
     policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the same
-    warm start, computes no less (see ``trainers.phases.compute``) and is chosen by as many
+    warm start, computes no less (see ``trainers.phases.equal_compute``) and is chosen by as many
     validations.
 
     None: imitation and successes for ``--model tiny`` with an expert, else none."""

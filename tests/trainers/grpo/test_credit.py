@@ -149,9 +149,12 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
-@pytest.mark.parametrize("name", runnable())
+@pytest.mark.parametrize("name", [name for name in runnable() if name != "expert-iteration"])
 def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
-    """What a hook pays acts, whatever the preset: none looks at the last turn alone."""
+    """What a hook pays acts, whatever the preset: none looks at the last turn alone.
+
+    Expert iteration reads no rewards: an episode is solved or not.
+    """
     preset, played, paid = get_preset(name), episodes(), episodes()
     aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
     longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))

@@ -39,6 +39,7 @@ class Mixed(ToyEnv):
         outcome.reward, outcome.terms = 0.0 if kind == 2 else (size % 7) / 4, None
         outcome.valid = size % 2 == 0
         outcome.terminated = size % 3 == 0 and self.turn > 0
+        outcome.success = outcome.terminated and size % 2 == 0
         return outcome
 
 
