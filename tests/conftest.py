@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -48,7 +49,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure, if that is asked for."""
+    """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     file = config.getoption("--cpu-times")
     if file is not None:
         from tests.cpu_times import CpuTimes
