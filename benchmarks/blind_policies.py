@@ -201,7 +201,7 @@ def solved(env: TextEnv, choose: Chooser, n: int, split: str = SPLIT) -> int:
 
 def settings(name: str) -> dict[str, dict[str, Any]]:
     """Return the arguments of a family's id and of its default training."""
-    training = defaults_for(name)
+    training = defaults_for(name, {})
     return {
         "default": {},
         "training": {**training.env, "horizon": max(training.horizon)},
