@@ -14,14 +14,12 @@ The floor of a family is honest if none of the first two kinds comes near a poli
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
         [--swe-n 20] [--set difficulty=easy] [--split test]
-    python benchmarks/blind_policies.py --tables benchmarks/results/blind_policies.json
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import random
 import re
 import sys
@@ -40,7 +38,6 @@ from agentgym.policies.base import Policy, begin, public_info
 from agentgym.policies.blind import (
     BLIND,
     FITTED,
-    RULES,
     UNFITTED,
     Turn,
     blind_policy,
@@ -270,37 +267,6 @@ def measure(
     }
 
 
-def page_table(result: Mapping[str, Any], name: str) -> str:
-    """Write the shares of a family as its page has them.
-
-    Args:
-        result: What this benchmark printed.
-        name: Short name of the family.
-    """
-
-    def cells(*policies: str) -> str:
-        found = (
-            result[f"{name}, {label}"]["policies"][policy]["success"] if policy else None
-            for label in ("default", "training")
-            for policy in policies
-        )
-        return " | ".join("" if share is None else _share(share) for share in found)
-
-    rules = [rule for rule in RULES if rule != "random"]
-    rows = [
-        *((f"blind-{rule}", f"blind-{rule}", f"blind-{rule}-new") for rule in rules),
-        ("random", "random", "blind-random-new"),
-        *((policy, policy, "") for policy in FITTED),
-    ]
-    head = ("| policy | default | `-new` | training | `-new` |", "|---|---|---|---|---|")
-    return "\n".join([*head, *(f"| `{row}` | {cells(*policies)} |" for row, *policies in rows)])
-
-
-def _share(share: float) -> str:
-    """Write a share as .123."""
-    return f"{share:.3f}".removeprefix("0")
-
-
 def main() -> None:
     """Print the result as JSON."""
     from provenance import to_json
@@ -312,14 +278,7 @@ def main() -> None:
     parser.add_argument("--swe-n", type=int, default=20)
     parser.add_argument("--split", default=SPLIT)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
-    parser.add_argument(
-        "--tables", type=Path, help="print the tables of the families' pages from this result"
-    )
     arguments = parser.parse_args()
-    if arguments.tables:
-        stored = json.loads(arguments.tables.read_text("utf-8"))
-        print("\n\n".join(page_table(stored, name) for name in arguments.families))
-        return
     given = parse_pairs(arguments.set, "--set")
     counts = (arguments.n, arguments.swe_n)
     found = measure(arguments.families, *counts, arguments.split, given)

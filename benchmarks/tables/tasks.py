@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.blind_policies import FITTED, LEAKS, RULES
+from agentgym.policies.blind import FITTED, RULES
+from benchmarks.blind_policies import LEAKS
 from benchmarks.tables.formats import Table, interval, result, share
 
 SETTINGS = ("default", "training")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -78,16 +76,6 @@ def test_the_limit_can_be_exceeded() -> None:
     verbs = blind.choosers(env, demonstrate(env, TASKS))["blind-verbs"]
     assert blind.solved(env, verbs, TASKS) > 3 * MOST * TASKS
     env.close()
-
-
-RESULTS = json.loads((SCRIPT.parent / "results" / "blind_policies.json").read_text("utf-8"))
-
-
-@pytest.mark.parametrize("name", sorted({key.split(", ")[0] for key in RESULTS if ", " in key}))
-def test_the_page_shows_what_was_measured(name: str) -> None:
-    module = importlib.import_module(f"agentgym.envs.{name}")
-    page = Path(module.__path__[0], "README.md").read_text("utf-8")
-    assert blind.page_table(RESULTS, name) in page
 
 
 def words(text: str) -> set[str]:
