@@ -38,9 +38,9 @@ def trained(out: Path) -> Path:
 
 @contextmanager
 def busy_cores() -> Iterator[None]:
-    """Keep every core busy with processes that do nothing else."""
-    count = usual_workers("process")
-    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    """Keep every core busy with processes that do nothing else, and yield to other tests."""
+    count, spin = usual_workers("process"), "import os; os.nice(5)\nwhile True: pass"
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(count)]
     try:
         yield
     finally:
