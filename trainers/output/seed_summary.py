@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agentgym.support.statistics import mean_ci95
-from trainers.output.headline import Headline
+from trainers.output.headline import HANDFUL, Headline
 from trainers.output.remarks import direction, signed
-from trainers.output.summary import ARMS
+from trainers.output.summary import ARMS, RIVALS, field_of
 
 __all__ = [
     "Comparison",
@@ -31,8 +31,8 @@ UNTRAINED = ("random", "demonstrator", "oracle")
 """Arms that are the same in every seed: their interval is over the tasks."""
 START = "rl_minus_sft"
 """What training is compared with first: the policy that it began with."""
-NO_RIVALS = (START, *(f"rl_minus_{arm}" for arm in UNTRAINED))
-"""Comparisons with what was not trained further."""
+AGAINST = tuple(f"rl_minus_{field_of(arm)}" for arm in RIVALS)
+"""Comparisons with what was trained further from the same start in another way."""
 FIGURES = {"success": "success", "score": "score_mean"}
 """Figure -> its name in the result of an arm."""
 
@@ -105,32 +105,40 @@ def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Co
 
 
 def seeds_headline(result: Mapping[str, Any]) -> Headline:
-    """Return the first line of the report: green only where the fiercest rival is beaten, too.
+    """Return the first line of the report, by the rules of a single run's.
 
-    Rivals are the policies that were trained further from the same start in another way. The
-    fiercest is the one that the trained policy is ahead of by least.
+    It is green only where the policy is above its start and the fiercest rival, after more steps
+    than a handful, and no worse where both take their likeliest action. The fiercest is the rival
+    that the trained policy is ahead of by least.
     """
     found = {each.name: each for each in comparisons(result)}
-    start = found[START]
+    start, runs = found[START], result["runs"]
     change = direction(start.success["ci95"]) or direction(start.score["ci95"])
     gain = f"{_said(start)} in success, trained minus {start.other}"
-    if any(run["untrained"] for run in result["runs"]):
+    if any(run["untrained"] for run in runs):
         return Headline("down", "In at least one seed nothing was trained")
     if not change:
         return Headline("flat", f"No effect shown over seeds: {gain}")
     if change < 0:
         return Headline("down", f"It got worse: {gain}")
-    rivals = [each for name, each in found.items() if name not in NO_RIVALS]
+    if (steps := min(run["steps"] for run in runs)) <= HANDFUL:
+        return Headline("flat", f"Too few steps to tell ({steps}): {gain}")
+    rivals = [each for name, each in found.items() if name in AGAINST]
     if not rivals:
+        if any(run["imitated"] for run in runs):
+            return Headline("flat", f"Above its start, not compared with imitation: {gain}")
         return Headline("up", f"It learned: {gain}")
     fiercest = min(rivals, key=lambda each: each.success["mean"])
-    ahead = direction(fiercest.success["ci95"])
-    said = f"{_said(fiercest)} in success, trained minus {fiercest.other}"
+    greedy = {each.name: each for each in comparisons(result, "greedy_paired")}.get(fiercest.name)
+    ahead, other = direction(fiercest.success["ci95"]), fiercest.other
+    said = f"{_said(fiercest)} in success, trained minus {other}"
+    if ahead > 0 and greedy and direction(greedy.success["ci95"]) < 0:
+        return Headline("flat", f"Above {other}, but below it with greedy actions: {_said(greedy)}")
     if ahead > 0:
-        return Headline("up", f"It learned, and more than {fiercest.other}: {said}")
+        return Headline("up", f"It learned, and more than {other}: {said}")
     if ahead < 0:
-        return Headline("down", f"It improved, but {fiercest.other} did better: {said}")
-    return Headline("flat", f"It improved, not measurably more than {fiercest.other}: {said}")
+        return Headline("down", f"It improved, but {other} did better: {said}")
+    return Headline("flat", f"It improved, not measurably more than {other}: {said}")
 
 
 def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
@@ -167,7 +175,7 @@ def _results(parts: Summaries) -> dict[str, Any]:
 
 def _arm(key: str, names: Mapping[str, str]) -> str:
     """Return the arm of a key, in which no hyphen may stand."""
-    return next((arm for arm in names if arm.replace("-", "_") == key), key)
+    return next((arm for arm in names if field_of(arm) == key), key)
 
 
 def _arms(results: Summaries) -> dict[str, Any]:
@@ -219,6 +227,9 @@ def _run(summary: Mapping[str, Any]) -> dict[str, Any]:
         "seed": summary["seed"],
         "folder": f"seed{summary['seed']}",
         **{name: summary[name] for name in ("steps", "chosen", "wall_s", "commit", "untrained")},
+        "imitated": any(
+            part["warm_start"] for part in (summary, *summary.get("families", {}).values())
+        ),
         "verdict": summary["verdict"],
         "remarks": list(summary["remarks"]),
     }

@@ -37,7 +37,7 @@ def run(seed: int, start: float, **rivals: float) -> dict[str, Any]:
         "eval": {"random": arm(0.1), "sft": arm(0.5), "rl": arm(0.5 + start)},
         "paired": {f"rl_minus_{name}": difference(gain) for name, gain in gains.items()},
         "steps": 9, "chosen": {"step": 9}, "wall_s": 1.0, "commit": "c", "untrained": False,
-        "verdict": "", "remarks": [],
+        "verdict": "", "remarks": [], "warm_start": None,
     }  # fmt: skip
 
 
@@ -80,6 +80,19 @@ def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None
     assert headline({"start": -0.3}, {"start": -0.31})[0] == "down"
     broken = seeds_summary([run(0, 0.2), {**run(1, 0.3), "untrained": True}])
     assert seeds_headline(broken).tone == "down"
+
+
+def test_the_headline_has_the_rules_of_a_single_run() -> None:
+    won = [run(seed, 0.3 + seed / 100, imitation=0.2 + seed / 100) for seed in range(3)]
+    assert seeds_summary(won)["headline"]["tone"] == "up"
+    few = seeds_summary([*won[:2], {**won[2], "steps": 5}])["headline"]
+    assert few["tone"] == "flat" and "(5)" in few["text"]
+    alone = [{**run(seed, 0.3 + seed / 100), "warm_start": {"steps": 9}} for seed in range(3)]
+    found = seeds_summary(alone)["headline"]
+    assert found["tone"] == "flat" and "not compared with imitation" in found["text"]
+    greedy = {**won[0]["eval"], **won[0]["paired"], "rl_minus_imitation": difference(-0.2)}
+    found = seeds_summary([{**each, "greedy": greedy} for each in won])["headline"]
+    assert found["tone"] == "flat" and "with greedy actions" in found["text"]
 
 
 def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
