@@ -49,8 +49,8 @@ def headline(summary: Summary) -> Headline:
             return Headline("flat", f"Above its start, not compared with imitation: {change}")
         return Headline("up", f"It learned: {change}")
     rival = summary.names[summary.fiercest]
-    # Success decides, as in the verdict.
-    side = direction(further.success_ci95) or direction(further.score_ci95)
+    # Success decides; a score alone can show that the rival is ahead, and not that it is beaten.
+    side = direction(further.success_ci95)
     greedy = minus(summary.greedy, summary.fiercest) if summary.greedy else None
     if side > 0 and greedy is not None and direction(greedy.success_ci95) < 0:
         return Headline(
@@ -58,8 +58,9 @@ def headline(summary: Summary) -> Headline:
         )
     if side > 0:
         return Headline("up", f"It learned, and more than {rival}: {_success(further)}")
-    if side < 0:
-        return Headline("down", f"It improved, but {rival} did better: {_success(further)}")
+    if side < 0 or (not side and direction(further.score_ci95) < 0):
+        by = _success(further) if side else _score(further)
+        return Headline("down", f"It improved, but {rival} did better: {by}")
     return Headline("flat", f"It improved, and so did {rival}: {_success(further)}")
 
 

@@ -147,6 +147,9 @@ def test_the_page_begins_with_whether_it_learned(folder, score, success, said, t
 BETTER = Difference(10, 0.2, (0.1, 0.3), 0.2, (0.1, 0.3))
 WORSE = Difference(10, -0.2, (-0.3, -0.1), -0.2, (-0.3, -0.1))
 ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
+HIGHER = replace(ALIKE, score_mean=0.2, score_ci95=(0.1, 0.3))
+"""A higher score, and no measurable difference in success."""
+LOWER = replace(ALIKE, score_mean=-0.2, score_ci95=(-0.3, -0.1))
 UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WORSE)
 """Better with sampled actions than with the likeliest ones."""
 
@@ -157,6 +160,13 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WOR
         (BETTER, {}, "It learned, and more than imitation: +0.200", "up"),
         (WORSE, {}, "It improved, but imitation did better: -0.200", "down"),
         (ALIKE, {}, "It improved, and so did imitation: +0.000", "flat"),
+        (HIGHER, {}, "It improved, and so did imitation: +0.000", "flat"),
+        (
+            LOWER,
+            {},
+            "It improved, but imitation did better: -0.200 (-0.300 to -0.100) in score",
+            "down",
+        ),
         (BETTER, {"greedy": UNLIKELY}, "but below it with greedy actions: -0.200", "flat"),
         (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with imitation", "flat"),
         (BETTER, {"steps": 5}, "Too few steps to tell (5): +0.200", "flat"),
