@@ -74,8 +74,9 @@ def test_every_result_names_its_commit_and_what_was_drawn(path: Path) -> None:
 
 def test_every_result_has_a_command() -> None:
     rows = TABLES["origins"]()[1:]
+    known = r"`(python (-m )?benchmarks[./]\w|agentgym-train --)"
     for file, command, commit, *_ in rows:
-        assert re.match(r"`(python (-m )?benchmarks[./]\w|agentgym-train --)", command) or ": `" in file, file
+        assert re.match(known, command) or ": `" in file, file
         assert commit, file
 
 
