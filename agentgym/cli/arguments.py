@@ -147,14 +147,15 @@ class Export:
     """Write recorded episodes as a table, a data set of the hub, or conversations for SFT."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
-    folder of an evaluation."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, the
+    folder of an evaluation, or what --to atif wrote."""
     out: Positional[Path]
-    """File, or for datasets folder, to write; it must not exist yet."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+    """File, or for datasets and atif folder, to write; it must not exist yet."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records"]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
     without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
-    parquet file for each split. sft: conversations."""
+    parquet file for each split. sft: conversations. atif: a folder of trajectories in the format of
+    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
