@@ -224,6 +224,28 @@ class ServeSandbox:
 
 
 @dataclass(frozen=True)
+class ServeHttp:
+    """Serve an environment to programs in any language, by the calls of AgentGym."""
+
+    env: Positional[str]
+    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    host: str = "127.0.0.1"
+    """Address to listen on; any other than this machine's own is open to other machines."""
+    port: int = 8002
+    """Port to listen on; 0 takes a free one."""
+    open: bool = False
+    """Ask for no token, as AgentGym's own clients send none; at this machine's addresses only."""
+    most: int = 256
+    """How many environments there may be at a time, one for each client."""
+    idle: float = 600.0
+    """Seconds after which an environment is closed that nobody asks for."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
 class LoadImage:
     """Unpack a container image of a file, for sandboxes of namespaces; needs no daemon, no root."""
 
@@ -294,6 +316,7 @@ COMMANDS: Mapping[str, type] = {
     "export": Export,
     "view": View,
     "doctor": Doctor,
+    "serve http": ServeHttp,
     "serve sandbox": ServeSandbox,
     "images load": LoadImage,
     "images pull": PullImages,
@@ -304,7 +327,7 @@ COMMANDS: Mapping[str, type] = {
 """The subcommands that are no family's, by what is typed for them."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
-    "serve": "Serve searches or sandboxes to programs, or WebShop to a person in the browser.",
+    "serve": "Serve environments, searches or sandboxes to programs, or WebShop to a person.",
     "images": "Container images for sandboxes of namespaces, which need no daemon.",
 }
 """What the first word of several of them stands for."""
