@@ -500,7 +500,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             "success": outcome.success,
             "score": self.__score,
             "reward_terms": terms,
-            "stop_reason": reason and reason.value,
+            "stop_reason": reason.value if reason else "",
             "oracle_turns": self._oracle_turns(),
             "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,

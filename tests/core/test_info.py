@@ -102,6 +102,7 @@ def test_an_info_read_late_is_that_of_its_own_turn() -> None:
     late.reset(seed=4)
     assert kept == read
     assert len({info["state_key"] for info in kept}) > 1
+    assert {type(info["stop_reason"]) for info in kept} == {str}
 
 
 def test_nothing_is_hashed_for_who_reads_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
