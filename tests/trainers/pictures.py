@@ -9,13 +9,16 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import IO, Any
 
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from trainers.multirun.process import Main, begin_process
 from trainers.output import curve, health_chart
 
 BLANK = {"png": b"\x89PNG\r\n\x1a\n", "svg": '<svg viewBox="0 0 1 1"></svg>'}
@@ -49,3 +52,13 @@ def _blank_panel(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]
 @cache
 def _axes() -> Axes:
     return Figure().subplots()
+
+
+def begin_blank(main: Main, arguments: list[str], log: Path) -> BaseProcess:
+    """Begin a run in a process of its own, whose pictures are blank, too."""
+    return begin_process(partial(_blank, main), arguments, log)
+
+
+def _blank(main: Main, arguments: list[str]) -> int:
+    with drawn(False):
+        return main(arguments)

@@ -88,6 +88,12 @@ def test_turns_that_read_the_same_prompt_draw_apart():
     assert len(drawn) == len(seen) == 8
 
 
+def test_members_of_a_group_start_from_one_seed_and_groups_from_their_own():
+    play = runner(lambda p: "look")
+    episodes = play.run(tiny_policy.tasks(2), horizon=1, group_size=2, seed=5)
+    assert [(each.group, each.seed) for each in episodes] == [(0, 5), (0, 5), (1, 6), (1, 6)]
+
+
 def test_horizon_of_a_task_goes_before_that_of_the_run():
     options = [{**tiny_policy.tasks(1)[0], "horizon": 2}, tiny_policy.tasks(1)[0]]
     first, second = runner(lambda p: "press pink").run(options, horizon=3)
