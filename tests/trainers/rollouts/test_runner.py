@@ -89,9 +89,12 @@ def test_turns_that_read_the_same_prompt_draw_apart():
 
 
 def test_members_of_a_group_start_from_one_seed_and_groups_from_their_own():
-    play = runner(lambda p: "look")
-    episodes = play.run(tiny_policy.tasks(2), horizon=1, group_size=2, seed=5)
+    play, settings = runner(lambda p: "look"), {"horizon": 1, "group_size": 2, "seed": 5}
+    episodes = play.run(tiny_policy.tasks(2), **settings)
     assert [(each.group, each.seed) for each in episodes] == [(0, 5), (0, 5), (1, 6), (1, 6)]
+    # A process of several plays groups of the whole, under their own numbers.
+    episodes = play.run(tiny_policy.tasks(2), groups=[7, 3], **settings)
+    assert [(each.group, each.seed) for each in episodes] == [(7, 12), (7, 12), (3, 8), (3, 8)]
 
 
 def test_horizon_of_a_task_goes_before_that_of_the_run():
