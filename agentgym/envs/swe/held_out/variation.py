@@ -1,4 +1,4 @@
-"""Programs with other inputs: literals are changed, never their types.
+"""Programs with other inputs: literals are changed, and at most a number's type.
 
 Numbers move; texts are cut, spliced and reordered in the alphabet of the library's tests; lists and
 dicts lose, repeat and swap entries; an argument, or a cell of ``parametrize``, becomes one that
@@ -198,7 +198,7 @@ class Variation:
         if isinstance(value, float):
             return stream.choice((value + 0.5, value - 0.5, value * 2, value / 2, value + 0.1,
                                   -value, value + stream.between(1, 8),
-                                  stream.choice(self._constants[float])))  # fmt: skip
+                                  stream.choice(self._constants[float] or [2.5])))  # fmt: skip
         if isinstance(value, bytes):
             cut, byte = stream.below(len(value) + 1), bytes([stream.below(256)])
             return stream.choice(
