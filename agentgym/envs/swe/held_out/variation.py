@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from agentgym.support.random_stream import Stream
 
 TRIES = 5
 """Changed programs that are drawn, at most, for each that is wanted."""
+_NUMBER = re.compile(r"\d+")
 _LITERALS = (int, float, str, bytes)
 _CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 
@@ -169,8 +171,15 @@ class Variation:
             place.put(new)
 
     def _move(self, stream: Stream, place: _Place, body: Sequence[ast.stmt]) -> None:
-        """Move a literal to a boundary, or let it equal another one of its program."""
+        """Move a literal, or a number in a text, to a boundary or to another one beside it."""
         value = getattr(place.node, "value", None)
+        inside = [*_NUMBER.finditer(value)] if isinstance(value, str) else []
+        if inside and self._boundaries.get(int) and stream.percent(50):
+            found = stream.choice(inside)
+            number = max(0, stream.choice(self._boundaries[int]) + stream.choice((-1, 0, 0, 1)))
+            text = str(number).zfill(len(found[0]))
+            place.put(ast.Constant(value[: found.start()] + text + value[found.end() :]))
+            return
         kinds = (int, float) if type(value) in (int, float) else (type(value),)
         known = [one for kind in kinds for one in self._boundaries.get(kind, ())]
         beside = [

@@ -115,6 +115,13 @@ def test_literals_move_to_what_the_library_compares_with() -> None:
         assert sum(value in text for _, text in moved) > sum(value in text for _, text in plain)
 
 
+def test_numbers_in_texts_move_too_and_keep_their_width() -> None:
+    suite = "from a import parse\n\n\ndef test_time():\n    assert parse('7:05 h') == 425\n"
+    drawn = Variation(read_programs("a.py", suite), [60]).draw(Stream("a"), 60)
+    texts = " ".join(text for _, text in drawn)
+    assert "'7:59 h'" in texts and "'7:60 h'" in texts and "'61:05 h'" in texts
+
+
 def test_variations_of_some_tests_only() -> None:
     variation = Variation(read_programs("tests/test_a.py", SUITE))
     drawn = variation.draw(Stream("a"), 20, {"tests/test_a.py::test_rows"})
