@@ -176,12 +176,16 @@ def grading_table() -> Table:
             _paid(image),
         ],
     ]
-    for file, libraries in (("submissions", "17"), ("bundled", "all 36")):
+    samples = {
+        "submissions": "17 libraries", "bundled": "all 36 libraries",
+        "releases": "all 36 libraries and four later releases",
+    }  # fmt: skip
+    for file, libraries in samples.items():
         fuzz = result(f"swe_fuzzed_{file}.json")
         beside = fuzz["right beside an exploit, and refused"]
         table.append(
             [
-                f"solutions, faults, exploits and both, mutated, of {libraries} libraries",
+                f"solutions, faults, exploits and both, mutated, of {libraries}",
                 f"{fuzz['submissions']:,}",
                 f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
                 "beside an exploit that spoils tests or answers, and are refused; "

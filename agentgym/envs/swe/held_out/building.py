@@ -401,9 +401,9 @@ class _Texts:
 
     def numbered(self, numbers: Mapping[str, int]) -> Questions:
         """Return the questions as numbers."""
-        found = _numbered((self.near, self.plain, self.telling), numbers)
+        near, plain, telling = _numbered((self.near, self.plain, self.telling), numbers)
         wrong = None if self.wrong_repairs is None else _numbered(self.wrong_repairs, numbers)
-        return Questions(*found, wrong, self.untold)
+        return Questions(near, plain, telling, wrong, self.untold)
 
 
 def _numbered(

@@ -172,7 +172,7 @@ class Variation:
 
     def _move(self, stream: Stream, place: _Place, body: Sequence[ast.stmt]) -> None:
         """Move a literal, or a number in a text, to a boundary or to another one beside it."""
-        value = getattr(place.node, "value", None)
+        value: Any = getattr(place.node, "value", None)
         inside = [*_NUMBER.finditer(value)] if isinstance(value, str) else []
         if inside and self._boundaries.get(int) and stream.percent(50):
             found = stream.choice(inside)

@@ -110,7 +110,8 @@ def counted() -> dict[str, str]:
     both = [one for some in asked for one in some]
     told = sum(len(one.wrong_repairs or ()) for one in both)
     # Other states of a library borrow what guards it, and so do its one-token tasks.
-    own = [read_bank(bank_file(BUNDLED, x, BANKS["bundled"])) for x in bundled_instances().repositories()]
+    names = bundled_instances().repositories()
+    own = [read_bank(bank_file(BUNDLED, name, BANKS["bundled"])) for name in names]
     guarded = [bank for bank in own if bank.guards is not None]
     guards = sum(len(bank.guards or ()) for bank in guarded)
     return {
