@@ -114,11 +114,12 @@ def counted() -> dict[str, str]:
     own = [read_bank(bank_file(BUNDLED, name, BANKS["bundled"])) for name in names]
     guarded = [bank for bank in own if bank.guards is not None]
     guards = sum(len(bank.guards or ()) for bank in guarded)
+    share = f"{len(guarded)} of the {len(own)}" if len(guarded) < len(own) else f"All {len(own)}"
     return {
         "near": f"{searched[0]} of the {len(asked[0])} bundled tasks, and {searched[1]} of the "
         f"{len(asked[1])} one-token ones, were searched. Of {told + sum(o.untold for o in both)} "
         f"edits that the tests accept, {told} are told",
-        "anywhere": f"{len(guarded)} of the {len(own)} libraries and releases were searched. Of "
+        "anywhere": f"{share} libraries and releases were searched. Of "
         f"{guards + sum(bank.unguarded for bank in guarded)} edits that the tests accept, {guards} "
         "are told",
     }
