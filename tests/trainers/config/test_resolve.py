@@ -32,9 +32,9 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     sft = config.sft
-    assert (sft.lr, sft.max_steps, sft.batch_size) == (6e-3, 1000, 8)
-    assert (sft.gate_success, sft.gate_every, sft.only_successes) == (0.25, 1000, True)
-    assert (sft.demonstrations, sft.demonstrator) == (16_000, "expert")
+    assert (sft.lr, sft.max_steps, sft.batch_size) == (6e-3, 1600, 8)
+    assert (sft.gate_success, sft.gate_every, sft.only_successes) == (0.45, 800, True)
+    assert (sft.demonstrations, sft.demonstrator) == (14_000, "expert")
     assert config.eval.rivals == ("imitation", "successes")
     assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (300, 9, True)
 
