@@ -70,9 +70,11 @@ def training_table(name: str) -> Table:
     rows = _rows(training)
     head = ["", f"mean of {len(rows)} seeds, 95 % over seeds"]
     lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
+    worked = [f"{row['cpu_minutes']:.1f}" for row in rows if "cpu_minutes" in row]
     return [
         [*head, *(f"seed {row['seed']}, 95 % over tasks" for row in rows)],
         ["steps; minutes", "", *lasted],
+        *([["minutes of a processor", "", *worked]] if worked else []),
         *_baselines(training, len(rows)),
         *(_figure("success", arm, rows) for arm in LEARNED if arm in rows[0]["success"]),
         *_differences("success", training, rows),
@@ -205,4 +207,4 @@ def _over(rows: Sequence[Row], figure: str, arm: str) -> str:
     if len(values) < len(rows):
         return ""
     found = spread(values, (0.0, 1.0))
-    return f"{share(found['mean'])} {interval(found['ci95'])}"
+    return f"{share(found['mean'])} {interval(found['ci95'])}".rstrip()
