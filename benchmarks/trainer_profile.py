@@ -1,12 +1,12 @@
 """Where a training step's time goes, and how fast it is beside plain TRL and vLLM.
 
-``profile`` is ``agentgym-train --env webshop`` with 128 episodes a step, for a few steps after a warm
-start that is cut short: seconds of a step by part, as the trainer measures them itself, beside the least
-that they could take here (``roofline.py``). These are seconds of the wall, so only a quiet machine
-tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the suite's
-trainer with either engine, and TRL's, on one model and a toy task of the same shape, and how many
-times the processor seconds of each go into TRL's. An arm whose packages are missing is skipped,
-and said.
+``profile`` is ``agentgym-train --env webshop`` with 128 episodes a step, for a few steps after a
+warm start that is cut short: seconds of a step by part, as the trainer measures them itself, beside
+the least that they could take here (``roofline.py``). These are seconds of the wall, so only a
+quiet machine tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the
+suite's trainer with either engine, and TRL's, on one model and a toy task of the same shape, and
+how many times the processor seconds of each go into TRL's. An arm whose packages are missing is
+skipped, and said.
 
 Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
 [--rounds 2]``. Prints JSON.
