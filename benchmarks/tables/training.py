@@ -68,7 +68,8 @@ def training_table(name: str) -> Table:
     """Return the table of a training: figures and differences, over the seeds and in each."""
     training = TRAININGS[name]
     rows = _rows(training)
-    head = ["", f"mean of {len(rows)} seeds, 95 % over seeds"]
+    over = f"mean of {len(rows)} seeds, 95 % over seeds" if rows[1:] else "one seed, no interval"
+    head = ["", over]
     lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
     worked = [f"{row['cpu_minutes']:.1f}" for row in rows if "cpu_minutes" in row]
     return [
@@ -105,7 +106,8 @@ def summary_table(name: str) -> Table:
         table.append([NAMES[arm], cells[0], each, *cells[1:]])
     for other in (*RIVALS, "demonstrator"):
         for label, over, *paired in _difference("success", other, training, rows):
-            each = ", ".join(cell.partition(" ")[0] for cell in paired)
+            # Of one training the interval over its tasks is all that there is.
+            each = ", ".join(cell.partition(" ")[0] for cell in paired) if paired[1:] else paired[0]
             table.append([label, over, each, "", ""])
     return table
 
