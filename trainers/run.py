@@ -247,6 +247,7 @@ class _Run:
             steps=self._steps(),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
+            cpu_s=round(self._folder.cpu_seconds(), 1),
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),

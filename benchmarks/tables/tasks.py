@@ -67,7 +67,7 @@ def experts_of_webshop() -> Table:
     """Return what the experts of WebShop that may fail reach."""
     experts = result("demonstrators.json")["webshop"]["experts"]
     table = [["expert", "success", "score", "turns"]]
-    for names in (("careful", "thinking"), ("hurried",), ("hasty",)):
+    for names in (("careful", "thinking"), ("hurried",), ("hasty",), ("lazy",)):
         rows = [
             [share(expert["success"]), share(expert["score"]), f"{expert['turns']:.1f}"]
             for expert in map(experts.get, names)

@@ -240,6 +240,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "max_steps": sum(imitation_steps) if tiny else 0,
                 "demonstrations": sum(each.demonstrations for each in sizes),
                 "only_successes": any(each.only_successes for each in sizes),
+                "batch_size": max(each.sft_batch for each in sizes),
                 "gate_every": max(each.gate_every for each in sizes),
                 "gate_tasks": max(each.valid_tasks for each in sizes),
             },

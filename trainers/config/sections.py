@@ -88,8 +88,8 @@ class SftConfig:
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
     None: the family's default, mostly not."""
-    batch_size: Count = 16
-    """Demonstrations per step."""
+    batch_size: Count | None = None
+    """Demonstrations per step; None: the family's default, mostly 16."""
     lr: Positive | None = None
     """Peak learning rate (linear warm-up, then cosine).
 
@@ -463,6 +463,7 @@ class FilledSft(SftConfig):
 
     demonstrations: int
     only_successes: bool
+    batch_size: int
     lr: float
     max_steps: int
     gate_every: int

@@ -239,6 +239,8 @@ class Summary(Results):
     """Seed of the run."""
     wall_s: float
     """Seconds from start to end."""
+    cpu_s: float
+    """Processor seconds of the main process, user and system, environments in it included."""
     chosen: ChosenPolicy
     """The policy that is called trained."""
     families: Mapping[str, Results] = field(default_factory=dict)

@@ -26,7 +26,7 @@ __all__ = ["GENERATION", "computed", "imitation_steps", "spaced"]
 GENERATION = 0.5
 """What it takes to play a token of an episode, in passes forward and backward over it.
 
-Measured on the default run, 100 steps on a quiet machine: reinforcement learning took 93 us for a
+Measured in 100 steps in the shop, on a quiet machine: reinforcement learning took 93 us for a
 token of its rows, imitation 75 us, that is 1.2 passes, of which this allows 1.5.
 """
 LOGGED = 10

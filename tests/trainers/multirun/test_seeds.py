@@ -25,7 +25,7 @@ from trainers.models.memory_plan import Device
 from trainers.multirun.seed_flags import SEEDS_FILE
 
 RUN = (*FLAGS.split(), "--horizon", "3")
-UNEQUAL = ("wall_s", "commit")
+UNEQUAL = ("wall_s", "cpu_s", "commit")
 """Entries of a run that two equal ones need not share: a commit may be made meanwhile."""
 
 
