@@ -18,7 +18,7 @@ from agentgym.core.hooks import Verdict
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError
 from tests.policies.endpoint import KEY, Answer, ChatServer, refusal
-from tests.rewards.judging import even, judging
+from tests.rewards.judging import judging
 from tests.trainers import toy_runs
 from trainers.algorithms.filters import JUDGE_REJECT, FlaggedTurns
 from trainers.algorithms.presets import JUDGE, PRESETS, SERVES
@@ -34,6 +34,13 @@ QUICK: dict[str, Any] = {
     "horizon": "3", "rollout__backend": "sync", "rl__log_groups": 4,
 }  # fmt: skip
 Weights = dict[str, torch.Tensor]
+
+
+def any_grade(record: str) -> int:
+    """A grade that varies with whatever a policy writes, which has learned nothing yet."""
+    return sum(map(ord, record)) % 11
+
+
 Serve = Callable[[Answer], ChatServer]
 
 
@@ -81,7 +88,7 @@ def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, 
 
 @pytest.mark.slow
 def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Weights, tmp_path: Path) -> None:
-    server = serve(judging(even))
+    server = serve(judging(any_grade))
     first = trained(tmp_path / "a", *flag(server))
     asked = len(server.requests)
     assert not equal(first, plain) and asked
@@ -98,7 +105,7 @@ def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Weights, tmp_path: 
 @pytest.mark.slow
 def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Weights, tmp_path: Path) -> None:
     def sometimes(body: dict[str, Any], number: int) -> Any:
-        return refusal("down", 500) if number % 4 == 0 else judging(even)(body, number)
+        return refusal("down", 500) if number % 4 == 0 else judging(any_grade)(body, number)
 
     server = serve(sometimes)
     trained(tmp_path / "run", *flag(server), preset="mt-grpo")
@@ -122,7 +129,7 @@ def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Weights, tmp_p
 
 @pytest.mark.slow
 def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Weights, tmp_path: Path) -> None:
-    server = serve(judging(even))
+    server = serve(judging(any_grade))
     server.close()
     trained(tmp_path / "run", *flag(server))
     found = summary(tmp_path / "run")
@@ -133,7 +140,7 @@ def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Weights, tmp_pa
 def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Weights, tmp_path: Path) -> None:
     sound = serve(judging(lambda record: "SOUND"))
     assert equal(trained(tmp_path / "sound", *flag(sound, "judge_mask")), plain)
-    some = serve(judging(lambda record: "RUINED" if record.count("press red") > 1 else "SOUND"))
+    some = serve(judging(lambda record: "SOUND" if any_grade(record) % 2 else "RUINED"))
     assert not equal(trained(tmp_path / "some", *flag(some, "judge_mask")), plain)
     steps = toy_runs.by_phase(tmp_path / "some")["rl"]
     assert all(0.0 < step["judge_mask_score"] < 1.0 for step in steps)
