@@ -128,41 +128,16 @@ def _main(argv: Sequence[str] | None) -> int:
 def _merge(argv: Sequence[str]) -> int:
     """Merge policies of runs into one."""
     import tyro
-    from tyro.conf import Positional
 
     from agentgym.errors import require
     from agentgym.support.helptext import explain_fields
-    from trainers.models.merging import MergeMethod
     from trainers.phases.start_checks import PACKAGES
     from trainers.policies.merged_run import MergeSettings, merge_runs
 
     for module in PACKAGES:
         require(module, "train")
-
-    @dataclass(frozen=True)
-    class Merge:
-        """Merge policies that began with the same weights into one, which plays like a run's."""
-
-        runs: Positional[tuple[Path, ...]]
-        """Folders of runs, or of checkpoints in them: two or more."""
-        method: MergeMethod
-        """linear: their weighted mean. ties: of each its largest changes, and where they disagree
-        the sign of their sum. ram: a weight that one changed is taken from it, one that several
-        changed is their mean; ram+ lets the former grow."""
-        out: Path
-        """Folder to write: agentgym eval --policy takes it, and agentgym-train --model its
-        checkpoints/trained."""
-        weights: tuple[float, ...] = ()
-        """Weight of each run, with linear and ties; all alike if left out."""
-        density: float = 0.2
-        """Share of the changes of each run that ties keeps."""
-        base: str = ""
-        """What they began with: a folder or hub id. If left out: their warm start, if it is the
-        same, or their --model."""
-
-    explain_fields(Merge)
-    read = tyro.cli(Merge, args=list(argv), prog=f"{PROGRAM} merge")
-    settings = MergeSettings(**{item.name: getattr(read, item.name) for item in fields(read)})
+    explain_fields(MergeSettings)
+    settings = tyro.cli(MergeSettings, args=list(argv), prog=f"{PROGRAM} merge")
     print(f"{merge_runs(settings)}: merge.json, config.yaml, checkpoints/trained")
     return 0
 

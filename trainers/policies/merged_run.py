@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tyro.conf import Positional
+
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish, write_atomically
 from agentgym.support.folder_lock import holds_other_files
@@ -40,20 +42,24 @@ TRAINED = Path("checkpoints") / "trained"
 
 @dataclass(frozen=True)
 class MergeSettings:
-    """What is merged, and how."""
+    """Merge policies that began with the same weights into one, which plays like a run's."""
 
-    runs: tuple[Path, ...]
-    """Folders of runs, or of checkpoints in them."""
+    runs: Positional[tuple[Path, ...]]
+    """Folders of runs, or of checkpoints in them: two or more."""
     method: MergeMethod
-    """How."""
+    """linear: their weighted mean. ties: of each its largest changes, and where they disagree the
+    sign of their sum. ram: a weight that one changed is taken from it, one that several changed is
+    their mean; ram+ lets the former grow."""
     out: Path
-    """Folder that is written."""
+    """Folder to write: agentgym eval --policy takes it, and agentgym-train --model its
+    checkpoints/trained."""
     weights: tuple[float, ...] = ()
-    """Weight of each run, for ``linear`` and ``ties``; empty: all alike."""
+    """Weight of each run, with linear and ties; all alike if left out."""
     density: float = 0.2
-    """Share of each change that ``ties`` keeps."""
+    """Share of the changes of each run that ties keeps."""
     base: str = ""
-    """Folder or hub id of what they all began with; empty: as the runs say."""
+    """What they began with: a folder or hub id. If left out: their warm start, if it is the same,
+    or their --model."""
 
 
 def merge_runs(settings: MergeSettings) -> Path:
