@@ -32,6 +32,7 @@ from trainers.output.remarks import (
     greedy_remark,
     health_remark,
     horizon_remark,
+    judge_remark,
     pooled_remark,
     random_remark,
     rival_remarks,
@@ -47,6 +48,7 @@ from trainers.output.summary import (
     Summary,
     WarmStart,
     health_events,
+    judge_totals,
     nothing_trained,
     step_seconds,
     versions,
@@ -230,6 +232,7 @@ class _Run:
             ),
             health_remark(events),
             filter_remark(run),
+            judge_remark(judge_totals(records)),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
             *rival_remarks(rivals, left_out, results.names, run.config.eval.rival_steps),
@@ -257,6 +260,7 @@ class _Run:
             health=events,
             untrained=untrained,
             step_seconds=step_seconds(records),
+            judges=judge_totals(records),
         )
 
     def _warm_starts(self) -> dict[str, WarmStart]:

@@ -17,6 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import told_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
@@ -188,6 +189,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             terminated=terminated,
             truncated=truncated,
             reason=invalid_reason(self.env, action, info),
+            verdicts=verdicts_of(info),
             **self._note,
         )
         self._turns.append(turn)
@@ -295,6 +297,11 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
     language = getattr(env.unwrapped, "language", None)
     told = info["details"].get("reason") or (language.read(action).problem if language else "")
     return clean(str(told))
+
+
+def verdicts_of(info: Mapping[str, Any]) -> dict[str, Verdict]:
+    """Return what judges said of a turn, by the names of their hooks."""
+    return {name: Verdict(**said) for name, said in info.get("verdicts", {}).items()}
 
 
 def rng_key(env: gymnasium.Env[str, str]) -> str:

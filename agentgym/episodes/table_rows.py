@@ -1,7 +1,8 @@
 """Episodes as rows of a table, whose columns have the same types for every family.
 
 What differs between families (arguments, options, details) is a column of JSON text; reward terms
-are a list of names and values. So tables of any families can be put together.
+are a list of names and values, and so are verdicts of judges. So tables of any families can be put
+together.
 """
 
 from __future__ import annotations
@@ -22,6 +23,15 @@ STATE: Mapping[str, Any] = {
     "oracle_turns": "int64",
 }
 """Columns of a state."""
+VERDICT: Mapping[str, Any] = {
+    "key": "string",
+    "score": "double",
+    "problem": "string",
+    "calls": "int64",
+    "prompt_tokens": "int64",
+    "completion_tokens": "int64",
+}
+"""Columns of what a judge said, besides the name of its hook."""
 TURN: Mapping[str, Any] = {
     "action": "string",
     "executed": "string",
@@ -40,6 +50,7 @@ TURN: Mapping[str, Any] = {
     "reasoning": "string",
     "finish_reason": "string",
     "reason": "string",
+    "verdicts": [{"name": "string", **VERDICT}],
 }
 """Columns of a turn; those of a state say what the turn led to."""
 JSON_COLUMNS = (
@@ -118,11 +129,11 @@ def _turn(turn: Turn) -> dict[str, Any]:
     terms = [
         {"name": well_formed(name), "value": value} for name, value in turn.reward_terms.items()
     ]
-    return {
-        **{
-            name: _plain(turn.after if name in STATE else turn, name)
-            for name in TURN
-            if name != "reward_terms"
-        },
-        "reward_terms": terms,
-    }
+    said = [
+        {"name": well_formed(name), **{part: _plain(verdict, part) for part in VERDICT}}
+        for name, verdict in turn.verdicts.items()
+    ]
+    lists = {"reward_terms": terms, "verdicts": said}
+    plain = (name for name in TURN if name not in lists)
+    told = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
+    return {name: {**told, **lists}[name] for name in TURN}

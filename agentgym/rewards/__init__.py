@@ -9,6 +9,7 @@ Hooks are deterministic, picklable and deep-copyable; an environment copies them
 from __future__ import annotations
 
 from agentgym.core.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.judge.terms import Judge, JudgeMask
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -36,6 +37,8 @@ __all__ = [
     "Format",
     "GoldEvidence",
     "InvalidAction",
+    "Judge",
+    "JudgeMask",
     "LinearAlpha",
     "NoSearchPenalty",
     "Potential",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import reduce
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from agentgym.core import options
 from agentgym.core.hooks import TurnReward
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.rewards.judge.terms import Judge, JudgeMask
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -44,6 +45,8 @@ HOOKS: Mapping[str, type[SuppliedHook]] = {
     "gold_evidence": GoldEvidence,
     "search_cost": SearchCost,
     "no_search_penalty": NoSearchPenalty,
+    "judge": Judge,
+    "judge_mask": JudgeMask,
 }
 """The supplied hooks by the names that a command line gives them, which also name their terms."""
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in HOOKS.values()}
@@ -71,7 +74,8 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
 
     A hook is written as its name; as ``name=size``, where the size is what it mostly has: the
     penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
-    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value.
+    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value,
+    or that the class names in ``texts``: ``judge:model=NAME,url=URL,rubric=FILE``.
     In the place of a field that may change with the training step stand those of its schedule:
     ``progressive:start=0,end=1,steps=100``. In the place of the name may stand ``MODULE:CLASS``, a
     dataclass of your own; its size is the field that its attribute ``size`` names, else the weight.
@@ -110,7 +114,8 @@ def _parse(text: str) -> TurnReward:
     pairs = [f"{sized if isinstance(sized, str) else 'weight'}={size}"] if equals else []
     pairs += tail.split(",") if colon else []
     # A name on the command line is that of the hook; another one is for lists made in Python.
-    known = {entry.name: entry for entry in _arguments(cls) if not _is_text(entry)}
+    texts: Mapping[str, Callable[[str], str]] = getattr(cls, "texts", {})
+    known = {e.name: e for e in _arguments(cls) if not _is_text(e) or e.name in texts}
     schedules = {name: schedule for name, schedule in _SCHEDULES.items() if name in known}
     for schedule in schedules.values():
         known |= {entry.name: entry for entry in _arguments(schedule)}
@@ -118,7 +123,8 @@ def _parse(text: str) -> TurnReward:
     for pair in pairs:
         field_name, _, written = pair.partition("=")
         entry = known.get(field_name)
-        value = _number(written, entry)
+        read = texts.get(field_name)
+        value = read(written) if read and written else _number(written, entry)
         if entry is None or value is None or field_name in values:
             raise ConfigurationError(
                 f"expected the fields of {name} ({', '.join(known)}), each once and as "

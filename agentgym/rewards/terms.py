@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agentgym.core.hooks import TurnContext, TurnState, finite
+from agentgym.core.hooks import JudgedReward, TurnContext, TurnState, finite
 from agentgym.core.outcome import total
 from agentgym.errors import ConfigurationError
 
@@ -53,13 +53,13 @@ class SuppliedHook(ABC):
         for entry, limits in self.limits.items():
             _check(getattr(self, entry), f"{entry} of the hook {self.name}", limits)
 
-    def __call__(self, context: TurnContext) -> float:
+    def __call__(self, context: TurnContext) -> float | None:
         """Return the :meth:`value` of a turn."""
         return self.value(context)
 
     @abstractmethod
-    def value(self, context: TurnContext) -> float:
-        """Return what a turn is worth, before the weight."""
+    def value(self, context: TurnContext) -> float | None:
+        """Return what a turn is worth, before the weight; None if nobody knows."""
 
     def reset(self) -> None:
         """Forget the previous episode; most hooks look at the turn alone and remember nothing."""
@@ -231,6 +231,11 @@ class Progressive(SuppliedHook):
     def __post_init__(self) -> None:
         """Check the numbers; a schedule's alpha is checked when it is used."""
         super().__post_init__()
+        if isinstance(self.step, JudgedReward):
+            raise ConfigurationError(
+                f"expected a step reward of {self.name} that the environment alone decides, got "
+                f"{self.step!r:.80}: give a judge as a hook of its own"
+            )
         if not callable(self.alpha):
             _check(self.alpha, "alpha", _SHARE)
 

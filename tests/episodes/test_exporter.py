@@ -14,6 +14,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import gymnasium
 import pytest
 
+from agentgym.core.hooks import Verdict
 from agentgym.episodes import (
     ChatOptions,
     Episode,
@@ -69,6 +70,7 @@ def back(row: dict[str, Any]) -> Episode:
         told = dict(row_of_turn)
         told["after"] = RecordedState(**{name: told.pop(name) for name in STATE})
         told["reward_terms"] = {term["name"]: term["value"] for term in told["reward_terms"]}
+        told["verdicts"] = {each.pop("name"): Verdict(**each) for each in told["verdicts"]}
         turns.append(Turn(**told))
     return Episode(**{**values, "start": RecordedState(**row["start"]), "turns": tuple(turns)})
 
@@ -81,6 +83,10 @@ def test_the_columns_are_the_fields_of_a_record() -> None:
 
 
 def test_a_row_holds_the_whole_episode(episodes: list[Episode]) -> None:
+    judged = replace(
+        episodes[0].turns[0], verdicts={"judge": Verdict("k", None, "HTTP 500", 1, 7, 2)}
+    )
+    episodes[0] = replace(episodes[0], turns=(judged, *episodes[0].turns[1:]))
     for episode in episodes[:-1]:
         assert back(to_row(episode)) == episode
     row = to_row(episodes[-1])

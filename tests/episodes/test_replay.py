@@ -22,6 +22,7 @@ Place = tuple[str | int, ...]
 
 UNPROVEN = (
     "policy", "panel_sha256", "packages", "extra", "raw_text", "reasoning", "finish_reason",
+    "verdicts",
 )  # fmt: skip
 """What playing an episode again says nothing of, besides the numbers of tokens."""
 INPUTS = ("options", "env_id", "env_kwargs", "reward_hooks", "not_stored")

@@ -230,9 +230,12 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
     rest = dict(fields)
     if cls.size in rest and draw(st.booleans()):
         text += f"={json.dumps(rest.pop(cls.size))}"
-    if rest:
-        text += ":" + ",".join(f"{key}={json.dumps(value)}" for key, value in rest.items())
-    return text, cls(**fields)
+    written = [f"{key}={json.dumps(value)}" for key, value in rest.items()]
+    asked = {"model": "some/model:7b"} if name.startswith("judge") else {}
+    written += [f"{key}={value}" for key, value in asked.items()]
+    if written:
+        text += ":" + ",".join(written)
+    return text, cls(**fields, **asked)
 
 
 @settings(deadline=None)
@@ -251,7 +254,7 @@ def test_hooks_by_name():
     assert parse_hooks(["repeat:penalty=1,weight=2", "potential:gamma=0.9"]) == [
         Repeat(1, weight=2), Potential(0.9)
     ]  # fmt: skip
-    assert parse_hooks([]) == [] and {cls().name for cls in HOOKS.values()} == set(HOOKS)
+    assert parse_hooks([]) == [] and {cls.name for cls in HOOKS.values()} == set(HOOKS)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
-from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
+from trainers.algorithms.filters import (
+    JUDGE_REJECT,
+    Filter,
+    FlaggedTurns,
+    HarnessEndings,
+    TopVariance,
+    ZeroVariance,
+)
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
 from trainers.algorithms.schedule import Stages
@@ -32,6 +39,8 @@ from trainers.algorithms.signals import (
     StepReward,
 )
 
+JUDGE = "judge"
+"""Need of a preset that a run meets by a hook."""
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
@@ -39,6 +48,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
         "branching": "environments with snapshots, to fork a rollout mid-way",
+        JUDGE: "a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL",
     }
 )
 """What a preset may need beyond a policy, and what that is."""
@@ -113,6 +123,7 @@ class Preset:
             "prm": Implicit in signals,
             "policy_pool": self.pool is not None,
             "branching": self.brancher is not None,
+            JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
         }
         return tuple(need for need in NEEDS if found[need])
 
@@ -183,7 +194,7 @@ class Preset:
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
             raise ConfigurationError(
-                f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
+                f"preset {self.name!r} needs {' and '.join(missing)}, which this run does not "
                 "have; choose another preset"
             )
         if self.left_out:
@@ -414,7 +425,8 @@ _ALL = (
         loss=_SEQ_MEAN,
         group_size=21,
         iterations=2,
-        note="Compares living members only, which is biased when the policy chooses when to stop.",
+        note="Compares living members only, which is biased when the policy chooses when to stop. "
+        "Its turn rewards by a judge are --rl.hooks judge:model=NAME,url=URL.",
     ),
     Preset(
         "mt-ppo",
@@ -463,10 +475,10 @@ _ALL = (
         "AutoForge: environment-level relative policy optimisation",
         "2512.22857",
         (Term(EpisodeReturn(), center="group", scale="family"),),
-        filters=(ZeroVariance(),),
+        filters=(FlaggedTurns(JUDGE_REJECT, in_baseline=False), ZeroVariance()),
         refill=True,
-        beyond=("its judge",),
-        note="With a judge, add FlaggedTurns('judge_reject').",
+        note="The judge looks for what the environment or its simulated user did wrong. Episodes "
+        "that it rejects are in no baseline, which the paper leaves open.",
         instead="advantages are normalised by environment with --preset rloo --rl.normalize family",
     ),
     Preset(

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import for_others
 from agentgym.support.terminal import cell
 from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
@@ -81,6 +82,12 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     yield f"{env.name}: {env.env_id} ({arguments}){share}"
     yield f"  horizon {horizon_in_words(env)}"
     yield f"  rewards paid in training only: {hooks or 'none'}"
+    for hook in env.judges:
+        if isinstance(hook, AskingHook):
+            yield (
+                f"  {hook.name} is asked of {hook.model}: at most {hook.calls:,} questions and "
+                f"{hook.tokens:,} tokens in each process"
+            )
     yield f"  evaluation: {env.eval_tasks} held-out tasks, {env.full_horizon} turns"
 
 

@@ -14,15 +14,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from agentgym import making
+from agentgym.core.hooks import JudgedReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
-from trainers.algorithms.presets import SERVES, Preset
+from agentgym.rewards import JudgeMask
+from trainers.algorithms.presets import JUDGE, SERVES, Preset
 from trainers.config.config_file import (
     CONFIG_FILE,
     RESOLVED,
@@ -126,7 +129,10 @@ class ResolvedRun:
             env = self.envs[0]
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
             places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
-        own = {"source_sha256": found} if (found := self._sources()) else {}
+        own: dict[str, Any] = {"source_sha256": found} if (found := self._sources()) else {}
+        hooks = [hook for env in self.envs for hook in env.judges]
+        if rubrics := _rubrics(hooks):
+            own["rubric_sha256"] = rubrics
         return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
 
     def _sources(self) -> dict[str, str]:
@@ -142,6 +148,12 @@ class ResolvedRun:
         )
 
 
+def _rubrics(judges: Sequence[JudgedReward]) -> dict[str, str]:
+    """Return a hash of each rubric of one's own, by the name of its hook: a file may change."""
+    texts = {judge.name: getattr(judge, "rubric", "") for judge in judges}
+    return {name: sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
+
+
 def resolve(asked: TrainConfig) -> ResolvedRun:
     """Check a configuration and decide what it leaves open.
 
@@ -153,6 +165,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_no_secret_is_missing(asked)
     preset = _preset(asked)
     envs = resolve_envs(asked, preset)
+    masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
+    preset.require((*SERVES, JUDGE) if masked else SERVES)
     settings = _filled(asked, preset, envs)
     settings["out"] = asked.out or default_out(asked)
     if len(envs) == 1:
@@ -207,7 +221,7 @@ def _preset(asked: TrainConfig) -> Preset:
     if asked.preset_file is not None:
         preset = with_parts_of(preset, asked.preset_file)
     preset = with_knobs(preset, asked.rl)
-    preset.require(SERVES)
+    preset.require((*SERVES, JUDGE))  # Whether there is a judge, the environments' hooks say.
     return preset
 
 
@@ -373,7 +387,8 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
     """Decide where environments run; refuse what those in this process cannot have."""
     given = settings["workers"] or settings["step_timeout"]
     if settings["backend"] is None:
-        suited = [env.backend for env in envs]
+        # While a judge is asked, an environment holds up whoever shares its thread.
+        suited = [*(env.backend for env in envs), *("thread" for env in envs if env.judges)]
         settings["backend"] = "process" if given else max(suited, key=BACKENDS.index)
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:

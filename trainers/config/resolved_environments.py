@@ -15,7 +15,7 @@ from typing import Any
 from agentgym import making
 from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
-from agentgym.core.hooks import TurnReward
+from agentgym.core.hooks import JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
@@ -113,6 +113,11 @@ class ResolvedEnv:
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.hooks, "invalid_action")
+
+    @property
+    def judges(self) -> list[JudgedReward]:
+        """The hooks that ask somebody outside of the environment."""
+        return [hook for hook in self.make_hooks() if isinstance(hook, JudgedReward)]
 
     def make_schedule(self) -> Schedule:
         """Make the turn budget by step; a gated one remembers what it was told."""

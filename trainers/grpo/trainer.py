@@ -45,7 +45,7 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
-from trainers.algorithms.presets import SERVES, Preset, get_preset
+from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
 from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
@@ -78,6 +78,7 @@ from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
     family_metrics,
+    judge_metrics,
     rollout_metrics,
     to_rows,
 )
@@ -163,7 +164,7 @@ class MultiTurnTrainer(BatchTrainer):
                 the preset needs or is something this trainer lacks, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        self.preset.require(SERVES)
+        self.preset.require((*SERVES, JUDGE))  # Whether there is one, only the run knows.
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -323,7 +324,8 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
+        figures |= {**judge_metrics(everyone), **credit.metrics}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)

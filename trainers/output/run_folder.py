@@ -35,6 +35,8 @@ COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
 """The same of the best policy: what it reached on the validation tasks, and at which step."""
+MERGED = "merge.json"
+"""File of a folder that holds a merged policy and is no run: who was merged, and how."""
 SHARED_WITHIN = 30.0
 """Seconds after which a new folder is seen by every node that shares its file system."""
 
@@ -127,6 +129,11 @@ class RunFolder:
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
+        if (self.path / MERGED).exists():
+            raise ConfigurationError(
+                f"expected --out to be empty or the folder of a run, but {self.path} holds a "
+                f"merged policy: train it further with --model {self.trained} and another --out"
+            )
         if config_path.exists():
             self._check_same_run(config_path, settings, resume)
         elif holds_other_files(self.path):

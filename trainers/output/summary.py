@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, cast, get_args
@@ -263,6 +264,10 @@ class Summary(Results):
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
 
+    judges: Mapping[str, int] = field(default_factory=dict)
+    """What the judges of training were asked, without verdict, and took: of each by the name of
+    its hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
@@ -349,6 +354,16 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     times = [record["time"] for record in records if record.get("phase") == Phase.REINFORCEMENT]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Add up what the judges of all steps were asked; empty if there were none."""
+    found: Counter[str] = Counter()
+    ends = ("_asked", "_missing", "judge_calls", "judge_tokens")
+    for record in records:
+        if record.get("phase") == Phase.REINFORCEMENT and "judge_calls" in record:
+            found.update({name: int(record[name]) for name in record if name.endswith(ends)})
+    return dict(found)
 
 
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:

@@ -11,6 +11,7 @@ import importlib.util
 import logging
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from agentgym.rewards.judge.terms import AskingHook
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
@@ -56,6 +57,9 @@ def _check_packages(run: ResolvedRun) -> None:
     check_installed(run.config.engine)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
+    for hook in (hook for env in run.envs for hook in env.judges):
+        if isinstance(hook, AskingHook):
+            hook.check()
     for reporter in run.config.report_to:
         if importlib.util.find_spec(reporter) is None:
             raise DependencyNotInstalled(

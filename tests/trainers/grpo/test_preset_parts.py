@@ -238,7 +238,7 @@ def test_every_field_is_carried_out_or_refused(field):
 PAPERS = {
     "vspo": ("dynamic sampling", "value-smoothing clipping", "--preset grpo"),
     "dapo": ("dynamic sampling", "--preset turn-loo"),
-    "erpo": ("dynamic sampling", "its judge", "--preset rloo --rl.normalize family"),
+    "erpo": ("dynamic sampling", "--preset rloo --rl.normalize family"),
     "grpo-tcr": ("its tool bonus", "--preset turn-loo"),
 }
 """Methods without a part that defines them: what is missing, and where the rest is."""
