@@ -15,6 +15,7 @@ from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import (
     DEFAULT,
     NEEDS,
@@ -24,14 +25,17 @@ from trainers.algorithms.presets import (
     runnable,
 )
 from trainers.algorithms.shaping import shape_rewards
-from trainers.algorithms.signals import GAE, Implicit, KLToGo
+from trainers.algorithms.signals import Implicit, KLToGo
 
 EXPECTED = {
     "turn-loo",
     "scalinginter",
     "agentrl",
+    "ppo",
     "meowtea-ppo",
+    "starpo",
     "starpo-s",
+    "starpo-s-grpo",
     "grpo",
     "dr_grpo",
     "rloo",
@@ -89,7 +93,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"agentrl", "meowtea-ppo", "starpo-s", "mt-ppo", "istar", "arpo"}
+    beyond = {"agentrl", "istar", "arpo"}
     in_part = {"dapo", "erpo", "grpo-tcr", "vspo"}
     assert runnable() == sorted(EXPECTED - beyond - in_part)
     assert runnable(NEEDS) == sorted(EXPECTED - in_part - {"agentrl", "arpo"})
@@ -124,7 +128,9 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
     needs = {
         "critic": GAE in signals,
         "prm": Implicit in signals,
-        "reference": KLToGo in signals or preset.loss.kl_beta > 0,
+        "reference": KLToGo in signals
+        or preset.loss.kl_beta > 0
+        or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,
         "branching": preset.brancher is not None,
     }
