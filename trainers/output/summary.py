@@ -260,6 +260,9 @@ class Summary(Results):
     """Whether no step trained any episode, so that no weight was changed."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
+    explained_variance: float | None = None
+    """Share of the variance of the returns that a critic foresaw, in the last third of the steps;
+    None without one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
@@ -347,6 +350,14 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     times = [record["time"] for record in records if record.get("phase") == Phase.REINFORCEMENT]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return what a critic foresaw in the last third of the steps, a mean; None without one."""
+    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
+    found = [step["explained_variance"] for step in steps if "explained_variance" in step]
+    last = found[-max(1, len(found) // 3) :]
+    return sum(last) / len(last) if last else None
 
 
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:

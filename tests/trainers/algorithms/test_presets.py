@@ -145,6 +145,31 @@ def test_a_trainer_refuses_what_it_cannot_serve() -> None:
         preset.require(["reference"])
 
 
+CRITICS = {"ppo": 0.0, "meowtea-ppo": 0.01, "starpo": 0.0, "starpo-s": 0.0, "mt-ppo": 1e-3}
+"""Presets with a critic, and the price of the divergence in their rewards."""
+
+
+@pytest.mark.parametrize("name", CRITICS)
+def test_credit_with_a_critic_in_numbers(name: str) -> None:
+    """Of each token what is still paid after it, less its price and what was expected; whitened."""
+    preset, batch = PRESETS[name], full_batch()
+    assert batch.values is not None
+    masks = apply_filters(batch, preset.filters)
+    worth = np.zeros(batch.n_tokens)
+    for k in range(batch.n_tokens):
+        mine = batch.token_traj == batch.token_traj[k]
+        later = mine & (np.arange(batch.n_tokens) >= k)
+        price = (batch.logp_old - batch.aux["logp_ref"])[later].sum()
+        worth[k] = batch.token_reward[later].sum() - CRITICS[name] * price - batch.values[k]
+    kept = worth[masks.train[batch.token_traj]]
+    expected = (worth - kept.mean()) / (kept.std(ddof=1) + 1e-8)
+    found = advantage(batch, preset.terms, preset.post, train=masks.train)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    trained = {"starpo-s": 4}.get(name, 8)  # a quarter of two groups, at least one
+    assert masks.train.sum() == trained
+    assert preset.loss.value_clip == 0.5
+
+
 @every_preset
 def test_presets_run_from_batch_to_coefficients(preset: Preset) -> None:
     preset = preset.within(100)

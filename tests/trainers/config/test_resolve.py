@@ -221,7 +221,6 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env_kwargs": "horizon=no"}, "horizon to be an integer.*got 'no'"),
         ({"env_kwargs": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),
-        ({"preset": "mt-ppo"}, "'mt-ppo' needs critic .*choose another preset"),
         ({"preset": "istar"}, "'istar' needs prm .*choose another preset"),
         ({"horizon": "5,x"}, "turn budgets such as .*got '5,x'; give positive integers"),
         ({"horizon": ""}, "turn budgets such as .*got ''; give positive integers"),
