@@ -32,6 +32,7 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
+from trainers.config.critic_section import RATE, UPDATES, with_critic
 from trainers.config.own_parts import find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
@@ -220,7 +221,7 @@ def _preset(asked: TrainConfig) -> Preset:
     preset = find_preset(asked.preset)
     if asked.preset_file is not None:
         preset = with_parts_of(preset, asked.preset_file)
-    preset = with_knobs(preset, asked.rl)
+    preset = with_critic(with_knobs(preset, asked.rl), asked.critic)
     preset.require((*SERVES, JUDGE))  # Whether there is a judge, the environments' hooks say.
     return preset
 
@@ -272,6 +273,10 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "invalid_penalty": _invalid_penalty(preset, envs),
                 "sampler": preset.sampler,
             },
+            "critic": {
+                "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
+                "updates": UPDATES[asked.critic.kind],
+            },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
         },
@@ -319,6 +324,11 @@ def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
     memory["precision"] = _precision(asked)
     if asked.memory.checkpointing == "auto":
         memory["checkpointing"] = "off" if tiny else "on"
+    if asked.critic.kind == "model" and asked.memory.quantize != "none":
+        raise ConfigurationError(
+            "expected --critic.kind head with --memory.quantize, because a second model would be a "
+            f"copy of quantised weights; got model with {asked.memory.quantize}"
+        )
     check_memory_options(
         quantize=asked.memory.quantize,
         optimizer=asked.memory.optimizer,

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
+from trainers.config.critic_section import CriticConfig, FilledCritic
 from trainers.config.field_types import (
     Count,
     Dashboard,
@@ -141,6 +142,8 @@ class TrainConfig:
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
     """Reinforcement learning."""
+    critic: CriticConfig = field(default_factory=CriticConfig)
+    """Critic."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -174,6 +177,7 @@ class FilledConfig(TrainConfig):
     out: Path
     sft: FilledSft
     rl: FilledRl
+    critic: FilledCritic
     rollout: FilledRollout
     eval: FilledEval
     memory: FilledMemory

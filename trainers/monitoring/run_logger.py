@@ -23,7 +23,10 @@ from trainers.rollouts.trajectory import by_family, to_rows
 
 __all__ = ["RunLogger"]
 
-STEP_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate", "kl", KL_BEHAVIOUR, FINITE)
+STEP_FIGURES = (
+    "loss", "grad_norm", "entropy", "learning_rate", "kl", "critic/value_loss", KL_BEHAVIOUR,
+    FINITE,
+)  # fmt: skip
 """Figures of the trainer's that a step's record holds."""
 CLIPPED = "clip_ratio/region_mean"
 """TRL's name for the share of tokens whose ratio is clipped."""

@@ -57,7 +57,8 @@ def biting(name: str):
 def assigned(played, preset, **options):
     """Credit of the trainer, and its coefficients of ``grad log pi`` where every ratio is 1."""
     preset = replace(preset, loss=replace(preset.loss, const=CONST))
-    credit = assign_credit(played, preset, **options)
+    nothing = np.zeros(sum(t.action_tokens for t in played))  # what a fresh critic expects
+    credit = assign_credit(played, preset, critic=nothing, **options)
     tokens = max(1, int(credit.train.sum()))
     return credit, credit.advantage * credit.behaviour * credit.weight / tokens
 

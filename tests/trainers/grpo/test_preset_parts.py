@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -31,6 +32,7 @@ from trainers.config.resolve import _filled, resolve
 from trainers.config.resolved_environments import resolve_envs
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
+from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, to_rows
@@ -111,7 +113,10 @@ def gradient(preset: Preset) -> torch.Tensor:
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
     made = maker()
     made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
-    credit = assign_credit(episodes, made.preset, aux={"logp_ref": reference}, logp_old=old)
+    values = np.random.default_rng(3).normal(size=len(old))
+    credit = assign_credit(
+        episodes, made.preset, aux={"logp_ref": reference}, logp_old=old, critic=values
+    )
     columns = loss_columns(credit, made.preset.loss, several_updates=True)
     inputs = {
         **rows,
@@ -119,6 +124,11 @@ def gradient(preset: Preset) -> torch.Tensor:
         "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
         "num_items_in_batch": torch.tensor(int(credit.train.sum())),
     }
+    made.critic = None
+    if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
+        inputs["old_values"] = scatter_tokens(values, mask)
+        made.critic = make_critic(CriticSettings(trunk="shared"), made.accelerator, made.model)
+        torch.nn.init.normal_(made.critic._head.weight, generator=torch.Generator().manual_seed(4))
     start = disturbed(made, 0.0, 0)
     made.model.load_state_dict(disturbed(made, 0.03, 2))
     made.model.train()
