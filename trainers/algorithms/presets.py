@@ -46,7 +46,6 @@ SERVES = ("reference",)
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "refill": "new groups for those without variance (dynamic sampling)",
         "pool": "turns of a stale policy",
         "brancher": "branching rollouts",
     }
@@ -90,8 +89,14 @@ class Preset:
     """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
-    refill: bool = False
-    """Whether groups the filters drop are replaced by new ones until the batch is full."""
+    refill: int = 0
+    """Groups that may be played in a step for each that it wants, to replace those that the filters
+    drop until enough train; 0 replaces none."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
+    a run that names one of them means its own."""
+    steps: int | None = None
+    """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
     brancher: EntropyBrancher | None = None
@@ -329,12 +334,12 @@ _ALL = (
         (_Z,),
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
-        refill=True,
+        refill=10,
         group_size=16,
         minibatches=16,
         note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
-        "the overlong punishment.",
-        instead="its clip, token mean and filter are those of --preset turn-loo",
+        "the overlong punishment. The released script plays at most 10 batches for one that is "
+        "full.",
     ),
     Preset(
         "grpo-tcr",
@@ -345,10 +350,10 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
+        hooks=("tool_bonus=0.1",),
         minibatches=4,
-        beyond=("its tool bonus",),
-        note="Batches of 64 tasks in parts of 16, as in a released script.",
-        instead="token mean and a higher clip are those of --preset turn-loo",
+        note="Batches of 64 tasks in parts of 16, as in a released script. The pass rates that "
+        "decide which tasks are left are those of the run itself.",
     ),
     Preset(
         "reinforce++",
@@ -451,12 +456,16 @@ _ALL = (
         loss=Loss(high=0.2, kl_beta=1e-3),
         filters=(ZeroVariance(),),
         sampler="value",
-        refill=True,
+        refill=4,
+        hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
+        steps=300,
         group_size=5,
-        beyond=("value-smoothing clipping",),
-        note="The paper does not publish the formula of value-smoothing clipping.",
-        instead="its progressive rewards are --rl.hooks progressive:start=0,end=1,steps=100, and "
-        "its credit is that of --preset grpo",
+        note="Value-smoothing clipping weakens samples that a batch repeats. Its formula is not "
+        "published, and here it has nothing to act on: a group without variance gives way to a "
+        "task that the step has not played, chosen by its value among all and played by the "
+        "present policy. The outcome counts where every action was valid, as the first thing "
+        "to learn is to write calls that can be carried out. How long stages last, and how many "
+        "groups may be played, is the house's.",
     ),
     Preset(
         "erpo",
@@ -464,10 +473,11 @@ _ALL = (
         "2512.22857",
         (Term(EpisodeReturn(), center="group", scale="family"),),
         filters=(ZeroVariance(),),
-        refill=True,
-        beyond=("its judge",),
-        note="With a judge, add FlaggedTurns('judge_reject').",
-        instead="advantages are normalised by environment with --preset rloo --rl.normalize family",
+        refill=10,
+        note="The paper's judge leaves out episodes that its simulated user has spoilt. No "
+        "environment of this suite simulates a user; what spoils an episode here is an environment "
+        "that fails, and such episodes leave loss and baseline under every preset. The bound of "
+        "the refill is DAPO's.",
     ),
     Preset(
         "loop",

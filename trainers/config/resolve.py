@@ -232,6 +232,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             "steps": max(
                 *(each.steps for each in sizes),
                 len(stages.rounds) * stages.every if stages else 0,
+                preset.steps or 0,
             ),
             "prompt": prompt_name(asked),
             "minutes": 0.0,
@@ -256,6 +257,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "lr": rl_rate,
                 "invalid_penalty": _invalid_penalty(preset, envs),
                 "sampler": preset.sampler,
+                "refill": preset.refill,
             },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},

@@ -190,6 +190,9 @@ class RlConfig:
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
+    refill: Whole | None = None
+    """Groups that may be played in a step for each that it wants, to replace those that train
+    nobody (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
     """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
     kl: NotNegative | None = None
@@ -482,6 +485,7 @@ class FilledRl(RlConfig):
     episode_tokens: int
     invalid_penalty: float
     sampler: str
+    refill: int
 
     @property
     def episodes(self) -> int:

@@ -19,7 +19,7 @@ from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign_credit", "check_sampled", "loss_columns"]
+__all__ = ["Credit", "assign_credit", "check_sampled", "group_trains", "loss_columns"]
 
 _FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
 
@@ -95,6 +95,13 @@ def assign_credit(
             cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
             metrics["sampling/importance_truncated"] = float(cut.mean())
     return Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
+
+
+def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
+    """Return whether the filters of a preset leave any episode of a whole group in the loss."""
+    if not any(episode.action_tokens for episode in group):
+        return False
+    return bool(apply_filters(to_batch(group), (_FAILED, *preset.filters)).train.any())
 
 
 def loss_columns(

@@ -74,6 +74,12 @@ def _check_processes(run: ResolvedRun) -> None:
             f"got {count}"
         )
     config = run.config
+    if count > 1 and settings.refill and settings.staleness:
+        raise ConfigurationError(
+            "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
+            "because they meet to share them out and episodes ahead of the training are played by "
+            f"each process alone; got {settings.staleness}"
+        )
     if not processes.sharded() or config.model == TINY:
         return
     if run.imitating_rivals:
