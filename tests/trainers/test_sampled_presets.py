@@ -33,6 +33,10 @@ def episodes(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
 
 
+def step_of(episode: dict[str, Any]) -> int:
+    return int(episode["options"]["training_step"])
+
+
 def same_weights(one: Path, other: Path) -> bool:
     ours, theirs = (
         load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (one, other)
@@ -65,14 +69,17 @@ def killed_and_resumed(
 @pytest.mark.slow
 def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatch):
     """DAPO whole, and without the refill; killed behind a checkpoint it ends as it would have."""
-    settings = {"preset": "dapo", "steps": 3, "rl__save_every": 1, "rl__sampler": "informative"}
+    settings = {
+        "preset": "dapo", "steps": 3, "rl__save_every": 1, "rl__sampler": "informative",
+        "rl__hooks": "progressive=0.5",
+    }  # fmt: skip
     whole = trained(tmp_path / "whole", **settings)
     records = toy_runs.by_phase(whole)["rl"]
     played = [record["groups_played"] for record in records]
     assert max(played) > 3 and all(3 <= count <= 30 for count in played)
     for record, count in zip(records, played, strict=True):
-        mine = [each for each in episodes(whole) if each["extra"]["step"] == record["step"]]
-        assert len(mine) == 2 * count == record["episodes"]
+        mine = [each for each in episodes(whole) if step_of(each) == record["step"]]
+        assert len(mine) == 2 * count
         assert record["turns_total"] >= sum(len(each["turns"]) for each in mine)
         groups = Counter(each["task_id"] for each in mine)
         assert set(groups.values()) == {2} and len(groups) == count
@@ -93,17 +100,20 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     stages = "progressive:first=0.3,second=0.7,third=1,every=1,gate=1"
     settings = {
         "preset": "vspo", "steps": 4, "rl__save_every": 2, "rl__hooks": stages,
-        "rl__invalid_penalty": 0.25,
+        "rl__invalid_penalty": 0.25, "sft__max_steps": 80,
     }  # fmt: skip
     whole = trained(tmp_path / "whole", **settings)
     seen = set()
     for episode in episodes(whole):
-        alpha = (0.3, 0.7, 1.0, 1.0)[episode["extra"]["step"] - 1]
+        alpha = (0.3, 0.7, 1.0, 1.0)[step_of(episode) - 1]
         turns = episode["turns"]
         outcome = sum(v for t in turns for k, v in t["reward_terms"].items() if k != "progressive")
         shut = not all(turn["action_valid"] for turn in turns)
         ended = turns[-1]["terminated"] or turns[-1]["truncated"]
-        potentials = [episode["start"]["potential"], *(turn["potential"] for turn in turns)]
+        potentials = [
+            episode["start"]["potential"],
+            *(turn["after"]["potential"] for turn in turns),
+        ]
         gain = (potentials[-1] - potentials[0]) / len(turns)
         expected = (0.0 if shut and ended else alpha * outcome) + (1 - alpha) * gain
         assert sum(turn["reward"] for turn in turns) == pytest.approx(expected, abs=1e-12)
@@ -122,11 +132,31 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         ("vspo", {"rl__refill": 0}),
         ("vspo", {"rl__hooks": "progressive=1"}),
         ("erpo", {"rl__refill": 0}),
-        ("grpo-tcr", {"rl__hooks": "tool_bonus=0"}),
     ],
 )
 def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):
-    assert not same_weights(trained(tmp_path / "run", preset=preset, **without), runs(preset))
+    assert not same_weights(varied(tmp_path / "run", preset, **without), runs(preset))
+
+
+def varied(out: Path, preset: str, **changes: Any) -> Path:
+    """Train with rewards that differ although hardly any task is solved."""
+    hooks = {} if preset == "vspo" else {"rl__hooks": "progressive=0.5"}
+    return trained(out, preset=preset, **{**hooks, **changes})
+
+
+@pytest.mark.slow
+def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
+    """The bonus is .1 for every valid action before the one that solves the task."""
+    settings = {"preset": "grpo-tcr", "sft__max_steps": 160, "horizon": "5"}
+    out = trained(tmp_path / "run", **settings)
+    solved = [each for each in episodes(out) if each["success"]]
+    assert solved
+    for episode in solved:
+        *calls, last = episode["turns"]
+        valid = sum(turn["action_valid"] for turn in calls)
+        assert last["reward_terms"]["tool_bonus"] == pytest.approx(0.1 * valid)
+    plain = trained(tmp_path / "plain", **settings, rl__hooks="tool_bonus=0")
+    assert not same_weights(out, plain)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +166,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     def run(preset: str) -> Path:
         if preset not in made:
-            made[preset] = trained(tmp_path_factory.mktemp(preset) / "run", preset=preset)
+            made[preset] = varied(tmp_path_factory.mktemp(preset) / "run", preset)
         return made[preset]
 
     return run

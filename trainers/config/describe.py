@@ -97,10 +97,10 @@ def _warm_start(run: ResolvedRun) -> str:
     )
     if sft.demonstrator == "random":
         return f"{origin}, {sft.max_steps} steps on {sft.demonstrations} episodes of random actions"
-    return (
-        f"{origin}, at most {sft.max_steps} steps on {sft.demonstrations} demonstrations, until "
-        f"{gates} are solved"
+    shown = (
+        f"{sft.demonstrations or 'all'} {'recorded episodes' if sft.episodes else 'demonstrations'}"
     )
+    return f"{origin}, at most {sft.max_steps} steps on {shown}, until {gates} are solved"
 
 
 def horizon_in_words(env: ResolvedEnv) -> str:

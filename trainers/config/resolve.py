@@ -29,7 +29,7 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.own_parts import find_preset, sources
+from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.resolved_environments import (
@@ -133,7 +133,7 @@ class ResolvedRun:
         """Return a hash of the source of each part of one's own, by its name."""
         config = self.config
         hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
-        return sources(
+        return file_hashes(config.sft.episodes) | sources(
             [
                 *(config.preset, config.engine, config.rl.sampler, *(config.rl.filters or ())),
                 *(env.schedule for env in self.envs),
@@ -224,7 +224,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
     imitated = [env for env in envs if env.demonstrator]
-    at_random = asked.sft.demonstrator == "random"
+    at_random = asked.sft.demonstrator == "random" and not asked.sft.episodes
     imitation_steps = [RANDOM_STEPS if at_random else env.defaults.sft_steps for env in imitated]
     settings = _merged(
         asdict(asked),
@@ -239,7 +239,10 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
-                "demonstrations": sum(each.demonstrations for each in sizes),
+                # Of files all.
+                "demonstrations": 0
+                if asked.sft.episodes
+                else sum(each.demonstrations for each in sizes),
                 "only_successes": any(each.only_successes for each in sizes),
                 "gate_every": max(each.gate_every for each in sizes),
                 "gate_tasks": max(each.valid_tasks for each in sizes),
@@ -280,7 +283,18 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
 def _check_imitation(
     asked: TrainConfig, envs: Sequence[ResolvedEnv], settings: Mapping[str, Any]
 ) -> None:
-    """Refuse to imitate where there is nobody to be imitated."""
+    """Refuse to imitate where there is nobody to be imitated, and episodes that nobody imitates."""
+    sft = asked.sft
+    if sft.episodes and not settings["sft"]["max_steps"]:
+        raise ConfigurationError(
+            "expected --sft.max-steps of at least 1 with --sft.episodes, because a pretrained "
+            f"model imitates nobody unless it is asked to; got {settings['sft']['max_steps']}"
+        )
+    if sft.episodes and sft.demonstrator != "expert":
+        raise ConfigurationError(
+            "expected --sft.episodes or --sft.demonstrator, because each says who is imitated; "
+            f"got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
+        )
     if asked.sft.max_steps and not any(env.demonstrator for env in envs):
         tasks = ", ".join(env.name for env in envs)
         raise ConfigurationError(

@@ -266,6 +266,13 @@ def _names_hook(hooks: Sequence[str], name: str) -> bool:
     return name in {hook.name for hook in parse_hooks(hooks)}
 
 
+def _demonstrator(asked: TrainConfig, expert: bool) -> str:
+    """Return who is imitated in an environment; empty if nobody can be."""
+    if asked.sft.episodes:
+        return "episodes"
+    return asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
+
+
 def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
     """Return reward hooks after those of a preset, except the ones that they name themselves."""
     return (
@@ -338,9 +345,7 @@ class _Decision:
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
-                demonstrator=(
-                    asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
-                ),
+                demonstrator=_demonstrator(asked, expert),
             )
         finally:
             env.close()

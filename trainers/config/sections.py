@@ -82,8 +82,13 @@ class SftConfig:
     demonstrator: Demonstrator = "expert"
     """Whose episodes are imitated: the expert's (expert), or random admissible actions (random),
     which only teach how to write an action."""
+    episodes: tuple[Path, ...] = ()
+    """Files of episodes to imitate in place of those: records of runs, evaluations and recorded
+    people, or what ``agentgym export --to jsonl`` or ``parquet`` made of them. Only episodes of
+    training tasks are taken."""
     demonstrations: Count | None = None
-    """Distinct training tasks whose episodes are imitated; None: the family's default."""
+    """Distinct training tasks whose episodes are imitated, or the first so many episodes of the
+    files; None: the family's default, or all of the files."""
     only_successes: bool | None = None
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 

@@ -22,6 +22,7 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.output.display import Display
+from trainers.phases.recorded_episodes import recorded_demonstrations
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
@@ -43,7 +44,7 @@ WORDS_OF_A_SLOW_ONE = 48
 
 
 class Demonstrator:
-    """Who is imitated in one environment: its expert, or random actions.
+    """Who is imitated in one environment: its expert, random actions, or whoever was recorded.
 
     Where nobody is, as the environment has no expert or the run imitates nobody, its first episodes
     still show its words, of an environment that is slow, such as a sandbox, a few dozen.
@@ -71,20 +72,29 @@ class Demonstrator:
         self._envs = [make_safe_env(resolved, self._settings)]
         shown, others = demonstration_tasks(run, resolved)
         self._opening = shown[0]
+        recorded = None
+        if self.imitated and run.config.sft.episodes:
+            recorded = recorded_demonstrations(run, resolved)
+            shown, others = [], self._not_among(recorded, [*shown, *others])
         self._tasks = shown if self.imitated else shown[: self._count]
-        self._others = others[: max(0, self._count - len(shown))] if quick else []
+        self._begin = len(shown) if recorded is None else len(recorded)
+        self._others = others[: max(0, self._count - self._begin)] if quick else []
         self.planned = len(self._tasks) + len(self._others)
         self.on_episode: Callable[[], None] = lambda: None
         self._first: list[Demonstration] = []
         self._expert = resolved.demonstrator == "expert"
-        self._rest = self._watched(self._tasks, self._player, 0)
+        self._rest = (
+            self._watched(self._tasks, self._player, 0)
+            if recorded is None
+            else (episode for episode in recorded)
+        )
 
     def seen(self) -> Iterator[Demonstration]:
         """Yield the first episodes and, as far as they are too few, random ones of other tasks."""
         self._first += islice(self._rest, self._count - len(self._first))
         yield from self._first
         if self._others:
-            yield from self._watched(self._others, _random_player, len(self._tasks))
+            yield from self._watched(self._others, _random_player, self._begin)
 
     @property
     def shown(self) -> Iterator[Demonstration]:
@@ -106,6 +116,15 @@ class Demonstrator:
         seed = self._seed + first
         # Looked up at each episode: who is told says so after this was begun.
         yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode())
+
+    def _not_among(
+        self, episodes: Sequence[Demonstration], tasks: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the tasks of which there is no episode, in their order."""
+        names, made = {str(each.info["task_id"]) for each in episodes}, self._resolved.make_env()
+        kept = [t for t in tasks if made.tasks.task(t["split"], t["index"]).id not in names]
+        made.close()
+        return kept
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
         """Return who plays an episode."""
@@ -182,7 +201,7 @@ def demonstration_tasks(
     size = made.tasks.len(TRAIN)
     made.close()
     total = sum(e.weight for e in run.envs if bool(e.demonstrator) == bool(env.demonstrator))
-    most = math.ceil(run.config.sft.demonstrations * env.weight / total)
+    most = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
     # A stream of its own: the 1 sets it apart from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = [{"split": TRAIN, "index": int(index)} for index in rng.permutation(size)]
@@ -244,7 +263,7 @@ def demonstrated_rows(
             rows += to_rows(list(encode(episodes, policy.chat, policy.prompts[name])))
     if not rows and sft.only_successes:
         raise ConfigurationError(
-            f"expected demonstrations that solved their task, but none of the {sft.demonstrations} "
-            "did; leave out --sft.only-successes, or choose another demonstrator"
+            "expected demonstrations that solved their task, but none did; leave out "
+            "--sft.only-successes, or choose another demonstrator"
         )
     return rows
