@@ -23,6 +23,7 @@ from agentgym import making
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from trainers.algorithms.presets import SERVES, Preset
+from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
     CONFIG_FILE,
     RESOLVED,
@@ -87,6 +88,11 @@ class ResolvedRun:
     def seconds(self) -> float:
         """Wall time after which training is cut short."""
         return 60 * self.config.minutes if self.config.minutes else math.inf
+
+    @property
+    def budget(self) -> Budget:
+        """What imitation and reinforcement learning may spend together."""
+        return parse_budget(self.config.budget)
 
     @property
     def several(self) -> bool:
@@ -226,6 +232,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     imitated = [env for env in envs if env.demonstrator]
     at_random = asked.sft.demonstrator == "random" and not asked.sft.episodes
     imitation_steps = [RANDOM_STEPS if at_random else env.defaults.sft_steps for env in imitated]
+    minutes = parse_budget(asked.budget).minutes
     settings = _merged(
         asdict(asked),
         {
@@ -235,7 +242,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 preset.steps or 0,
             ),
             "prompt": prompt_name(asked),
-            "minutes": 0.0,
+            "minutes": minutes if math.isfinite(minutes) else 0.0,
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,

@@ -93,6 +93,12 @@ class SftConfig:
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
     None: the family's default, mostly not."""
+    weights: Literal["none", "advantage"] = "none"
+    """Imitate all demonstrations alike (none), or each in proportion to ``exp(A / beta)``, with A
+    its return less the mean of those of its task, or of all where there is no other (advantage:
+    AWR, arXiv 1910.00177)."""
+    beta: Positive = 0.5
+    """Temperature of these weights, in units of reward."""
     batch_size: Count = 16
     """Demonstrations per step."""
     lr: Positive | None = None

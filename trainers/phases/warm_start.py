@@ -22,6 +22,7 @@ from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.learning_clock import note_cut
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
+from trainers.phases.spending import imitation_is_spent, note_demonstrations
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
 from trainers.rollouts.expert_demonstrations import Demonstration
 from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
@@ -106,7 +107,9 @@ def _imitate(
     together = run.config.model != TINY  # Otherwise no other process is here.
 
     def watched() -> Sequence[Row]:
-        return demonstrated_rows(run, policy, demonstrators)
+        rows = demonstrated_rows(run, policy, demonstrators)
+        note_demonstrations(folder, (each.spent for each in demonstrators.values()))
+        return rows
 
     rows = processes.on_main(watched) if together else watched()
     settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.gate_every)
@@ -151,7 +154,8 @@ class ValidationGate:
 
     Of several environments it has to in each whose expert is imitated. It plays on the engine that
     was chosen for the run. Under ``--minutes`` half of the time is the most that the warm start may
-    take. Together, every process plays its share of the tasks.
+    take, or the share that ``--budget`` gives it, as of its tokens. Together, every process plays
+    its share of the tasks.
 
     Attributes:
         engine: What generates.
@@ -183,13 +187,14 @@ class ValidationGate:
             score = figures["rollout/score"]
             self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
         # By the clock of one process: if they disagreed, some would wait for ever.
-        late = self._folder.seconds() > self._run.seconds / 2
+        late = self._folder.seconds() > self._run.seconds * self._run.budget.share_of_time
+        spent = imitation_is_spent(self._run, self._folder)
         if self._together:
-            late = processes.broadcast(late)
+            late, spent = processes.broadcast((late, spent))
         passed = all(map(self.passed, self._gates))
         if late and not passed and step < self._run.config.sft.max_steps:
             note_cut(self._folder, Phase.WARM_START, step)
-        return passed or late
+        return passed or late or spent
 
     @property
     def success(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from safetensors.torch import load_file
 
 from agentgym.core.oracle import OraclePolicy
 from agentgym.episodes import Recorder, export, read_episodes
+from agentgym.errors import DataError
+from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies.basic import RandomPolicy
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
@@ -19,18 +22,11 @@ from tests.trainers.phases.test_warm_start import equal, started, warmed, weight
 from trainers.cli import main
 from trainers.models.loaded_policy import build_tiny
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, demonstration_tasks
+from trainers.phases.recorded_episodes import recorded_demonstrations
 from trainers.rollouts.expert_demonstrations import play
 
 COUNT = 24
 EXPERT: dict[str, Any] = {"sft__demonstrations": COUNT}
-
-
-def shown(plan: Any) -> list[Any]:
-    """The episodes that are imitated."""
-    player = Demonstrator(plan, plan.envs[0])
-    found = [(e.observation, e.turns, e.last["success"]) for e in player.shown]
-    player.close()
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +82,17 @@ def played(plan: Any) -> list[Any]:
 
 def test_a_prompt_that_lists_actions_plays_the_episodes_again(files, tmp_path):
     """It then shows what it shows of the expert; records hold no admissible actions."""
-    asked = {"prompt": "verl-agent", **EXPERT}
-    expert, _ = started(tmp_path / "expert", **asked)
-    if not expert.envs[0].layout.lists_actions:
-        pytest.skip("the prompt lists no actions")
-    ours, _ = started(tmp_path / "ours", sft__episodes=files["tags"], **asked)
-    assert shown(ours) == shown(expert)
+    expert, _ = started(tmp_path / "expert", **EXPERT)
+    ours, _ = started(tmp_path / "ours", sft__episodes=files["records"], sft__demonstrations=None)
+    lists = replace(ours.envs[0], layout=find_prompt("verl-agent", "alfworld").layout)
+    again = recorded_demonstrations(ours, lists)
+    assert [e.turns for e in again] == [e.turns for e in played(expert)]
+    assert again[0].info["admissible_actions"] and again[0].turns[0].seen.admissible
+    file = tmp_path / "changed.jsonl"
+    file.write_text(files["records"].read_text().replace("click . next", "clack . next"))
+    ours, _ = started(tmp_path / "changed", sft__episodes=file, sft__demonstrations=None)
+    with pytest.raises(DataError, match="to play as it was recorded"):
+        recorded_demonstrations(ours, lists)
 
 
 def test_so_many_as_are_asked_for_and_only_those_that_were_solved(files, tmp_path):
