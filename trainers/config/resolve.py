@@ -297,6 +297,17 @@ def _check_imitation(
             "expected --sft.max-steps of at least 1 with --sft.episodes, because a pretrained "
             f"model imitates nobody unless it is asked to; got {settings['sft']['max_steps']}"
         )
+    if sft.rounds and not settings["sft"]["max_steps"]:
+        raise ConfigurationError(
+            "expected --sft.max-steps of at least 1 with --sft.rounds, which begin with a warm "
+            f"start on demonstrations; got {settings['sft']['max_steps']}"
+        )
+    without = [env.name for env in envs if not env.has_expert]
+    if sft.rounds and sft.teacher == "expert" and without:
+        raise ConfigurationError(
+            "expected --sft.teacher self, because nobody can say what an expert would do in "
+            f"{', '.join(without)}, which has none; got expert"
+        )
     if sft.episodes and sft.demonstrator != "expert":
         raise ConfigurationError(
             "expected --sft.episodes or --sft.demonstrator, because each says who is imitated; "

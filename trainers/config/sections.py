@@ -110,6 +110,18 @@ class SftConfig:
 
     None: for ``--model tiny`` the family's default, or 300 of random actions; 0 for a pretrained
     model or without a demonstrator."""
+    rounds: Whole = 0
+    """Rounds after that, before reinforcement learning: the policy plays training tasks, and
+    imitates what ``teacher`` makes of them."""
+    teacher: Literal["self", "expert"] = "self"
+    """Whom it imitates in these rounds: itself where it solved the task, with the demonstrations,
+    every round anew from the warm start (self: AgentEvol; one round is rejection sampling); or the
+    expert's next action in every state that it came through, with all that was shown before
+    (expert: DAgger)."""
+    round_tasks: Count = 256
+    """Training tasks that the policy plays in a round."""
+    round_steps: Count = 100
+    """Steps of imitation in a round."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200

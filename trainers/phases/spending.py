@@ -22,11 +22,14 @@ __all__ = [
     "check_left",
     "imitation_is_spent",
     "note_demonstrations",
+    "note_round",
     "spent_on_imitation",
 ]
 
 NOTE = "demonstrated"
 """Note: what the demonstrations of the warm start cost."""
+ROUNDS = "rounds"
+"""Note: what each round of imitation cost."""
 
 
 @dataclass
@@ -87,18 +90,38 @@ def note_demonstrations(folder: RunFolder, costs: Iterable[Spent]) -> None:
     folder.note(**{NOTE: asdict(total)})
 
 
+def note_round(folder: RunFolder, number: int, cost: Spent) -> None:
+    """Remember what was played and taught in a round of imitation."""
+    known = folder.state().get(ROUNDS, {})
+    folder.note(**{ROUNDS: {**known, str(number): asdict(cost)}})
+
+
 def spent_on_imitation(folder: RunFolder) -> Spent:
-    """Return what the warm start of a run has spent; the main process knows."""
-    spent = Spent(**folder.state().get(NOTE, {}))
-    steps = (r for r in folder.metrics() if r.get("phase") == Phase.WARM_START)
-    spent.tokens = sum(record.get("tokens", 0.0) for record in steps)
-    return spent
+    """Return what imitation has spent in a run; the main process knows."""
+    state = folder.state()
+    parts = [Spent(**part) for part in (state.get(NOTE, {}), *state.get(ROUNDS, {}).values())]
+    phases = (Phase.WARM_START, Phase.IMITATION)
+    steps = (record for record in folder.metrics() if record.get("phase") in phases)
+    return Spent(
+        sum(part.turns for part in parts),
+        sum(part.episodes for part in parts),
+        sum(record.get("tokens", 0.0) for record in steps),
+    )
 
 
-def imitation_is_spent(run: ResolvedRun, folder: RunFolder) -> bool:
-    """Return whether imitation has used up its share of the tokens."""
-    limit = run.budget.tokens * run.budget.share
-    return spent_on_imitation(folder).tokens >= limit
+def imitation_is_spent(run: ResolvedRun, folder: RunFolder, *, tokens_alone: bool = False) -> bool:
+    """Return whether imitation has used up its share of the budget.
+
+    Args:
+        run: The run.
+        folder: Its folder.
+        tokens_alone: Ask of the tokens only: turns and episodes are paid for.
+    """
+    share, spent = run.budget.share, spent_on_imitation(folder)
+    if tokens_alone:
+        return spent.tokens >= run.budget.tokens * share
+    limits = (run.budget.turns, run.budget.episodes, run.budget.tokens)
+    return spent.reaches(Spent(*(share * limit for limit in limits)))
 
 
 def check_left(run: ResolvedRun, imitation: Spent) -> None:
