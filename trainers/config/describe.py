@@ -27,7 +27,8 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         f"warm start: {_warm_start(run)}",
         f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
         f"{config.rl.group_size} episodes with {run.preset.name!r}"
-        + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
+        + (f", at most {config.minutes:g} minutes in all" if config.minutes else "")
+        + (f", of a budget of {' '.join(config.budget)}" if config.budget else ""),
         f"folder: {config.out} (nothing was written)",
     ]
     table = Table("setting", "value", "from", title="every setting")
@@ -53,6 +54,11 @@ def _parts(preset: Preset) -> Iterator[str]:
     for part in parts:
         if part is not None:
             yield _part(part)
+    yield from preset.hooks
+    if preset.sampler != "uniform":
+        yield f"tasks: {preset.sampler}"
+    if preset.refill:
+        yield f"refill: {preset.refill}"
 
 
 def _part(part: Any) -> str:
