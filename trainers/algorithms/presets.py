@@ -325,8 +325,8 @@ _ALL = (
         "Expert iteration: imitation of the policy's own solved episodes, without a baseline",
         "2403.04642",
         (Term(Solved()),),
-        note="A round is one batch and one update. The paper, RFT and AgentEvol collect a round, and "
-        "begin anew with it and the demonstrations: --sft.rounds.",
+        note="A round is one batch and one update. The paper, RFT and AgentEvol collect a round "
+        "and begin anew with it and the demonstrations: --sft.rounds.",
     ),
     Preset(
         "dapo",

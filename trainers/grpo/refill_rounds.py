@@ -45,8 +45,9 @@ def play_in_rounds(
     played: list[Trajectory] = []
     while True:
         heard = gather(mine, f"the end of a round of step {plan.step}")
+        numbered = enumerate(heard, len(played))
         played += heard
-        begun = [each for episode in heard for each in refill.ended(episode)]
+        begun = [each for number, episode in numbered for each in refill.ended(number, episode)]
         if not begun:
             return refill.batch(played)[rank * count :][:count]
         first, last = (each * len(begun) // world for each in (rank, rank + 1))

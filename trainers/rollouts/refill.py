@@ -56,19 +56,23 @@ class Refill:
         self._room = {name: (most - 1) * wanted for name, wanted in self._wanted.items()}
         # Ids do not depend on who ends first: each family has its own.
         self._ids = {name: count(len(tasks) + k, len(further)) for k, name in enumerate(further)}
-        self._members: dict[int, list[Trajectory]] = {}
+        self._members: dict[int, dict[int, Trajectory]] = {}
         self._flat: set[int] = set()
 
-    def ended(self, episode: Trajectory) -> list[tuple[int, Trajectory]]:
+    def ended(self, number: int, episode: Trajectory) -> list[tuple[int, Trajectory]]:
         """Take down an episode that has ended.
+
+        Args:
+            number: Orders the members of a group, whoever ends first.
+            episode: The episode.
 
         Returns:
             Number and blank record of each episode that is to be played now: those of a new group
             if this one is whole and flat.
         """
-        members = self._members.setdefault(episode.group, [])
-        members.append(episode)
-        if len(members) < self._size or self._trains(members):
+        members = self._members.setdefault(episode.group, {})
+        members[number] = episode
+        if len(members) < self._size or self._trains([members[k] for k in sorted(members)]):
             return []
         self._flat.add(episode.group)
         family = self._families[episode.group]

@@ -313,16 +313,18 @@ class _Rollout:
         for number, episode in episodes:
             self._queues.setdefault(episode.family, deque()).append((number, episode))
 
-    def _record_of(self, slot: int) -> Trajectory:
-        """Return the record of the episode that a slot plays."""
+    def _in(self, slot: int) -> tuple[int, Trajectory]:
+        """Return the number and the record of the episode that a slot plays."""
         starting = self._starting.get(slot)
-        return self._live[slot].trajectory if starting is None else starting[1]
+        if starting is not None:
+            return starting
+        return self._live[slot].number, self._live[slot].trajectory
 
-    def _end(self, episode: Trajectory) -> None:
+    def _end(self, number: int, episode: Trajectory) -> None:
         """Tell of an episode that has ended, and let what replaces its group wait for a slot."""
         self._on_episode()
         if self._refill is not None:
-            begun = self._refill.ended(episode)
+            begun = self._refill.ended(number, episode)
             self.added += [added for _, added in begun]
             self._queue(begun)
 
@@ -392,7 +394,7 @@ class _Rollout:
             self._stats.env_busy_seconds += now - self._asked_at
         ready = []
         for slot, answer in answers:
-            record = self._record_of(slot)
+            record = self._in(slot)
             # A reset answers with two values, a step with five.
             episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
             if episode is not None and self._fits(episode):
@@ -400,7 +402,7 @@ class _Rollout:
                 ready.append(self._request(episode))
             else:
                 self._live.pop(slot, None)
-                self._end(record)
+                self._end(*record)
                 self._free[self._runner.slot_families[slot]].append(slot)
         if ready:
             began = time.perf_counter()

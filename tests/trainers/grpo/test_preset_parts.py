@@ -206,7 +206,9 @@ OTHER: dict[str, Any] = {
     "minibatches": 4,
     "iterations": 2,
     "sampler": "value",
-    "refill": True,
+    "refill": 4,
+    "hooks": ("progressive=0.5",),
+    "steps": 9_999,
     "pool": PolicyPool(0.25, 25),
     "brancher": EntropyBrancher(),
     "beyond": ("judge",),
@@ -226,7 +228,7 @@ def test_every_field_is_carried_out_or_refused(field):
     settings = []
     for preset in (BARE, changed):
         envs = resolve_envs(config, preset)
-        decided = [(env.rounds, env.horizon_every) for env in envs]
+        decided = [(env.rounds, env.horizon_every, env.hooks) for env in envs]
         settings.append({**_filled(config, preset, envs), "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.left_out)

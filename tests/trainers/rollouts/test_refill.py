@@ -46,18 +46,21 @@ def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random
         trains=lambda group: group[0].options["task_id"] not in flat,
     )
     waiting = [
-        Trajectory(
-            group=k, seed=100 + k, family=task[FAMILY],
-            options={"task_id": task["task_id"], "training_step": 3, "horizon": 5},
+        (
+            SIZE * k + member,
+            Trajectory(
+                group=k, seed=100 + k, family=task[FAMILY],
+                options={"task_id": task["task_id"], "training_step": 3, "horizon": 5},
+            ),
         )
         for k, task in enumerate(begun)
-        for _ in range(SIZE)
+        for member in range(SIZE)
     ]  # fmt: skip
     played = []
     while waiting:
-        episode = waiting.pop(order.randrange(len(waiting)))
+        number, episode = waiting.pop(order.randrange(len(waiting)))
         played.append(episode)
-        waiting += [blank for _, blank in refill.ended(episode)]
+        waiting += refill.ended(number, episode)
     refill.chosen = refill.batch(played)  # type: ignore[attr-defined]
     return refill
 
