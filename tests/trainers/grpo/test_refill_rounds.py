@@ -68,7 +68,7 @@ class Meeting:
 
     def __init__(self) -> None:
         self.brought: list[list[Trajectory]] = [[], []]
-        self.barrier = threading.Barrier(2, timeout=60)
+        self.barrier = threading.Barrier(2, timeout=500)
 
     def gather_of(self, rank: int) -> Callable[[list[Trajectory], str], list[Trajectory]]:
         def gather(mine: list[Trajectory], place: str) -> list[Trajectory]:
@@ -92,16 +92,17 @@ def test_two_processes_end_up_with_the_groups_of_one():
     meeting = Meeting()
     parts: dict[int, list[Trajectory]] = {}
     plans = {rank: plan(rank, 2) for rank in (0, 1)}
+    runners = {rank: runner() for rank in (0, 1)}  # Here: weights are drawn from one generator.
 
     def play(rank: int) -> None:
         gather = meeting.gather_of(rank)
-        parts[rank] = play_in_rounds(runner(), plans[rank], rank, 2, gather)
+        parts[rank] = play_in_rounds(runners[rank], plans[rank], rank, 2, gather)
 
     threads = [threading.Thread(target=play, args=(rank,)) for rank in (0, 1)]
     for each in threads:
         each.start()
     for each in threads:
-        each.join(120)
+        each.join(500)
     assert told([*parts[0], *parts[1]]) == told(whole)
     assert len(parts[0]) == len(parts[1]) == 3
     assert alone.refill is not None and alone.refill.replaced
