@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgym.episodes.atif import read_trajectories, trajectory_files
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.table_rows import from_row
 from agentgym.errors import DataError, require
@@ -14,8 +15,8 @@ from agentgym.errors import DataError, require
 __all__ = ["read_any"]
 
 _KINDS = (
-    "expected records of episodes, or what agentgym export --to jsonl, parquet or datasets wrote "
-    "of them"
+    "expected records of episodes, or what agentgym export --to jsonl, parquet, datasets or atif "
+    "wrote of them"
 )
 _TABLE = 64
 """Rows of a parquet file that are read at a time."""
@@ -25,9 +26,10 @@ def read_any(path: str | Path) -> Iterator[Episode]:
     """Read the episodes of a file of records or of an export, one at a time.
 
     Args:
-        path: A JSONL file of records, such as a run, an evaluation or ``agentgym play --record``
-            writes; or a JSONL or parquet file, or the folder of a data set, of ``agentgym export``.
-            A torn last line, which a killed process leaves, is skipped.
+        path: A JSONL file of records, such as a run, `agentgym.episodes.Recorder` or
+            ``agentgym serve --record`` writes; or a JSONL or parquet file, a folder of
+            ``datasets``, or a file or folder of ``atif``, of ``agentgym export``. A torn last line,
+            which a killed process leaves, is skipped.
 
     Yields:
         The episodes in order.
@@ -37,10 +39,12 @@ def read_any(path: str | Path) -> Iterator[Episode]:
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
     path = Path(path)
-    if path.is_dir():
+    if trajectories := trajectory_files(path):
+        yield from read_trajectories(trajectories)
+    elif path.is_dir():
         parts = sorted(path.glob("data/*.parquet"))
         if not parts:
-            raise DataError(f"{_KINDS}; got the folder {path} without data/*.parquet")
+            raise DataError(f"{_KINDS}; got the folder {path} without any of these")
         for part in parts:
             yield from read_any(part)
     elif path.suffix == ".parquet":

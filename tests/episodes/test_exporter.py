@@ -107,12 +107,13 @@ def test_rows_are_written_in_batches(
     assert groups == len(episodes)
 
 
-@pytest.mark.parametrize("form", ["jsonl", "parquet", "datasets"])
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "datasets", "atif", "records"])
 def test_what_was_exported_is_read_again(form: Any, tmp_path: Path, path: Path) -> None:
     out = tmp_path / f"out.{form}"
     export(path, out, form)
-    kept = [from_row(to_row(episode)) for episode in read_episodes(path)]
-    found = list(read_any(out))
+    # Lone surrogates are lost in most forms, as in rows.
+    kept = [from_row(to_row(each)) for each in read_episodes(path)]
+    found = [from_row(to_row(each)) for each in read_any(out)]
     assert sorted(map(repr, found)) == sorted(map(repr, kept)) and len(found) > 5
     assert found == kept or form == "datasets"
 
@@ -122,7 +123,7 @@ def test_a_file_of_something_else_is_named(tmp_path: Path, path: Path) -> None:
     export(path, tmp_path / "chats.jsonl", "sft")
     with pytest.raises(DataError, match=r"got conversations in .*export the records"):
         list(read_any(tmp_path / "chats.jsonl"))
-    with pytest.raises(DataError, match=r"without data/\*.parquet"):
+    with pytest.raises(DataError, match="without any of these"):
         list(read_any(tmp_path))
     (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DataError, match="cannot be read"):
