@@ -20,7 +20,7 @@ from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign_credit", "check_sampled", "loss_columns"]
+__all__ = ["Credit", "assign_credit", "check_sampled", "group_trains", "loss_columns"]
 
 _UNKNOWN = (
     HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
@@ -127,6 +127,13 @@ def _with_targets(credit: Credit, preset: Preset) -> Credit:
         value_weight=learnt * share,
         metrics={**credit.metrics, "critic/explained_variance": foreseen},
     )
+
+
+def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
+    """Return whether the filters of a preset leave any episode of a whole group in the loss."""
+    if not any(episode.action_tokens for episode in group):
+        return False
+    return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
 
 
 def loss_columns(

@@ -339,7 +339,7 @@ def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = Fa
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
-        else "its turns (--rl.turn-budget) were used up"
+        else "what it may spend (--rl.turn-budget, --budget) was used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
 

@@ -4,7 +4,8 @@ A clock would let the load of a machine decide how long a rival trains. Tokens a
 everywhere. The unit is one token of a training row that goes once forward and once backward:
 
 - a step of reinforcement learning makes ``tokens x (iterations + GENERATION)`` of them. ``tokens``
-  are those of the training rows of its episodes, also of those that the preset leaves out;
+  are those of the training rows of its episodes, also of those that the preset leaves out or
+  replaces;
   ``GENERATION`` is what it takes to play them;
 - a step of imitation makes one for each token of its demonstrations.
 

@@ -116,7 +116,7 @@ class Reinforcement:
             ConfigurationError: The time is up before the first step.
         """
         if not self._step:
-            self._stop.clock.check()
+            self._stop.check()
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase(self._title, self._run.config.steps, self._step)
