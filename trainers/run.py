@@ -33,6 +33,7 @@ from trainers.output.remarks import (
     greedy_remark,
     health_remark,
     horizon_remark,
+    judge_remark,
     pooled_remark,
     random_remark,
     rival_remarks,
@@ -49,6 +50,7 @@ from trainers.output.summary import (
     WarmStart,
     explained_variance,
     health_events,
+    judge_totals,
     nothing_trained,
     step_seconds,
     versions,
@@ -233,6 +235,7 @@ class _Run:
             health_remark(events),
             critic_remark(run, foreseen),
             filter_remark(run),
+            judge_remark(judge_totals(records)),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
             *rival_remarks(rivals, left_out, results.names, run.config.eval.rival_steps),
@@ -250,6 +253,7 @@ class _Run:
             steps=self._steps(),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
+            cpu_s=round(self._folder.cpu_seconds(), 1),
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),
@@ -260,6 +264,7 @@ class _Run:
             untrained=untrained,
             step_seconds=step_seconds(records),
             explained_variance=foreseen,
+            judges=judge_totals(records),
         )
 
     def _warm_starts(self) -> dict[str, WarmStart]:

@@ -16,7 +16,14 @@ from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
-from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
+from trainers.algorithms.filters import (
+    JUDGE_REJECT,
+    Filter,
+    FlaggedTurns,
+    HarnessEndings,
+    TopVariance,
+    ZeroVariance,
+)
 from trainers.algorithms.gae import GAE, ValueSignal
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
@@ -32,6 +39,8 @@ from trainers.algorithms.signals import (
     StepReward,
 )
 
+JUDGE = "judge"
+"""Need of a preset that a run meets by a hook."""
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
@@ -40,6 +49,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
         "branching": "environments with snapshots, to fork a rollout mid-way",
+        JUDGE: "a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL",
     }
 )
 """What a preset may need beyond a policy, and what that is."""
@@ -47,7 +57,6 @@ SERVES = ("reference", "critic")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "refill": "new groups for those without variance (dynamic sampling)",
         "pool": "turns of a stale policy",
         "brancher": "branching rollouts",
     }
@@ -91,8 +100,14 @@ class Preset:
     """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
-    refill: bool = False
-    """Whether groups the filters drop are replaced by new ones until the batch is full."""
+    refill: int = 0
+    """Groups that may be played in a step for each that it wants, to replace those that the filters
+    drop until enough train; 0 replaces none."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
+    a run that names one of them means its own."""
+    steps: int | None = None
+    """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
     brancher: EntropyBrancher | None = None
@@ -117,6 +132,7 @@ class Preset:
             "prm": Implicit in signals,
             "policy_pool": self.pool is not None,
             "branching": self.brancher is not None,
+            JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
         }
         return tuple(need for need in NEEDS if found[need])
 
@@ -193,7 +209,7 @@ class Preset:
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
             raise ConfigurationError(
-                f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
+                f"preset {self.name!r} needs {' and '.join(missing)}, which this run does not "
                 "have; choose another preset"
             )
         if self.left_out:
@@ -375,7 +391,8 @@ _ALL = (
         "Expert iteration: imitation of the policy's own solved episodes, without a baseline",
         "2403.04642",
         (Term(Solved()),),
-        note="A round is one batch and one update; the paper collects a round, and begins anew.",
+        note="A round is one batch and one update. The paper, RFT and AgentEvol collect a round "
+        "and begin anew with it and the demonstrations: --sft.rounds.",
     ),
     Preset(
         "dapo",
@@ -384,12 +401,12 @@ _ALL = (
         (_Z,),
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
-        refill=True,
+        refill=10,
         group_size=16,
         minibatches=16,
         note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
-        "the overlong punishment.",
-        instead="its clip, token mean and filter are those of --preset turn-loo",
+        "the overlong punishment. The released script plays at most 10 batches for one that is "
+        "full.",
     ),
     Preset(
         "grpo-tcr",
@@ -400,10 +417,10 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
+        hooks=("tool_bonus=0.1",),
         minibatches=4,
-        beyond=("its tool bonus",),
-        note="Batches of 64 tasks in parts of 16, as in a released script.",
-        instead="token mean and a higher clip are those of --preset turn-loo",
+        note="Batches of 64 tasks in parts of 16, as in a released script. The pass rates that "
+        "decide which tasks are left are those of the run itself.",
     ),
     Preset(
         "reinforce++",
@@ -469,7 +486,8 @@ _ALL = (
         loss=_SEQ_MEAN,
         group_size=21,
         iterations=2,
-        note="Compares living members only, which is biased when the policy chooses when to stop.",
+        note="Compares living members only, which is biased when the policy chooses when to stop. "
+        "Its turn rewards by a judge are --rl.hooks judge:model=NAME,url=URL.",
     ),
     Preset(
         "mt-ppo",
@@ -509,23 +527,27 @@ _ALL = (
         loss=Loss(high=0.2, kl_beta=1e-3),
         filters=(ZeroVariance(),),
         sampler="value",
-        refill=True,
+        refill=4,
+        hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
+        steps=300,
         group_size=5,
-        beyond=("value-smoothing clipping",),
-        note="The paper does not publish the formula of value-smoothing clipping.",
-        instead="its progressive rewards are --rl.hooks progressive:start=0,end=1,steps=100, and "
-        "its credit is that of --preset grpo",
+        note="Value-smoothing clipping weakens samples that a batch repeats. Its formula is not "
+        "published, and here it has nothing to act on: a group without variance gives way to a "
+        "task that the step has not played, chosen by its value among all and played by the "
+        "present policy. The outcome counts where every action was valid, as the first thing "
+        "to learn is to write calls that can be carried out. How long stages last, and how many "
+        "groups may be played, is the house's.",
     ),
     Preset(
         "erpo",
         "AutoForge: environment-level relative policy optimisation",
         "2512.22857",
         (Term(EpisodeReturn(), center="group", scale="family"),),
-        filters=(ZeroVariance(),),
-        refill=True,
-        beyond=("its judge",),
-        note="With a judge, add FlaggedTurns('judge_reject').",
-        instead="advantages are normalised by environment with --preset rloo --rl.normalize family",
+        filters=(FlaggedTurns(JUDGE_REJECT, in_baseline=False), ZeroVariance()),
+        refill=10,
+        note="The judge looks for what the environment or its simulated user did wrong. Episodes "
+        "that it rejects are in no baseline, which the paper leaves open. The bound of the refill "
+        "is DAPO's.",
     ),
     Preset(
         "loop",

@@ -44,6 +44,8 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = _penalised(preset, rl.kl)
     if rl.filters is not None:
         preset = replace(preset, filters=_filters(rl.filters))
+    if rl.refill is not None:
+        preset = replace(preset, refill=rl.refill)
     return preset if rl.normalize is None else preset.normalized(rl.normalize)
 
 

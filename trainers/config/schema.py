@@ -115,6 +115,12 @@ class TrainConfig:
     Without it a run is the same on every machine. The warm start may take half of it; what is left
     is divided between reinforcement learning and its rivals. A run says where it was cut. With
     ``--resume`` more minutes extend it."""
+    budget: Pairs = ()
+    """What imitation and reinforcement learning may spend together: some of ``turns=``,
+    ``episodes=``, ``tokens=`` and ``minutes=``; ``demonstration=`` is the price of a demonstration
+    (1: as much as what the policy plays), and ``imitation=`` the share that imitation may take.
+    The warm start and what it imitates are cut to that share, and reinforcement learning ends when
+    the rest is spent, at the end of a step."""
     quick: bool = False
     """Take the family's small sizes, for a first look at a fraction of the default's compute."""
     template_args: Pairs = ()

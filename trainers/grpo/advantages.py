@@ -12,7 +12,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import HarnessEndings, apply_filters
+from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
 from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
 from trainers.algorithms.presets import Preset
@@ -20,9 +20,14 @@ from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign_credit", "check_sampled", "loss_columns"]
+__all__ = ["Credit", "assign_credit", "check_sampled", "group_trains", "loss_columns"]
 
-_FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
+_UNKNOWN = (
+    HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
+    FlaggedTurns("judge_reject", in_baseline=False),
+    FlaggedTurns("unjudged", in_baseline=False),
+)
+"""What leaves out episodes whose rewards say nothing of the policy."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,9 @@ def assign_credit(
 ) -> Credit:
     """Compute the advantage of every sampled token, and its weights in the loss.
 
-    Episodes of failed environments leave the loss and the baseline whatever the preset says.
+    Episodes of failed environments leave the loss and the baseline whatever the preset says, and
+    so do those that a judge calls ruined, and those that lack a verdict: what it would have paid is
+    not 0, and nobody knows it.
 
     Args:
         trajectories: N episodes, at least one with a turn.
@@ -77,7 +84,7 @@ def assign_credit(
         batch = replace(batch, aux={**batch.aux, **aux})
     # Filters look at what the environment paid, as DAPO's at accuracy: two episodes that differ in
     # their length alone are no signal.
-    masks = apply_filters(batch, (_FAILED, *preset.filters))
+    masks = apply_filters(batch, (*_UNKNOWN, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
     # A_k: signal minus baseline, by the preset's terms.
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
@@ -120,6 +127,13 @@ def _with_targets(credit: Credit, preset: Preset) -> Credit:
         value_weight=learnt * share,
         metrics={**credit.metrics, "critic/explained_variance": foreseen},
     )
+
+
+def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
+    """Return whether the filters of a preset leave any episode of a whole group in the loss."""
+    if not any(episode.action_tokens for episode in group):
+        return False
+    return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
 
 
 def loss_columns(

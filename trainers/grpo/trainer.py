@@ -46,9 +46,15 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
-from trainers.algorithms.presets import SERVES, Preset, get_preset
+from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
-from trainers.grpo.advantages import Credit, assign_credit, check_sampled, loss_columns
+from trainers.grpo.advantages import (
+    Credit,
+    assign_credit,
+    check_sampled,
+    group_trains,
+    loss_columns,
+)
 from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
 from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
@@ -60,6 +66,7 @@ from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatc
 from trainers.grpo.objective import averaged, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
+from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.tensors import (
@@ -74,12 +81,14 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.refill import Refill
 from trainers.rollouts.rollout_runner import Envs, RolloutRunner
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
     family_metrics,
+    judge_metrics,
     rollout_metrics,
     to_rows,
 )
@@ -167,13 +176,14 @@ class MultiTurnTrainer(BatchTrainer):
                 the preset needs or is something this trainer lacks, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        self.preset.require(SERVES)
+        self.preset.require((*SERVES, JUDGE))  # Whether there is one, only the run knows.
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
         self.stage_switches: list[tuple[int, int]] = []
         self.trajectories: list[Trajectory] = []
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
+        self._refill: Refill | None = None
         self._generations = 0
         self._micro_tokens = micro_tokens
         super().__init__(model, args, chat, **kwargs)
@@ -253,12 +263,14 @@ class MultiTurnTrainer(BatchTrainer):
             world=world,
             seed=self.args.seed,
             sampling=self._sampling(),
+            refill=self.preset.refill,
+            trains=partial(group_trains, self.preset),
         )
         if self._producer is None:
             plan, stats = plans(step), self.runner.stats
             self._weights.send()  # From here on mu has the weights of pi.
             engine, envs = stats.engine_seconds, stats.env_seconds
-            played = self.runner.run(**plan.arguments)
+            played = play_in_rounds(self.runner, plan, rank, world, self._gather)
             self.times.move("rest", "generation", stats.engine_seconds - engine)
             # Environments count as far as generation does not hide them.
             self.times.move("rest", "environments", stats.env_seconds - envs)
@@ -268,6 +280,7 @@ class MultiTurnTrainer(BatchTrainer):
             # What was played meanwhile cost the step no more than the wait.
             self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
+        self._refill = plan.refill
         return played
 
     def _rows(self) -> dict[str, Tensor]:
@@ -349,7 +362,12 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
+        if self._refill is not None:
+            # What was played and replaced is told of, and learned from, like what trains.
+            everyone = [*everyone, *self._refill.replaced]
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
+        figures |= {**judge_metrics(everyone), **credit.metrics}
+        figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)

@@ -34,6 +34,7 @@ __all__ = [
     "gate_remark",
     "greedy_remark",
     "health_remark",
+    "judge_remark",
     "pooled_remark",
     "random_remark",
     "rival_remarks",
@@ -65,6 +66,20 @@ def health_remark(events: Sequence[HealthEvent]) -> str:
         steps = ", ".join(f"{event.step} to {event.to}" for event in back)
         said += f"; training went back from step {steps}"
     return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
+
+
+def judge_remark(judges: Mapping[str, int]) -> str:
+    """Say how many verdicts of judges are missing; empty if none is."""
+    asked, missing = (
+        sum(count for name, count in judges.items() if name.endswith(end))
+        for end in ("_asked", "_missing")
+    )
+    if not missing:
+        return ""
+    return (
+        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out the episodes "
+        "that lack one."
+    )
 
 
 def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
@@ -324,7 +339,7 @@ def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = Fa
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
-        else "its turns (--rl.turn-budget) were used up"
+        else "what it may spend (--rl.turn-budget, --budget) was used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
 

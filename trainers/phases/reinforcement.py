@@ -72,6 +72,8 @@ class Reinforcement:
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
         schedule, tasks = _schedule_and_tasks(run)
+        # Held-out episodes are worth what the environment pays: no judge is asked about them.
+        self._plain = {"reward_hooks": False} if any(env.judges for env in run.envs) else {}
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
@@ -114,7 +116,7 @@ class Reinforcement:
             ConfigurationError: The time is up before the first step.
         """
         if not self._step:
-            self._stop.clock.check()
+            self._stop.check()
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase(self._title, self._run.config.steps, self._step)
@@ -212,7 +214,7 @@ class Reinforcement:
         """
         mine = processes.share(len(tasks))
         played = self._trainer.play(
-            [tasks[index] for index in mine],
+            [{**tasks[index], **self._plain} for index in mine],
             greedy=greedy,
             seed=self._run.config.seed,
             first=mine.start,

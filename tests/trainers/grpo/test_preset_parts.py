@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -17,7 +16,6 @@ import torch
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import TOY_ID, ToyEnv
-from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.filters import ZeroVariance
@@ -27,8 +25,7 @@ from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
-from trainers.cli import main
-from trainers.config.resolve import _filled, resolve
+from trainers.config.resolve import _filled
 from trainers.config.resolved_environments import resolve_envs
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
@@ -219,7 +216,9 @@ OTHER: dict[str, Any] = {
     "minibatches": 4,
     "iterations": 2,
     "sampler": "value",
-    "refill": True,
+    "refill": 4,
+    "hooks": ("progressive=0.5",),
+    "steps": 9_999,
     "pool": PolicyPool(0.25, 25),
     "brancher": EntropyBrancher(),
     "beyond": ("judge",),
@@ -239,27 +238,7 @@ def test_every_field_is_carried_out_or_refused(field):
     settings = []
     for preset in (BARE, changed):
         envs = resolve_envs(config, preset)
-        decided = [(env.rounds, env.horizon_every) for env in envs]
+        decided = [(env.rounds, env.horizon_every, env.hooks) for env in envs]
         settings.append({**_filled(config, preset, envs), "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.left_out)
-
-
-PAPERS = {
-    "vspo": ("dynamic sampling", "value-smoothing clipping", "--preset grpo"),
-    "dapo": ("dynamic sampling", "--preset turn-loo"),
-    "erpo": ("dynamic sampling", "its judge", "--preset rloo --rl.normalize family"),
-    "grpo-tcr": ("its tool bonus", "--preset turn-loo"),
-}
-"""Methods without a part that defines them: what is missing, and where the rest is."""
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_a_method_without_a_part_that_defines_it_is_refused(name, tmp_path, capsys):
-    assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", preset=name)) == 2
-    sentence = toy_runs.last_line(capsys.readouterr().err)
-    assert f"got {name!r}, which also needs" in sentence
-    assert all(part in sentence for part in PAPERS[name])
-    for flags in re.findall(r"--preset [a-z-]+(?: --rl.normalize family)?", sentence):
-        name, *more = flags.removeprefix("--preset ").split()
-        resolve(toy_runs.config(tmp_path / "other", *more, preset=name))
