@@ -14,12 +14,14 @@ from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import (
     DEFAULT,
+    JUDGE,
     NEEDS,
     PRESETS,
+    SERVES,
     Preset,
     get_preset,
     runnable,
@@ -93,9 +95,10 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"agentrl", "istar", "arpo"}
+    beyond = {"agentrl", "istar", "arpo", "erpo"}
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED - {"agentrl", "arpo"})
+    assert "erpo" in runnable((*SERVES, JUDGE))
     assert "grpo" not in runnable([])
 
 
@@ -130,6 +133,7 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
         or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,
         "branching": preset.brancher is not None,
+        JUDGE: JUDGE_REJECT in {getattr(part, "name", "") for part in preset.filters},
     }
     assert set(preset.needs) == {name for name, needed in needs.items() if needed}
     assert set(preset.needs) <= set(NEEDS)
