@@ -80,6 +80,7 @@ def full_batch() -> Batch:
             "logp_ref": per_token(),
             "logp_prm": per_token(),
             "invalid_action": [[0.0] * len(t) for t in tokens],
+            JUDGE_REJECT: [[0.0] * len(t) for t in tokens],
         },
     )
 
