@@ -14,12 +14,14 @@ from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import FlaggedTurns, apply_filters
+from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import (
     DEFAULT,
+    JUDGE,
     NEEDS,
     PRESETS,
+    SERVES,
     Preset,
     get_preset,
     runnable,
@@ -78,7 +80,7 @@ def full_batch() -> Batch:
             "logp_ref": per_token(),
             "logp_prm": per_token(),
             "invalid_action": [[0.0] * len(t) for t in tokens],
-            "judge_reject": [[0.0] * len(t) for t in tokens],
+            JUDGE_REJECT: [[0.0] * len(t) for t in tokens],
         },
     )
 
@@ -97,6 +99,7 @@ def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
     beyond = {"agentrl", "istar", "arpo", "erpo"}
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED - {"agentrl", "arpo"})
+    assert "erpo" in runnable((*SERVES, JUDGE))
     assert "grpo" not in runnable([])
 
 
@@ -130,8 +133,8 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
         or preset.loss.kl_beta > 0
         or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,
-        "judge": any(isinstance(each, FlaggedTurns) for each in preset.filters),
         "branching": preset.brancher is not None,
+        JUDGE: JUDGE_REJECT in {getattr(part, "name", "") for part in preset.filters},
     }
     assert set(preset.needs) == {name for name, needed in needs.items() if needed}
     assert set(preset.needs) <= set(NEEDS)

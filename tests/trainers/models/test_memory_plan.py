@@ -155,3 +155,14 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
         runner.engine.close()
         runner.envs.close()
     assert played[0] == played[1]
+
+
+def test_a_second_model_and_the_states_of_a_head_are_counted(qwen):
+    """A head keeps the states of sampled tokens; a model all that adapters and their base take."""
+    found = {
+        kind: plan_memory(planned(qwen, f"--critic.kind={kind}", preset="ppo"), GPU).estimate.critic
+        for kind in ("zero", "head", "model")
+    }
+    assert found["zero"] == 0 < found["head"] < found["model"]
+    shape = ModelShape.of(QWEN3_4B)
+    assert found["model"] == 16 * shape.ends * 16 + 2 * shape.parameters
