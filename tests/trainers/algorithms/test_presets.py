@@ -14,9 +14,10 @@ from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.presets import (
     DEFAULT,
+    JUDGE,
     NEEDS,
     PRESETS,
     Preset,
@@ -74,6 +75,7 @@ def full_batch() -> Batch:
             "logp_ref": per_token(),
             "logp_prm": per_token(),
             "invalid_action": [[0.0] * len(t) for t in tokens],
+            JUDGE_REJECT: [[0.0] * len(t) for t in tokens],
         },
     )
 
@@ -127,6 +129,7 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
         "reference": KLToGo in signals or preset.loss.kl_beta > 0,
         "policy_pool": preset.pool is not None,
         "branching": preset.brancher is not None,
+        JUDGE: JUDGE_REJECT in {getattr(part, "name", "") for part in preset.filters},
     }
     assert set(preset.needs) == {name for name, needed in needs.items() if needed}
     assert set(preset.needs) <= set(NEEDS)
