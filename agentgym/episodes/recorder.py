@@ -8,6 +8,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -382,12 +383,17 @@ def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:
 def package_versions(*more: str) -> dict[str, str]:
     """Return the versions of what decides how an episode plays, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
-    for name in (DISTRIBUTION, "gymnasium", "numpy", *more):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "unknown"
+    versions |= {name: _version(name) for name in (DISTRIBUTION, "gymnasium", "numpy", *more)}
     return versions
+
+
+@cache
+def _version(name: str) -> str:
+    """Return the version of a package; to find it is a search of files, and it stays the same."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _is_json(value: object) -> bool:

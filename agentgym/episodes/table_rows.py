@@ -13,7 +13,7 @@ from typing import Any
 
 from agentgym.core.outcome import well_formed
 from agentgym.episodes.records import FORMAT, Episode, RecordedState, Turn
-from agentgym.errors import require
+from agentgym.errors import DataError, require
 
 STATE: Mapping[str, Any] = {
     "observation": "string",
@@ -96,6 +96,32 @@ def to_row(episode: Episode) -> dict[str, Any]:
         **{name: json.dumps(getattr(episode, name)) for name in JSON_COLUMNS},
     }
     return {name: row[name] if name in row else _plain(episode, name) for name in EPISODE}
+
+
+def from_row(row: Mapping[str, Any]) -> Episode:
+    """Return the episode that `to_row` wrote as a row.
+
+    Raises:
+        DataError: The row is none, or has been changed.
+    """
+    try:
+        parts = {name: json.loads(row[name]) for name in JSON_COLUMNS}
+        turns = [
+            {
+                **{name: turn[name] for name in TURN if name not in STATE},
+                "reward_terms": {term["name"]: term["value"] for term in turn["reward_terms"]},
+                "after": {name: turn[name] for name in STATE},
+            }
+            for turn in row["turns"]
+        ]
+        rest = {name: row[name] for name in EPISODE if name != "num_turns"}
+        record = {**rest, **parts, "turns": turns}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            "expected a row of an episode, as agentgym export --to jsonl or parquet writes it, but "
+            f"its columns cannot be read: {type(error).__name__}: {error}"
+        ) from error
+    return Episode.from_line(json.dumps(record))
 
 
 def schema() -> Any:

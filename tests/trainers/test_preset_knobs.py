@@ -129,7 +129,7 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
         ("terms: [{part: Loss}]", "expected a part as terms[0] (part: Term, or MODULE:NAME"),
         ("terms: [{part: Term}]", "expected terms[0].signal, got none"),
         ("terms: [{part: Term, signal: 3}]", "expected a part as terms[0].signal"),
-        ("terms: [{part: Term, signal: {part: GAE}}]", "needs critic"),
+        ("terms: [{part: Term, signal: {part: Implicit}}]", "needs prm"),
         ("terms: [{part: Term, signal: {part: RewardToGo, gamma: .nan}}]", "to be finite, got nan"),
         ("terms: [{part: Term, signal: {part: StepReward}, center: us}]", "to be 'group', 'state'"),
         ("loss: {part: Loss, lo: 1}", "got 'lo' (did you mean 'low'?)"),

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.core.options import own, with_guesses
 from agentgym.errors import ConfigurationError
-from trainers.algorithms import filters, shaping, signals
+from trainers.algorithms import filters, gae, shaping, signals
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import PARTS, Preset
@@ -34,7 +34,8 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
-        signals.Implicit, signals.QMinusV, signals.GAE, signals.KLToGo,
+        signals.Implicit, signals.QMinusV, signals.KLToGo,
+        gae.GAE, gae.TurnGAE, gae.BiLevelGAE,
     ),
 }  # fmt: skip
 """The supplied classes by the field in which they may stand."""

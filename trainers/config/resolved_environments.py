@@ -271,6 +271,21 @@ def _names_hook(hooks: Sequence[str], name: str) -> bool:
     return name in {hook.name for hook in parse_hooks(hooks)}
 
 
+def _demonstrator(asked: TrainConfig, expert: bool) -> str:
+    """Return who is imitated in an environment; empty if nobody can be."""
+    if asked.sft.episodes:
+        return "episodes"
+    return asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
+
+
+def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
+    """Return reward hooks after those of a preset, except the ones that they name themselves."""
+    return (
+        *(each for each in preset.hooks if not _names_hook(hooks, parse_hooks([each])[0].name)),
+        *hooks,
+    )
+
+
 class _Decision:
     """What is asked of one environment, and the decision of the rest."""
 
@@ -290,7 +305,7 @@ class _Decision:
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         self._arguments = {**grammar, **arguments, **own}
         self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
-        self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
+        self._hooks = _with_those_of(preset, asked.rl.hooks if entry.hooks is None else entry.hooks)
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
@@ -335,9 +350,7 @@ class _Decision:
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
-                demonstrator=(
-                    asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
-                ),
+                demonstrator=_demonstrator(asked, expert),
             )
         finally:
             env.close()

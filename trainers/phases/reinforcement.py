@@ -14,6 +14,7 @@ from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
+from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
@@ -95,6 +96,7 @@ class Reinforcement:
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
+            critic=_critic(run),
         )
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
@@ -114,7 +116,7 @@ class Reinforcement:
             ConfigurationError: The time is up before the first step.
         """
         if not self._step:
-            self._stop.clock.check()
+            self._stop.check()
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase(self._title, self._run.config.steps, self._step)
@@ -244,6 +246,19 @@ def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
     sources = {env.name: env.make_training_tasks(*chosen) for env in run.envs}
     weights = {env.name: env.weight for env in run.envs}
     return schedule, MixedTasks(sources, weights, schedule)
+
+
+def _critic(run: ResolvedRun) -> CriticSettings:
+    """Return what the critic of a run is, if its preset has one."""
+    asked = run.config.critic
+    return CriticSettings(
+        asked.kind,
+        asked.trunk,
+        lr=asked.lr,
+        warmup=asked.warmup,
+        updates=asked.updates,
+        max_grad_norm=run.config.rl.max_grad_norm,
+    )
 
 
 @processes.main_only

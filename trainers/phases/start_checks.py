@@ -20,6 +20,7 @@ from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import check_export
 from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
+from trainers.phases.recorded_episodes import recorded_demonstrations
 from trainers.rollouts.engines import check_installed
 
 __all__ = ["PACKAGES", "checked_run"]
@@ -78,6 +79,12 @@ def _check_processes(run: ResolvedRun) -> None:
             f"got {count}"
         )
     config = run.config
+    if count > 1 and settings.refill and settings.staleness:
+        raise ConfigurationError(
+            "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
+            "because they meet to share them out and episodes ahead of the training are played by "
+            f"each process alone; got {settings.staleness}"
+        )
     if not processes.sharded() or config.model == TINY:
         return
     if run.imitating_rivals:
@@ -94,9 +101,11 @@ def _check_processes(run: ResolvedRun) -> None:
 
 
 def _check_openings(run: ResolvedRun) -> None:
-    """Refuse a model that cannot read the opening of the first training episode."""
+    """Refuse episodes that cannot be imitated, and a model that cannot read the first opening."""
     prompts = make_prompts(run)
     for resolved in run.envs:
+        if run.imitates and run.config.sft.episodes:
+            recorded_demonstrations(run, resolved)
         first = demonstration_tasks(run, resolved)[0][0]
         env = resolved.make_env()
         try:

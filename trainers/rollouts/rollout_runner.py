@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import count
 from typing import Any, Protocol
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
@@ -28,6 +29,7 @@ from trainers.rollouts.engines.base import (
     require_idle,
 )
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
+from trainers.rollouts.refill import Refill
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 
@@ -181,6 +183,8 @@ class RolloutRunner:
         sampling: Sampling | None = None,
         training_step: int | None = None,
         first_episode: int = 0,
+        numbers: Sequence[int] | None = None,
+        refill: Refill | None = None,
         cancelled: Callable[[], bool] | None = None,
         on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
@@ -200,11 +204,15 @@ class RolloutRunner:
             training_step: Passed to reward hooks with a schedule.
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
+            numbers: Number of each episode, where they do not follow one another.
+            refill: Says what is played in place of groups that train nobody; only where this call
+                plays all groups of a step.
             cancelled: Asked again and again whether to end.
             on_episode: Called for each episode as it ends.
 
         Returns:
-            ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
+            ``len(tasks) * group_size`` trajectories, the members of a group next to each other;
+            those that ``refill`` chooses, if it is given.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
@@ -235,10 +243,13 @@ class RolloutRunner:
         ]
         draw = sampling or Sampling()
         draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        _Rollout(self, out, draw, seed, first_episode, cancelled, on_episode).play()
+        numbered = zip(numbers or count(first_episode), out, strict=False)
+        rollout = _Rollout(self, list(numbered), draw, seed, refill, cancelled, on_episode)
+        rollout.play()
+        out += rollout.added
         self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
-        return out
+        return out if refill is None else refill.batch(out)
 
     def _family_of(self, task: Mapping[str, Any]) -> str:
         """Return the family of a task, of which there must be an environment."""
@@ -257,21 +268,21 @@ class _Rollout:
     def __init__(
         self,
         runner: RolloutRunner,
-        episodes: Sequence[Trajectory],
+        episodes: Sequence[tuple[int, Trajectory]],
         sampling: Sampling,
         seed: int,
-        first: int,
+        refill: Refill | None,
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> None:
-        self._on_episode = on_episode
+        self._on_episode, self._refill = on_episode, refill
+        self.added: list[Trajectory] = []
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
         # Of each family by itself: an episode starts in an environment that can play it.
         self._queues: dict[str, deque[tuple[int, Trajectory]]] = {}
-        for number, episode in enumerate(episodes, first):
-            self._queues.setdefault(episode.family, deque()).append((number, episode))
+        self._queue(episodes)
         self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
         for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
             self._free[runner.slot_families[slot]].append(slot)
@@ -296,6 +307,26 @@ class _Rollout:
             self._engine.abort()
             self._envs.abandon_slots()
             raise
+
+    def _queue(self, episodes: Iterable[tuple[int, Trajectory]]) -> None:
+        """Let episodes, with their numbers, wait for a slot."""
+        for number, episode in episodes:
+            self._queues.setdefault(episode.family, deque()).append((number, episode))
+
+    def _in(self, slot: int) -> tuple[int, Trajectory]:
+        """Return the number and the record of the episode that a slot plays."""
+        starting = self._starting.get(slot)
+        if starting is not None:
+            return starting
+        return self._live[slot].number, self._live[slot].trajectory
+
+    def _end(self, number: int, episode: Trajectory) -> None:
+        """Tell of an episode that has ended, and let what replaces its group wait for a slot."""
+        self._on_episode()
+        if self._refill is not None:
+            begun = self._refill.ended(number, episode)
+            self.added += [added for _, added in begun]
+            self._queue(begun)
 
     def _start(self) -> None:
         """Give free slots to the next episodes."""
@@ -363,6 +394,7 @@ class _Rollout:
             self._stats.env_busy_seconds += now - self._asked_at
         ready = []
         for slot, answer in answers:
+            record = self._in(slot)
             # A reset answers with two values, a step with five.
             episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
             if episode is not None and self._fits(episode):
@@ -370,7 +402,7 @@ class _Rollout:
                 ready.append(self._request(episode))
             else:
                 self._live.pop(slot, None)
-                self._on_episode()
+                self._end(*record)
                 self._free[self._runner.slot_families[slot]].append(slot)
         if ready:
             began = time.perf_counter()
