@@ -131,7 +131,7 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         ("vspo", {"rl__sampler": "uniform"}),
         ("vspo", {"rl__refill": 0}),
         ("vspo", {"rl__hooks": "progressive=1"}),
-        ("erpo", {"rl__refill": 0}),
+        ("dapo", {"rl__refill": 0}),
     ],
 )
 def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):

@@ -21,6 +21,7 @@ from trainers.algorithms.presets import (
     JUDGE,
     NEEDS,
     PRESETS,
+    SERVES,
     Preset,
     get_preset,
     runnable,
@@ -95,7 +96,8 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"agentrl", "istar", "arpo"}
+    beyond = {"agentrl", "istar", "arpo", "erpo"}
+    assert "erpo" in runnable((*SERVES, JUDGE))
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED - {"agentrl", "arpo"})
     assert "grpo" not in runnable([])
