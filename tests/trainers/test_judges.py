@@ -148,6 +148,16 @@ def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Weights, tmp_pat
         assert step["trained_fraction"] <= 1.0 - step["judge_mask_score"] + 1e-9
 
 
+@pytest.mark.slow
+def test_erpo_runs_whole_with_a_judge(serve: Serve, tmp_path: Path) -> None:
+    server = serve(judging(lambda record: "SOUND" if any_grade(record) % 4 else "RUINED"))
+    hooks = ["--rl.hooks", "progressive=0.5", *flag(server, "judge_mask")]
+    whole = trained(tmp_path / "whole", *hooks, preset="erpo")
+    steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
+    assert all(step["judge_mask_asked"] > 0 for step in steps)
+    assert not equal(trained(tmp_path / "plain", *hooks, preset="erpo", rl__refill=0), whole)
+
+
 def test_credit_is_that_of_the_others() -> None:
     """Closed form: of three members one is unjudged, so the others are compared with each other."""
     members = []
@@ -181,7 +191,7 @@ def test_what_is_counted() -> None:
 def test_erpo_wants_a_judge_of_episodes() -> None:
     erpo = PRESETS["erpo"]
     assert erpo.filters[0] == FlaggedTurns(JUDGE_REJECT, in_baseline=False)
-    alone = replace(erpo, refill=False, beyond=())
+    alone = replace(erpo, beyond=())
     with pytest.raises(ConfigurationError, match=r"--rl\.hooks judge_mask:model=NAME,url=URL"):
         alone.require(SERVES)
     alone.require((*SERVES, JUDGE))
