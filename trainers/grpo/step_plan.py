@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from trainers.algorithms.branching import Branching
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
@@ -41,6 +42,7 @@ def plan_step(
     world: int,
     seed: int,
     sampling: Sampling,
+    branching: Branching | None = None,
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
@@ -54,9 +56,11 @@ def plan_step(
         world: Number of processes.
         seed: Seed of the run.
         sampling: How tokens are drawn.
+        branching: Where episodes are forked; None: nowhere.
 
     Raises:
-        ConfigurationError: The task source returned another number of tasks than asked for.
+        ConfigurationError: The task source returned another number of tasks than asked for, or a
+            process would have a part of what one episode may become.
     """
     horizon = int(schedule(step))
     # To choose changes a source that draws as it goes; a learning one changes when it is told.
@@ -69,6 +73,12 @@ def plan_step(
             f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
             f"{group_size}), got {len(chosen)}: return as many as asked for, and let the "
             "group size divide the number of episodes"
+        )
+    leaves = branching.leaves(group_size) if branching is not None else 1
+    if count % leaves:
+        raise ConfigurationError(
+            f"expected the {count} episodes of each process to be a multiple of the {leaves} that "
+            "one may become by forks; launch fewer processes, or raise --rl.groups"
         )
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
     # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
@@ -83,5 +93,7 @@ def plan_step(
         "sampling": sampling,
         "training_step": step,
         "first_episode": rank * count,
+        "branching": branching,
+        "leaves": leaves,
     }
     return StepPlan(step, horizon, arguments, before)
