@@ -48,7 +48,7 @@ class Exchange:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
         self._open = True
-        self._unanswered: dict[int, ResetArgs | str | Call] = {}
+        self._unanswered: dict[int, ResetArgs | str | Call | SetAttribute] = {}
         self._restoring: dict[int, SlotSnapshot] = {}
         self._arrived: list[Received] = []
 
@@ -208,7 +208,7 @@ class Exchange:
         made: list[int] = []
         for slot, result in arrived:
             asked, episode = self._unanswered.pop(slot), self.episodes[slot]
-            if isinstance(asked, Call):
+            if isinstance(asked, Call | SetAttribute):
                 answers.append((slot, self._called(slot, asked, result)))
             elif isinstance(asked, str):
                 answers.append((slot, self._stepped(episode, result)))
@@ -222,7 +222,9 @@ class Exchange:
         self._put(made)
         return self.receive(None) if made and not answers and timeout is None else answers
 
-    def _called(self, slot: int, asked: Call, result: Called | Failure) -> Reset | Snap:
+    def _called(
+        self, slot: int, asked: Call | SetAttribute, result: Called | Failure
+    ) -> Reset | Snap:
         """Note what a snapshot gave, or that an episode goes on from one."""
         episode = self.episodes[slot]
         if asked.name == SNAPSHOT:

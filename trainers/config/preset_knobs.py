@@ -108,7 +108,9 @@ def _fork_rule(text: str) -> ForkRule:
     known = {} if cls is None else {item.name: item for item in fields(cls)}
     pairs = [pair.partition("=") for pair in tail.split(",") if pair]
     try:
-        values = {field: type(known[field].default)(value) for field, _, value in pairs}
+        # All fields are numbers that have a default.
+        kinds: dict[str, Any] = {name: type(item.default) for name, item in known.items()}
+        values = {field: kinds[field](value) for field, _, value in pairs}
         if cls is not None and len(values) == len(pairs):
             return cls(**values)
     except (KeyError, ValueError):

@@ -22,7 +22,7 @@ from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import Preset, get_preset, runnable
-from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
+from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
@@ -211,15 +211,16 @@ OTHER: dict[str, Any] = {
     "sampler": "value",
     "refill": True,
     "pool": PolicyPool(0.25, 25),
-    "brancher": EntropyBrancher(),
     "beyond": ("judge",),
 }
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
+ELSEWHERE = {"branching"}
+"""What needs episodes of its own: see ``test_fork_doors.py``."""
 
 
 def test_another_value_of_every_field_is_tried():
-    assert set(OTHER) | DESCRIPTION == {item.name for item in fields(Preset)}
+    assert set(OTHER) | DESCRIPTION | ELSEWHERE == {item.name for item in fields(Preset)}
 
 
 @pytest.mark.parametrize("field", OTHER)
