@@ -69,6 +69,7 @@ def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
     assert all(0 < each["fork_rate"] <= 1 and each["shared_tokens"] > 0 for each in records)
 
 
+@pytest.mark.slow
 def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, tmp_path):
     hard = run(tmp_path / "hard", "--preset=arpo", "--rl.branch-credit=hard", *ROOTS)
     assert gap(soft[1], hard) < 2e-4
@@ -83,18 +84,19 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
 @pytest.mark.parametrize(
     "flags",
     [
-        ["--preset=grpo", "--rl.kl=0", "--rl.aggregation=token-mean"],
-        ["--preset=arpo", "--rl.branch=random:rate=0", *ROOTS],
-        ["--preset=arpo", "--rl.branch=entropy:base=0.5,weight=-5", *ROOTS],
-        ["--preset=arpo", "--rl.branch=uniform:n=2", *ROOTS],
-        ["--preset=arpo", "--rl.branch-copies=3", *ROOTS],
-        ["--preset=arpo", "--rl.branch-credit=tree", *ROOTS],
+        ["--rl.branch=random:rate=0"],
+        ["--rl.branch=entropy:weight=-5"],
+        ["--rl.branch=uniform:n=2"],
+        ["--rl.branch-copies=3"],
+        ["--rl.branch-credit=tree"],
     ],
 )
+@pytest.mark.slow
 def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
-    assert gap(soft[1], run(tmp_path / "run", *flags)) > 1e-4
+    assert gap(soft[1], run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS)) > 1e-4
 
 
+@pytest.mark.slow
 def test_fork_value_resumes_to_the_bit(tmp_path):
     flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
     whole = run(tmp_path / "whole", *flags, steps=3, rl__save_every=1)
@@ -109,6 +111,7 @@ def test_fork_value_resumes_to_the_bit(tmp_path):
     assert toy_runs.by_phase(tmp_path / "killed") == toy_runs.by_phase(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_fork_value_leaves_places_empty_and_trains_each_token_once(tmp_path):
     weights = run(tmp_path / "run", "--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
     records = steps_of(tmp_path / "run")
