@@ -26,7 +26,7 @@ METHODS: Mapping[str, str] = {
     "gigpo": "--preset gigpo --rl.minibatches 1",
     "fork-value": "--preset fork-value --rl.branch-roots 2",
 }
-TURNS = 8_000
+TURNS = 6_000
 """Environment turns of an arm: where all are compared is decided by sampled tokens."""
 TARGET = 0.5
 """Part of what the warm start fails at that is to be solved."""
