@@ -2,9 +2,9 @@
 
 For each family and seed one short warm start is trained, and the arms go on from it with groups of
 8 episodes and as many sampled tokens: ``turn-loo`` and ``gigpo`` with 8 episodes from the start of
-the task, and ``fork-value`` with 2 of them, each of which is forked up to three times. A fork is
-played from where it was forked, so ``fork-value`` has more updates for its tokens, and fewer
-episodes that are independent.
+the task, and ``fork-value`` with 4 of them, each of which is forked once. A fork is played from
+where it was forked, so ``fork-value`` has more updates for its tokens, and fewer episodes that are
+independent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FAMILIES = ("webshop", "textworld", "search")
 METHODS: Mapping[str, str] = {
     "turn-loo": "--preset turn-loo",
     "gigpo": "--preset gigpo --rl.minibatches 1",
-    "fork-value": "--preset fork-value --rl.branch-roots 2",
+    "fork-value": "--preset fork-value --rl.branch-roots 4",
 }
 TURNS = 6_000
 """Environment turns of an arm: where all are compared is decided by sampled tokens."""

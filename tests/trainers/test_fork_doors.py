@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +98,15 @@ def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
 @pytest.mark.slow
 def test_fork_value_resumes_to_the_bit(tmp_path):
     flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
-    whole = run(tmp_path / "whole", *flags, steps=3, rl__save_every=1)
-    command = toy_runs.arguments(
-        tmp_path / "killed", *flags, **{**QUICK, "steps": 3, "rl__save_every": 1}
-    )
-    toy_runs.run_command(command, die_at="rl:2")
-    assert not (tmp_path / "killed" / "summary.json").exists()
-    assert main(["--resume", f"--out={tmp_path / 'killed'}"]) == 0
-    found = load_file(tmp_path / "killed" / "checkpoints" / "trained" / "model.safetensors")
-    assert gap(whole, found) == 0.0
-    assert toy_runs.by_phase(tmp_path / "killed") == toy_runs.by_phase(tmp_path / "whole")
+    changes = {**QUICK, "steps": 3, "rl__save_every": 1}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    toy_runs.run_command(toy_runs.arguments(whole, *flags, **changes))
+    toy_runs.run_command(toy_runs.arguments(killed, *flags, **changes), die_at="rl:2")
+    assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
+    toy_runs.run_command(["--resume", f"--out={killed}"])
+    weights = "checkpoints/trained/model.safetensors"
+    assert gap(load_file(whole / weights), load_file(killed / weights)) == 0.0
+    assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
 
 
 @pytest.mark.slow
@@ -128,8 +126,10 @@ def test_flags_are_the_parts_that_they_name():
     made = branching("--preset=arpo", "--rl.branch=entropy:weight=1", *ROOTS)
     assert (made.rule, made.roots) == (EntropyRise(0.5, 1.0), 2)
     assert branching("--preset=arpo", "--rl.branch=random", *ROOTS).rule == RandomTurns()
-    made = branching("--preset=fork-value", "--rl.branch=uniform:n=4", "--rl.branch-copies=2")
-    assert (made.rule, made.copies, made.roots) == (EveryTurn(4), 2, 4)
+    made = branching(
+        "--preset=fork-value", "--rl.branch=uniform:n=4", "--rl.branch-copies=2", *ROOTS
+    )
+    assert (made.rule, made.copies, made.roots) == (EveryTurn(4), 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_flags_are_the_parts_that_they_name():
         (["--preset=arpo", "--rl.branch=often", *ROOTS], "expected --rl.branch as in entropy:"),
         (["--preset=arpo", "--rl.branch=random:rat=1", *ROOTS], "got 'random:rat=1'"),
         (["--preset=arpo", "--rl.branch=random:rate=2", *ROOTS], r"a rate in \[0, 1\], got 2"),
-        (["--preset=grpo", "--rl.branch=random"], r"arpo, fork-value, vineppo, tree-grpo\)"),
+        (["--preset=grpo", "--rl.branch=random"], r"\(arpo, fork-value, vineppo, tree-grpo\)"),
     ],
 )
 def test_what_cannot_be_forked_is_refused(flags, why):
@@ -164,5 +164,4 @@ def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
     changes = {**QUICK, "env": RIGID_ID}
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **changes)) == 2
     error = toy_runs.last_line(capsys.readouterr().err)
-    assert f"--preset {preset}, got {RIGID_ID}: RigidEnv cannot fork an episode" in error
-    assert json.dumps(error)
+    assert f"--preset {preset}, got rigid: RigidEnv cannot fork an episode" in error

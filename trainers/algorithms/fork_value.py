@@ -15,6 +15,7 @@ with ``fork_weights`` the gradient has no bias, and there is no critic.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -41,17 +42,23 @@ class ForkValue:
 
     over: Over = "all"
     """Continuations whose mean is the value of a state."""
+    prior: float = 0.0
+    """How many other actions the baseline of the fork before counts as. Few actions in the same
+    state are a noisy baseline; what happened elsewhere is another one, which biases nothing."""
 
     def __post_init__(self) -> None:
-        """Check the field."""
-        if self.over not in get_args(Over):
-            raise ConfigurationError(f"expected one of {get_args(Over)}, got {self.over!r}")
+        """Check the fields."""
+        if self.over not in get_args(Over) or not 0.0 <= self.prior < math.inf:
+            raise ConfigurationError(
+                f"expected over of {get_args(Over)} and a prior from 0, got {self.over!r} and "
+                f"{self.prior}"
+            )
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (M,) advantages; 0 in a group in which nothing can be compared."""
         tree = _tree(batch)
         value, known = _values(batch, tree, self.over == "added")
-        return Signal(_compared(tree, value, known)[tree.edge], "turn")
+        return Signal(_compared(tree, value, known, self.prior)[tree.edge], "turn")
 
 
 class _Tree(NamedTuple):
@@ -99,20 +106,21 @@ def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArr
     return total / np.where(known, count, 1.0), known
 
 
-def _compared(tree: _Tree, value: FloatArray, known: BoolArray) -> FloatArray:
+def _compared(tree: _Tree, value: FloatArray, known: BoolArray, prior: float) -> FloatArray:
     """(E,) advantage of each edge: its value less that of the others in its state."""
     size = int(tree.state.max()) + 1
-    count = np.bincount(tree.state, known, size)
     # Shifted by one of them, so that equal values give exact zeros.
     pivot = np.zeros(size)
     pivot[tree.state[known]] = value[known]
     shifted = np.where(known, value - pivot[tree.state], 0.0)
     others = np.bincount(tree.state, shifted, size)[tree.state] - shifted
-    more = count[tree.state] - 1.0
-    baseline = others / np.maximum(more, 1.0) + pivot[tree.state]
-    compared = known & (more > 0)
+    count = np.bincount(tree.state, known, size)[tree.state] - known
+    baseline = others / np.maximum(count, 1.0) + pivot[tree.state]
+    compared = count > 0
     for level in tree.levels[1:]:
-        alone = level[~compared[level]]
-        baseline[alone] = baseline[tree.before[alone]]
-        compared[alone] = compared[tree.before[alone]] & known[alone]
-    return np.where(compared, value - baseline, 0.0)
+        told = level[compared[tree.before[level]]]
+        # Of nobody else in the state the baseline before is all that there is.
+        share = np.where(compared[told], prior / (prior + np.maximum(count[told], 1.0)), 1.0)
+        baseline[told] += share * (baseline[tree.before[told]] - baseline[told])
+        compared[told] = True
+    return np.where(compared & known, value - baseline, 0.0)

@@ -450,12 +450,12 @@ _ALL = (
         "fork-value",
         "agentgym: values by continuations from the very same state",
         None,
-        (Term(ForkValue()),),
+        (Term(ForkValue(prior=2.0)),),
         filters=(ZeroVariance(),),
-        branching=Branching(EveryTurn(2), roots=4, nested=False, refill=False, credit="tree"),
+        branching=Branching(EveryTurn(2), roots=8, nested=False, refill=False, credit="tree"),
         group_size=16,
         note="Every advantage is a difference of mean returns, so that a group of equal returns "
-        "has none. Without forks it is rloo over whole returns.",
+        "has none; prior=0 compares in the very same state alone. Without forks it is rloo.",
     ),
     Preset(
         "vineppo",

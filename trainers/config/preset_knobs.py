@@ -107,14 +107,14 @@ def _fork_rule(text: str) -> ForkRule:
     cls = FORK_RULES.get(name)
     known = {} if cls is None else {item.name: item for item in fields(cls)}
     pairs = [pair.partition("=") for pair in tail.split(",") if pair]
+    # All fields are numbers that have a default.
+    kinds: dict[str, Any] = {name: type(item.default) for name, item in known.items()}
     try:
-        # All fields are numbers that have a default.
-        kinds: dict[str, Any] = {name: type(item.default) for name, item in known.items()}
         values = {field: kinds[field](value) for field, _, value in pairs}
-        if cls is not None and len(values) == len(pairs):
-            return cls(**values)
     except (KeyError, ValueError):
-        pass
+        values = {}
+    if cls is not None and len(values) == len(pairs):
+        return cls(**values)
     forms = [
         f"{each}:{','.join(f'{item.name}={item.default}' for item in fields(rule))}"
         for each, rule in FORK_RULES.items()

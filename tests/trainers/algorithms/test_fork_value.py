@@ -13,18 +13,17 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import apply_filters
 from trainers.algorithms.fork_value import ForkValue
-from trainers.algorithms.presets import PRESETS
+from trainers.algorithms.presets import PRESETS, Preset
 from trainers.algorithms.signals import EpisodeReturn
 from trainers.algorithms.trees import edges, fork_weights, tree_of
 
 LINE = Branching(EveryTurn(), roots=2, nested=False, refill=False, credit="tree")
 
 
-def mean_gradient(process: Process, branching: Branching, size: int, preset: str) -> dict:
+def mean_gradient(process: Process, branching: Branching, size: int, parts: Preset) -> dict:
     """The expected gradient of a preset, over all that can happen."""
     total: dict[tuple[int, ...], float] = {}
     chances = 0.0
-    parts = PRESETS[preset]
     for chance, episodes in every(process, lambda choose: grow(process, branching, size, choose)):
         chances += chance
         batch = batch_of(process, [episodes])
@@ -48,16 +47,18 @@ def mean_gradient(process: Process, branching: Branching, size: int, preset: str
         (Process(2, seed=2), replace(LINE, copies=2), 6),
     ],
 )
-def test_the_expected_gradient_is_exact(process, branching, size):
+@pytest.mark.parametrize("prior", [0.0, 2.0])
+def test_the_expected_gradient_is_exact(process, branching, size, prior):
     exact = process.gradient()
-    found = mean_gradient(process, branching, size, "fork-value")
+    parts = replace(PRESETS["fork-value"], terms=(Term(ForkValue(prior=prior)),))
+    found = mean_gradient(process, branching, size, parts)
     assert {h: found.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
     assert max(map(abs, exact.values())) > 0.1
 
 
 def test_the_expected_gradient_of_vineppo_is_exact():
     process = Process(2, ends=True)
-    found = mean_gradient(process, replace(LINE, copies=2), 6, "vineppo")
+    found = mean_gradient(process, replace(LINE, copies=2), 6, PRESETS["vineppo"])
     exact = process.gradient()
     assert {h: found.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
 

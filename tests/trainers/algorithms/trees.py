@@ -91,7 +91,7 @@ def grow(process: Process, branching: Branching, group_size: int, choose: Choose
 
 def batch_of(process: Process, groups: list[list]) -> Batch:
     """Pack the episodes of groups, each turn with one token."""
-    turns, pays, of, nodes = [], [], [], []
+    turns, pays, of, nodes, states = [], [], [], [], []
     for group, episodes in enumerate(groups):
         owners: dict[int, list] = {}
         for number, parent, shared, actions in episodes:
@@ -101,7 +101,8 @@ def batch_of(process: Process, groups: list[list]) -> Batch:
             pays.append([process.pay[actions[: t + 1]] for t in range(len(actions))])
             of.append(group)
             nodes.append(owners[number])
-    return Batch.from_trajectories(turns, pays, of, nodes=nodes)
+            states.append([actions[:turn] for turn in range(len(actions))])
+    return Batch.from_trajectories(turns, pays, of, nodes=nodes, states=states)
 
 
 def every(process: Process, play: Callable[[Choose], object]) -> Iterator[tuple[float, object]]:
