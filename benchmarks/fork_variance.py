@@ -86,11 +86,12 @@ def gradients(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the (S, T) gradients of groups, and the (S,) turns that each has played."""
     rng = np.random.default_rng(seed)
-    preset = PRESETS[how.preset]
-    played = [
-        grow(process, how.branching, how.size, lambda p: int(rng.random() < p))
-        for _ in range(groups)
-    ]
+    preset = how.preset
+
+    def choose(chance: float) -> int:
+        return int(rng.random() < chance)
+
+    played = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
     batch = batch_of(process, played)
     masks = apply_filters(batch, [part for part in preset.filters if "Zero" not in str(part)])
     credit = advantage(batch, preset.terms, baseline=masks.baseline)
