@@ -220,7 +220,12 @@ class Exchange:
                     self._restoring.pop(slot, None)
                     answers.append((slot, begun))
         self._put(made)
-        return self.receive(None) if made and not answers and timeout is None else answers
+        if made and (not self.backend.concurrent or (not answers and timeout is None)):
+            # In this thread they have answered: as those that needed no reset, in their order.
+            answers += self.receive(timeout)
+            places = {slot: at for at, (slot, _) in enumerate(arrived)}
+            answers.sort(key=lambda answer: places.get(answer[0], len(places)))
+        return answers
 
     def _called(
         self, slot: int, asked: Call | SetAttribute, result: Called | Failure

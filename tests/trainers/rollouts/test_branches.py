@@ -163,3 +163,21 @@ def test_an_environment_that_fails_ends_its_own_branch():
     assert all(each.stop_reason == "error" for each in episodes if not each.unplayed)
     assert {each.shared for each in episodes if each.parent is not None} == {1, 2}
     assert sum(each.unplayed for each in episodes) == 3
+
+
+def test_what_was_played_before_changes_no_bit():
+    """Slots that never had an episode take a fork as those that had: a resumed run is the same."""
+    chat = tiny_policy.chat()
+
+    def made():
+        envs = TextVectorEnv([ToyEnv] * 8)
+        return RolloutRunner(envs, chat, HFEngine(tiny_policy.model(), chat.pad_id), BUDGET)
+
+    def played(runner, seed):
+        tasks = [tiny_policy.tasks(2)[k // 4] for k in range(8)]
+        episodes = runner.run(tasks, horizon=5, branching=ALWAYS, leaves=4, seed=seed)
+        return [p for each in episodes for turn in each.turns for p in turn.logprobs]
+
+    used = made()
+    played(used, 1)
+    assert played(used, 2) == played(made(), 2)
