@@ -16,7 +16,6 @@ from typing import Any, Protocol
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
-from agentgym.vector.episode import SlotSnapshot
 from trainers.algorithms.branching import Branching
 from trainers.rollouts.branches import Branches, turn_seed
 from trainers.rollouts.budget import TokenBudget
@@ -51,6 +50,9 @@ _CANCEL_SECONDS = 1.0
 
 Start = tuple[str, dict[str, Any]]
 """What an environment's reset returns: observation and info."""
+Fork = object
+"""What the environments tell of an episode that was forked: any object but a tuple, for them to go
+on from; None if the environment failed."""
 
 
 class Envs(Protocol):
@@ -84,13 +86,13 @@ class Envs(Protocol):
         """Fork the episodes of some slots."""
         ...
 
-    def send_restores(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+    def send_restores(self, slots: Sequence[int], snapshots: Sequence[Any]) -> None:
         """Go on from snapshots in some slots."""
         ...
 
     def receive(
         self, timeout: float | None = None
-    ) -> Sequence[tuple[int, Start | Answer | SlotSnapshot | None]]:
+    ) -> Sequence[tuple[int, Start | Answer | Fork]]:
         """Return the answers that have come, by slot; wait for the first at most so long."""
         ...
 
@@ -283,7 +285,7 @@ class _Fork:
 
     episode: LiveEpisode
     """The episode."""
-    snapshot: SlotSnapshot
+    snapshot: Fork
     """What its environment goes on from."""
 
     @property
@@ -420,7 +422,7 @@ class _Rollout:
         ready: list[Request] = []
         forked: list[int] = []
         for slot, answer in answers:
-            if answer is None or isinstance(answer, SlotSnapshot):
+            if not isinstance(answer, tuple):
                 self._queue(slot, answer)
                 ready.append(self._request(self._live[slot]))
                 continue
@@ -444,7 +446,7 @@ class _Rollout:
             self._engine.submit(ready, self._sampling)
             self._stats.engine_seconds += time.perf_counter() - began
 
-    def _queue(self, slot: int, snapshot: SlotSnapshot | None) -> None:
+    def _queue(self, slot: int, snapshot: Fork) -> None:
         """Let what was forked in a slot wait for slots, before all that is still to begin."""
         for copy in reversed(self._forking.pop(slot)):
             trajectory = copy.trajectory
