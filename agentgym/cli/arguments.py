@@ -147,14 +147,15 @@ class Export:
     """Write recorded episodes as a table, a data set of the hub, or conversations for SFT."""
 
     file: Positional[Path]
-    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, or the
-    folder of an evaluation."""
+    """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, the
+    folder of an evaluation, or what --to atif wrote."""
     out: Positional[Path]
-    """File, or for datasets folder, to write; it must not exist yet."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+    """File, or for datasets and atif folder, to write; it must not exist yet."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records"]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
     without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
-    parquet file for each split. sft: conversations."""
+    parquet file for each split. sft: conversations. atif: a folder of trajectories in the format of
+    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
@@ -220,6 +221,28 @@ class ServeSandbox:
     """Longest time that a command may take."""
     visible: tuple[Path, ...] = ()
     """Folders, besides the cache, that clients may show inside sandboxes; may be repeated."""
+
+
+@dataclass(frozen=True)
+class ServeHttp:
+    """Serve an environment to programs in any language, by the calls of AgentGym."""
+
+    env: Positional[str]
+    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    host: str = "127.0.0.1"
+    """Address to listen on; any other than this machine's own is open to other machines."""
+    port: int = 8002
+    """Port to listen on; 0 takes a free one."""
+    open: bool = False
+    """Ask for no token, as AgentGym's own clients send none; at this machine's addresses only."""
+    most: int = 256
+    """How many environments there may be at a time, one for each client."""
+    idle: float = 600.0
+    """Seconds after which an environment is closed that nobody asks for."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
 @dataclass(frozen=True)
@@ -293,6 +316,7 @@ COMMANDS: Mapping[str, type] = {
     "export": Export,
     "view": View,
     "doctor": Doctor,
+    "serve http": ServeHttp,
     "serve sandbox": ServeSandbox,
     "images load": LoadImage,
     "images pull": PullImages,
@@ -303,7 +327,7 @@ COMMANDS: Mapping[str, type] = {
 """The subcommands that are no family's, by what is typed for them."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
-    "serve": "Serve searches or sandboxes to programs, or WebShop to a person in the browser.",
+    "serve": "Serve environments, searches or sandboxes to programs, or WebShop to a person.",
     "images": "Container images for sandboxes of namespaces, which need no daemon.",
 }
 """What the first word of several of them stands for."""

@@ -21,6 +21,7 @@ from agentgym.cli.arguments import (
     PruneImages,
     PullImages,
     Replay,
+    ServeHttp,
     ServeSandbox,
     Validate,
     View,
@@ -216,6 +217,12 @@ def _view(command: View, console: Console) -> int:
     return view(command, console)
 
 
+def _serve_http(command: ServeHttp, console: Console) -> int:
+    from agentgym.cli.serve_http import serve
+
+    return serve(command, console)
+
+
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     from agentgym.cli.sandbox import serve
 
@@ -244,6 +251,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Export: _export,
     View: _view,
     Doctor: _doctor,
+    ServeHttp: _serve_http,
     ServeSandbox: _serve_sandbox,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,

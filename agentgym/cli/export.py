@@ -1,4 +1,4 @@
-"""``agentgym export``: recorded episodes as a table, a data set or conversations."""
+"""``agentgym export``: recorded episodes in another form."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def export(command: Export, console: Console) -> int:
     """Carry out the command."""
+    from agentgym.episodes.atif import trajectory_files
     from agentgym.episodes.exporter import export as write
 
     if command.min_score is not None and not 0 <= command.min_score <= 1:
@@ -32,7 +33,7 @@ def export(command: Export, console: Console) -> int:
     if command.env is not None:
         resolve(command.env)  # its module registers the id that the records name
     options = _chats(command)
-    file = episodes_file(command.file)
+    file = command.file if trajectory_files(command.file) else episodes_file(command.file)
     with progress(file, console, "exporting", silent=command.json) as advance:
         report = write(
             file,
@@ -69,7 +70,7 @@ def _chats(command: Export) -> ChatOptions | None:
     if options != ChatOptions() or command.prompt is not None:
         raise ConfigurationError(
             f"expected --text, --rows, --valid-actions-only and --prompt with --to sft only, got "
-            f"--to {command.to}: a table holds every turn with all of its texts"
+            f"--to {command.to}, which holds every turn with all of its texts"
         )
     return None
 

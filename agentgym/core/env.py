@@ -7,11 +7,8 @@ does seeding, the choice of the task, the turn budget, the info dict, reward hoo
 from __future__ import annotations
 
 import copy
-import hashlib
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -22,6 +19,7 @@ from gymnasium.error import ResetNeeded
 from agentgym.actions import ActionSpec
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
+from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.core.options import (
     check_arguments,
@@ -55,33 +53,6 @@ OVERRIDABLE = (
     "_potential", "_snapshot", "_restore",
 )  # fmt: skip
 """Private methods of :class:`TextEnv` that a family implements or overrides."""
-
-
-class Ranks(dict[str, bytes]):
-    """The place of each action in ``info["admissible_actions"]``, remembered for one task.
-
-    Engines list what they find in an order of their own (by object, by verb, as written in a game
-    file), and such an order gives solutions away. Here the order is that of a hash of the task and
-    the action: the same on every machine, another one in every task, and it tells nothing.
-    """
-
-    SIZE = 4096
-    """Most actions that are remembered."""
-
-    def __init__(self, task_id: str) -> None:
-        self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
-
-    def __missing__(self, action: str) -> bytes:
-        """Hash an action that was not seen before; the text behind the hash breaks ties."""
-        if len(self) >= self.SIZE:
-            self.clear()
-        text = action.encode("utf-8", "surrogatepass")
-        rank = self[action] = zlib.crc32(text, self._seed).to_bytes(4, "big") + text
-        return rank
-
-
-ranks = lru_cache(maxsize=256)(Ranks)
-"""The ranks of a task, shared by all environments that play it."""
 
 
 def _is_private(name: str) -> bool:
@@ -213,7 +184,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def _admissible(self) -> Sequence[str]:
         """Return the actions, in the native grammar, that do something in this state.
 
-        Their order is the engine's; :class:`Ranks` takes it away.
+        Their order is the engine's; ``info`` has another. What is returned does not change
+        afterwards: it may be read after the next turn.
         """
         return ()
 
@@ -289,13 +261,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._begin(task)
         self.__observation = self._text(self._start(task, self.np_random))
         self._running = True
-        state_key = self._state_key()
         if self.hooks:
-            state = self._turn_state(state_key)
-            self.hooks.reset(state, chosen.get("training_step", 0))
-        info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, state_key, "")
+            self.hooks.reset(self._turn_state(), chosen.get("training_step", 0))
+        info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, "", FIRST_LATER)
         info["goal"] = well_formed(task.goal)
-        info["tools"] = self.language.tools()
         return self.__observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -325,20 +294,18 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         terminated = bool(outcome.terminated)
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
-        state_key = self._state_key()
         terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: float(outcome.reward)}
         if self.hooks:
-            after = self._turn_state(state_key)
             terms = self.hooks.terms(
                 self.__last_action,
-                after,
+                self._turn_state(),
                 terms,
                 valid=outcome.valid,
                 done=not self._running,
                 success=outcome.success,
                 details=outcome.details,
             )
-        info = self._info(outcome, terms, stop_reason(outcome, truncated), state_key, trailing)
+        info = self._info(outcome, terms, stop_reason(outcome, truncated), trailing)
         return self.__observation, total(terms.values()), terminated, truncated, info
 
     def render(self) -> str | None:
@@ -507,48 +474,38 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
         A family that also lists actions in its observations lists them in this order.
         """
-        return sorted(actions, key=ranks(self.task.id).__getitem__)
+        return shuffled(actions, self.task.id)
 
-    def _state_key(self) -> str:
-        """Hash the engine's state to 16 hexadecimal digits."""
-        # Keep lone surrogates: two states that differ in one alone are not equal.
-        text = self._state().encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(text, digest_size=8).hexdigest()
-
-    def _turn_state(self, state_key: str) -> TurnState:
+    def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
-        phi, left = self._potential(), self._oracle_turns()
-        return TurnState(self.__observation, self.turn, self.__score, phi, state_key, left)
+        phi, key, left = self._potential(), hashed(self._state()), self._oracle_turns()
+        return TurnState(self.__observation, self.turn, self.__score, phi, key, left)
 
     def _info(
         self,
         outcome: Outcome,
         terms: dict[str, float],
         reason: StopReason,
-        state_key: str,
         trailing: str,
-    ) -> dict[str, Any]:
+        later: Mapping[str, Callable[[Source], Any]] = LATER,
+    ) -> Info:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
-        language, task = self.language, self.task
-        admissible = self._shuffled(self._admissible()) if self._running else []
+        task = self.task
         info = {
             "task_id": task.id,
             "split": task.split,
             "turn": self.turn,
             "horizon": self.horizon,
             "action_valid": outcome.valid,
-            "admissible_actions": (
-                admissible if language.native else [*map(language.write, admissible)]
-            ),
             "success": outcome.success,
             "score": self.__score,
             "reward_terms": terms,
-            "state_key": state_key,
-            "stop_reason": reason.value,
+            "stop_reason": reason.value if reason else "",
             "oracle_turns": self._oracle_turns(),
             "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
-        return info
+        admissible = self._admissible() if self._running else ()
+        return Info(info, later, (task.id, self.language, admissible, self._state()))

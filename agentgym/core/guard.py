@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from agentgym.core.info import Info
 from agentgym.errors import (
     ConfigurationError,
     DependencyNotInstalled,
@@ -71,7 +72,7 @@ def checked_step(result: object) -> Step:
             and -inf < reward < inf
             and type(terminated) is bool
             and type(truncated) is bool
-            and type(info) is dict
+            and type(info) in (Info, dict)
             and type(result) is tuple
         ):
             return result

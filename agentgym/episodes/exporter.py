@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +16,19 @@ from typing import Any, Literal, get_args
 
 from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
+from agentgym.episodes.atif import (
+    read_trajectories,
+    to_atif,
+    trajectory_files,
+    trajectory_folder,
+)
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.caching import SCRATCH, publish
 
-Form = Literal["parquet", "jsonl", "csv", "datasets", "sft"]
+Form = Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records"]
 Row = dict[str, Any]
 
 SPREADSHEET = (
@@ -78,12 +84,14 @@ def export(
     """Write a file of episodes in another form.
 
     Args:
-        source: A JSONL file of episodes.
-        out: File, or for ``datasets`` folder, that does not exist yet; it appears when it is whole.
+        source: A JSONL file of episodes; or a file or folder that the form ``atif`` wrote.
+        out: File, or for ``datasets`` and ``atif`` folder, that does not exist yet; it appears when
+            it is whole.
         to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
             `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
-            with a parquet file for each split; or ``sft``, JSON lines of conversations, see
-            `agentgym.episodes.ChatWriter`.
+            with a parquet file for each split; ``sft``, JSON lines of conversations, see
+            `agentgym.episodes.ChatWriter`; ``atif``, a folder of trajectories in the format of
+            Harbor, see `agentgym.episodes.atif`; or ``records``, episodes as they were.
         chats: How conversations are made (``sft`` only).
         prompt_at: Returns the prompt of conversations at an environment.
         only_success: Leave out episodes that were not solved.
@@ -108,7 +116,11 @@ def export(
             f"expected options of conversations with the form sft only, got them with {to}"
         )
     report, writer = ExportReport(), ChatWriter(chats, prompt_at)
-    episodes = read_episodes(source, on_torn=report.torn.append)
+    trajectories = trajectory_files(Path(source))
+    if trajectories:
+        episodes = read_trajectories(trajectories)
+    else:
+        episodes = read_episodes(source, on_torn=report.torn.append)
     # In this order: the file is closed before its scratch name becomes the real one.
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
@@ -118,7 +130,7 @@ def export(
             if reason:
                 report.left_out[reason] += 1
             else:
-                rows = writer.rows(episode) if to == "sft" else [to_row(episode)]
+                rows = writer.rows(episode) if to == "sft" else [_rows_of(to)(episode)]
                 write(rows)
                 report.exported += 1
                 report.rows += len(rows)
@@ -181,13 +193,26 @@ def _not_writable(out: str | Path, error: Exception) -> ConfigurationError:
     return ConfigurationError(f"expected a name that can be written to, got {out}: {reason}")
 
 
+def _rows_of(to: Form) -> Callable[[Episode], Row]:
+    """Return what makes the row of an episode in a form."""
+    makers: Mapping[str, Callable[[Episode], Row]] = {"atif": to_atif, "records": _record}
+    return makers.get(to, to_row)
+
+
+def _record(episode: Episode) -> Row:
+    record: Row = json.loads(episode.to_line())
+    return record
+
+
 Write = Callable[[Iterable[Row]], None]
 
 
 @contextmanager
 def _open(to: Form, path: Path) -> Iterator[Write]:
     """Yield what writes rows in a form."""
-    writers = {"parquet": _parquet, "csv": _csv, "datasets": _data_set}
+    writers = {
+        "parquet": _parquet, "csv": _csv, "datasets": _data_set, "atif": trajectory_folder,
+    }  # fmt: skip
     opened = writers.get(to, _json_lines)
     with opened(path) as write:
         yield write

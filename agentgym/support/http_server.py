@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hmac
 import ipaddress
 import json
 import os
@@ -123,6 +124,21 @@ def listen(host: str, port: int) -> socket.socket:
             f"expected to listen at host {host!r}, port {port}, but: "
             f"{getattr(error, 'strerror', None) or error}; {remedy}"
         ) from error
+
+
+def check_token(request: Request, token: str) -> None:
+    """Let through what brings the token of the server, as ``Authorization: Bearer``.
+
+    Args:
+        request: The request.
+        token: The token; empty lets everything through.
+
+    Raises:
+        Refused: It brings another one, or none.
+    """
+    given = request.headers.get("authorization", "").encode("utf-8", "replace")
+    if token and not hmac.compare_digest(given, f"Bearer {token}".encode()):
+        raise Refused(401, "expected the token of this server, got another one or none")
 
 
 async def read_body(request: Request, largest: int) -> bytes:

@@ -42,6 +42,8 @@ Arrays = tuple[
     dict[str, Any],
 ]
 """Texts, rewards, terminated, truncated, each [num_envs], and infos as arrays [num_envs]."""
+Idle = tuple[str, float, bool, bool, None]
+"""What stands for the turn of a slot that took none."""
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
@@ -450,13 +452,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             ended = self._ended
         running = sorted(set(range(self.num_envs)).difference(ended))
-        rewards = np.zeros(self.num_envs, dtype=np.float64)
-        terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        infos: list[Mapping[str, Any] | None] = [None] * self.num_envs
+        turns: list[Step | Idle] = [("", 0.0, False, False, None)] * self.num_envs
         results = self.step_slots(running, [actions[slot] for slot in running])
         for slot, result in zip(running, results, strict=True):
-            _, rewards[slot], terminated[slot], truncated[slot], infos[slot] = result
+            turns[slot] = result
+        _, rewards, terminated, truncated, told = zip(*turns, strict=True)
+        infos = list(told)
         finals: dict[int, dict[str, Any]] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = self._ended
@@ -466,7 +467,13 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             }
         for slot, (_, info) in zip(ended, self.reset_slots(ended), strict=True):
             infos[slot] = {**finals.get(slot, {}), **info}
-        return self._observations, rewards, terminated, truncated, batch(infos)
+        return (
+            self._observations,
+            np.array(rewards, dtype=np.float64),
+            np.array(terminated, dtype=np.bool_),
+            np.array(truncated, dtype=np.bool_),
+            batch(infos),
+        )
 
     def render(self) -> tuple[Any, ...]:
         """Render every environment."""

@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
+from agentgym.core.info import Info
 from agentgym.errors import ConfigurationError
 
+Infos = Sequence[Mapping[str, Any] | None]
+"""The info dict of each environment, None where there is none."""
 
-def batch(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
+
+def batch(infos: Infos) -> dict[str, Any]:
     """Turn a list of info dicts, None where there is none, into Gymnasium's dict of arrays.
 
     Every key has a boolean mask under ``_key`` that says which environments have it; nested dicts
     are batched in the same way. Unlike Gymnasium's own function it does not fail when a key holds
     a number in one environment and None or text in another: such a column becomes an object array.
+    An array is made when it is read: a loop reads few of them.
     """
-    batched: dict[str, Any] = {}
-    for key in dict.fromkeys(key for info in infos if info for key in info):
-        mask = np.array([info is not None and key in info for info in infos], dtype=np.bool_)
-        present = [info[key] for info in infos if info is not None and key in info]
-        # Gymnasium keeps final observations as objects, whatever they are.
-        if all(isinstance(value, Mapping) for value in present) and key != "final_obs":
-            batched[key] = batch([info.get(key) if info else None for info in infos])
-        else:
-            batched[key] = _column(present, mask)
-        batched[f"_{key}"] = mask
-    return batched
+    later: dict[str, Callable[[Infos], Any]] = {}
+    for key in dict.fromkeys(key for info in infos if info is not None for key in _names(info)):
+        later[key] = partial(_batched, key)
+        later[f"_{key}"] = partial(_mask, key)
+    return Info({}, later, infos)
+
+
+def _names(info: Mapping[str, Any]) -> Collection[str]:
+    """Return the keys of an info dict and compute none of its values."""
+    return info.names() if isinstance(info, Info) else info
+
+
+def _mask(key: str, infos: Infos) -> npt.NDArray[np.bool_]:
+    """Say which infos have a key, [num_envs]."""
+    return np.array([info is not None and key in _names(info) for info in infos], dtype=np.bool_)
+
+
+def _batched(key: str, infos: Infos) -> dict[str, Any] | npt.NDArray[Any]:
+    """Return the values of a key as an array [num_envs], or as a dict of arrays."""
+    mask = _mask(key, infos)
+    present = [info[key] for info, has in zip(infos, mask, strict=True) if has and info is not None]
+    # Gymnasium keeps final observations as objects, whatever they are.
+    if all(isinstance(value, Mapping) for value in present) and key != "final_obs":
+        values = iter(present)
+        return batch([next(values) if has else None for has in mask])
+    return _column(present, mask)
 
 
 def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:

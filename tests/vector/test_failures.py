@@ -17,6 +17,7 @@ import numpy as np
 import psutil
 import pytest
 
+from agentgym.core.info import Info
 from agentgym.errors import EnvFailure
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.formats import batch
@@ -107,7 +108,7 @@ def test_numpy_transitions_become_plain_ones() -> None:
     envs = TextVectorEnv([Numpy])
     envs.reset_slots([0])
     step = envs.step_slots([0], ["press red"])[0]
-    assert [type(part) for part in step] == [str, float, bool, bool, dict]
+    assert [type(part) for part in step] == [str, float, bool, bool, Info]
 
 
 def test_calls_that_raise_anything_are_raised_alone(backend: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -18,7 +17,14 @@ from agentgym.sandbox.remote.leased_boxes import Bounds, LeasedBoxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
 from agentgym.support.caching import cache_folder
-from agentgym.support.http_server import Refused, answer_error, answer_json, read_body, serve_app
+from agentgym.support.http_server import (
+    Refused,
+    answer_error,
+    answer_json,
+    check_token,
+    read_body,
+    serve_app,
+)
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -59,7 +65,7 @@ def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
     ) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
             try:
-                _check_token(request, token)
+                check_token(request, token)
                 message, body = decode(await read_body(request, LARGEST))
                 return await _answer(answer, request, message, body)
             except Refused as problem:
@@ -187,13 +193,6 @@ async def _answer(
     except AgentGymError as error:
         found = failure(error)
     return Response(found, 200, media_type="application/octet-stream")
-
-
-def _check_token(request: Request, token: str) -> None:
-    """Refuse a request without the token."""
-    given = request.headers.get("authorization", "").encode("utf-8", "replace")
-    if not hmac.compare_digest(given, f"Bearer {token}".encode()):
-        raise Refused(401, "expected the token of this server, got another one or none")
 
 
 def _name(value: object) -> str:

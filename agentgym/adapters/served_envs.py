@@ -1,0 +1,205 @@
+"""The environments of a server's clients: one for each, within bounds, none kept for ever.
+
+A client that dies says nothing more: its environment is closed once nobody has asked for it for a
+while.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+from gymnasium.error import ResetNeeded
+
+from agentgym.core.guard import GuardedEnv, Reset, Step
+from agentgym.core.hooks import finite
+from agentgym.core.options import integer
+from agentgym.errors import AgentGymError, ConfigurationError
+
+MOST = 256
+"""Environments at a time, if the server is not told."""
+IDLE = 600.0
+"""Seconds after which one is closed that nobody asks for, if the server is not told."""
+
+
+class UnknownEnv(AgentGymError):
+    """No environment has this number, or none any more."""
+
+
+class TooManyEnvs(AgentGymError):
+    """There are as many environments as there may be."""
+
+
+class ServedEnv:
+    """The environment of one client, and where its episode is.
+
+    Attributes:
+        observation: The last observation; empty before the first reset.
+        info: The last info; None before the first reset, and after the environment failed.
+    """
+
+    def __init__(self, env: gymnasium.Env[str, str]) -> None:
+        self._env = GuardedEnv(env)
+        self.lock = threading.Lock()
+        self.used = time.monotonic()
+        self.closed = False
+        self.observation = ""
+        self.info: Mapping[str, Any] | None = None
+
+    def reset(self, seed: int | None, options: dict[str, Any]) -> Reset:
+        """Start an episode.
+
+        Raises:
+            ConfigurationError: An option is wrong.
+            TaskNotFound: The task does not exist.
+            EnvFailure: The environment failed.
+        """
+        self.info = None
+        self.observation, self.info = result = self._env.reset(seed=seed, options=options)
+        return result
+
+    def step(self, action: str) -> Step:
+        """Take a turn.
+
+        Raises:
+            ResetNeeded: No episode is running.
+            ConfigurationError: The action is not text.
+            EnvFailure: The environment failed, which ends the episode without a valid score.
+        """
+        if self.info is None or self.info["stop_reason"]:
+            raise ResetNeeded("expected a running episode: reset the environment first")
+        if not isinstance(action, str):
+            raise ConfigurationError(f"expected an action as text, got {action!r:.80}")
+        self.info = None  # in case the environment fails
+        result = self._env.step(action)
+        self.observation, self.info = result[0], result[4]
+        return result
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.closed = True
+        self._env.close()
+
+
+class ServedEnvs:
+    """The environments of a server, by numbers that are used once.
+
+    Args:
+        make: Makes one.
+        most: How many there may be at a time.
+        idle: Seconds after which one is closed that nobody asks for.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+    """
+
+    def __init__(
+        self, make: Callable[[], gymnasium.Env[str, str]], *, most: int = MOST, idle: float = IDLE
+    ) -> None:
+        if not (finite(idle) and idle > 0):
+            raise ConfigurationError(f"expected idle to be seconds above 0, got {idle!r}")
+        self._make = make
+        self._most = integer(most, "most", 1)
+        self._idle = idle
+        self._numbers = itertools.count()
+        self._open: dict[int, ServedEnv | None] = {}
+        self._changing = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._open)
+
+    def open(self) -> int:
+        """Make an environment and return its number.
+
+        Raises:
+            TooManyEnvs: There are as many as there may be, and none is idle.
+            AgentGymError: It cannot be made.
+        """
+        self.sweep()
+        with self._changing:
+            if len(self._open) >= self._most:
+                raise TooManyEnvs(
+                    f"expected at most {self._most} environments at a time: close one, or wait "
+                    f"until nobody has asked for one for {self._idle:g} seconds"
+                )
+            # Take the place first: to make an environment may take long.
+            key = next(self._numbers)
+            self._open[key] = None
+        try:
+            self._open[key] = ServedEnv(self._make())
+        except BaseException:
+            self._open.pop(key, None)
+            raise
+        return key
+
+    @contextmanager
+    def use(self, key: int) -> Iterator[ServedEnv]:
+        """Yield an environment that nobody else uses meanwhile.
+
+        Raises:
+            UnknownEnv: There is none of this number.
+        """
+        env = self._open.get(key)
+        if env is None:
+            raise UnknownEnv(f"expected the number of an open environment, got {key}: make one")
+        with env.lock:
+            if env.closed:
+                raise UnknownEnv(f"environment {key} has been closed: make another")
+            try:
+                yield env
+            finally:
+                env.used = time.monotonic()
+
+    def close(self, key: int) -> None:
+        """Close an environment.
+
+        Raises:
+            UnknownEnv: There is none of this number.
+        """
+        with self.use(key) as env:
+            self._open.pop(key, None)
+            env.close()
+
+    def sweep(self) -> None:
+        """Close those that nobody has asked for; those that are busy stay."""
+        late = time.monotonic() - self._idle
+        for key, env in list(self._open.items()):
+            if env is None or env.used > late or not env.lock.acquire(blocking=False):
+                continue
+            try:
+                self._open.pop(key, None)
+                env.close()
+            finally:
+                env.lock.release()
+
+    @contextmanager
+    def sweeping(self) -> Iterator[None]:
+        """Sweep now and then, in a thread, and close all at the end."""
+        stop = threading.Event()
+
+        def run() -> None:
+            while not stop.wait(self._idle / 4):
+                self.sweep()
+
+        thread = threading.Thread(target=run, name="sweep", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+            self.close_all()
+
+    def close_all(self) -> None:
+        """Close all, one that is busy as soon as its turn is over."""
+        for key in list(self._open):
+            env = self._open.pop(key, None)
+            if env is not None:
+                with env.lock:
+                    env.close()

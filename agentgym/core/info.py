@@ -1,0 +1,149 @@
+"""The info dict of a turn: its costly values are computed when they are read.
+
+:class:`Info` is the dict, :data:`LATER` says which values are costly and what makes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache, wraps
+from typing import Any
+
+from agentgym.core.language import Language
+
+WHOLE = (
+    "__contains__", "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__",
+    "__reversed__", "__ror__", "clear", "copy", "get", "items", "keys", "pop", "popitem",
+    "setdefault", "values",
+)  # fmt: skip
+"""Methods of a dict that need all of its values, or know which there are."""
+
+
+class Info(dict[str, Any]):
+    """A dict that computes some of its values when they are first read.
+
+    A loop that reads the reward alone pays for nothing else. In all other respects it is the dict
+    of all values: as long, equal, iterated, merged and encoded alike. A copy or a pickle of it is a
+    plain dict.
+
+    Args:
+        known: The values that are there already.
+        later: For each further key what computes its value from ``source``.
+        source: Nothing of it that is read ever changes, so that a value is the same whenever it is
+            computed.
+    """
+
+    __slots__ = ("_later", "_source")
+
+    def __init__(
+        self,
+        known: Mapping[str, Any],
+        later: Mapping[str, Callable[[Any], Any]],
+        source: Any,
+    ) -> None:
+        # A plain call: one through super() takes longer than the copy of all keys.
+        dict.__init__(self, known)
+        self._later = later
+        self._source = source
+
+    def __missing__(self, key: str) -> Any:
+        """Compute a value that nobody has read."""
+        value = self[key] = self._later[key](self._source)
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle the plain dict."""
+        return dict, (self.copy(),)
+
+    def names(self) -> Collection[str]:
+        """Return the keys in any order, some of them twice, without computing a value."""
+        return *dict.keys(self), *self._later
+
+    def settle(self) -> None:
+        """Compute what nobody has read; keys stand in one order, whatever was read before."""
+        later, self._later = self._later, {}
+        for key, compute in later.items():
+            # Without the methods of WHOLE, which call this one.
+            known = dict.__contains__(self, key)
+            self[key] = dict.pop(self, key) if known else compute(self._source)
+
+
+def _settled(name: str) -> Callable[..., Any]:
+    """Return a method of dict that first computes what is missing."""
+    method = getattr(dict, name)
+
+    @wraps(method)
+    def of_all(self: Info, *args: Any, **kwargs: Any) -> Any:
+        for each in (self, *args):  # what it is compared with may lack values, too
+            if isinstance(each, Info):
+                each.settle()
+        return method(self, *args, **kwargs)
+
+    return of_all
+
+
+for _name in WHOLE:
+    setattr(Info, _name, _settled(_name))
+
+
+class Ranks(dict[str, bytes]):
+    """The place of each action in ``info["admissible_actions"]``, remembered for one task.
+
+    Engines list what they find in an order of their own (by object, by verb, as written in a game
+    file), and such an order gives solutions away. Here the order is that of a hash of the task and
+    the action: the same on every machine, another one in every task, and it tells nothing.
+    """
+
+    SIZE = 4096
+    """Most actions that are remembered."""
+
+    def __init__(self, task_id: str) -> None:
+        self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
+
+    def __missing__(self, action: str) -> bytes:
+        """Hash an action that was not seen before; the text behind the hash breaks ties."""
+        if len(self) >= self.SIZE:
+            self.clear()
+        text = action.encode("utf-8", "surrogatepass")
+        rank = self[action] = zlib.crc32(text, self._seed).to_bytes(4, "big") + text
+        return rank
+
+
+ranks = lru_cache(maxsize=256)(Ranks)
+"""The ranks of a task, shared by all environments that play it."""
+
+
+def shuffled(actions: Iterable[str], task_id: str) -> list[str]:
+    """Return the actions of a task in the order of ``info["admissible_actions"]``."""
+    return sorted(actions, key=ranks(task_id).__getitem__)
+
+
+def hashed(state: str) -> str:
+    """Hash an engine's state to the 16 hexadecimal digits of ``info["state_key"]``."""
+    # Keep lone surrogates: two states that differ in one alone are not equal.
+    return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+Source = tuple[str, Language, Sequence[str], str]
+"""Task id, language, admissible actions in the native grammar, and state of a turn."""
+
+
+def _offered(source: Source) -> list[str]:
+    """List the admissible actions in the grammar."""
+    task_id, language, admissible, _ = source
+    actions = shuffled(admissible, task_id)
+    return actions if language.native else [*map(language.write, actions)]
+
+
+LATER: Mapping[str, Callable[[Source], Any]] = {
+    "admissible_actions": _offered,
+    "state_key": lambda source: hashed(source[3]),
+}
+"""What an info dict computes when it is read."""
+FIRST_LATER: Mapping[str, Callable[[Source], Any]] = {
+    **LATER,
+    "tools": lambda source: source[1].tools(),
+}
+"""The same for that of a reset."""

@@ -1,0 +1,182 @@
+"""Episodes as ATIF trajectories, and back.
+
+ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document for
+each trajectory, which viewers and trainers of other projects read. What an episode needs to be
+played again has no place in it but the ``extra`` fields, so that :func:`from_atif` gets the episode
+back whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.outcome import well_formed
+from agentgym.episodes.records import FORMAT, Episode, clean
+from agentgym.errors import DISTRIBUTION, DataError
+
+VERSION = "ATIF-v1.8"
+OURS = "agentgym"
+"""Key in ``extra`` under which stands what only this suite knows."""
+TOOL = "act"
+"""Name of the one tool: an environment takes one text a turn."""
+DIGITS = 6
+"""Digits of the names of files."""
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+"""Fields of a turn that are metrics of a step under the same names."""
+
+
+def to_atif(episode: Episode) -> dict[str, Any]:
+    """Return an episode as an ATIF trajectory.
+
+    The first step is what the environment says at the start, each further one a turn: the model's
+    text as its message, the action as a call of the tool `TOOL`, the observation as its result.
+    Lone surrogates, which the format cannot hold, become ``?``.
+    """
+    record = asdict(episode)
+    start, turns = record.pop("start"), record.pop("turns")
+    first = start.pop("observation")
+    steps = [{"step_id": 1, "source": "user", "message": first, "extra": {OURS: start}}]
+    steps += [_step(number, turn) for number, turn in enumerate(turns, 2)]
+    totals = {
+        f"total_{name}": sum(counted)
+        for name in COUNTS
+        if (counted := [turn[name] for turn in turns if turn.get(name) is not None])
+    }
+    outcome = {"reward": episode.reward, "score": episode.score, "success": episode.success}
+    document = {
+        "schema_version": VERSION,
+        "session_id": f"{episode.env_id} {episode.task_id} {episode.seed}",
+        "agent": {
+            "name": episode.policy or "unknown",
+            "version": episode.packages.get(DISTRIBUTION, "unknown"),
+            "tool_definitions": [_tool(episode)],
+        },
+        "steps": steps,
+        "final_metrics": {**totals, "total_steps": len(steps), "extra": outcome},
+        "extra": {OURS: {"format": FORMAT, **record}},
+    }
+    cleaned: dict[str, Any] = json.loads(
+        well_formed(clean(json.dumps(document, ensure_ascii=False)))
+    )
+    return cleaned
+
+
+def _tool(episode: Episode) -> dict[str, Any]:
+    """Describe the environment as OpenAI's function calling does."""
+    action = {"type": "string", "description": "One action in the environment's own grammar."}
+    parameters = {"type": "object", "properties": {"action": action}, "required": ["action"]}
+    about = f"Take one turn in {episode.env_id}."
+    return {
+        "type": "function",
+        "function": {"name": TOOL, "description": about, "parameters": parameters},
+    }
+
+
+def _step(number: int, turn: dict[str, Any]) -> dict[str, Any]:
+    """Return a turn as a step; what the format has no field for stays in ``extra``."""
+    call = f"call-{number}"
+    text, reasoning = turn.pop("raw_text"), turn.pop("reasoning")
+    step: dict[str, Any] = {
+        "step_id": number,
+        "source": "agent",
+        "message": turn["action"] if text is None else text,
+        "tool_calls": [
+            {
+                "tool_call_id": call,
+                "function_name": TOOL,
+                "arguments": {"action": turn.pop("executed")},
+            }
+        ],
+        "observation": {
+            "results": [
+                {"source_call_id": call, "content": turn["after"].pop("observation")},
+            ]
+        },
+    }
+    if reasoning is not None:
+        step["reasoning_content"] = reasoning
+    metrics = {name: turn[name] for name in COUNTS if turn[name] is not None}
+    if metrics:
+        step["metrics"] = metrics
+    rest = {name: value for name, value in turn.items() if name not in COUNTS}
+    step["extra"] = {OURS: {**rest, "message_is_raw_text": text is not None}}
+    return step
+
+
+def from_atif(trajectory: Mapping[str, Any]) -> Episode:
+    """Return the episode that :func:`to_atif` made a trajectory of.
+
+    Raises:
+        DataError: It is of another agent, or has been changed so that it is no episode.
+    """
+    try:
+        record = dict(trajectory["extra"][OURS])
+        first, *steps = trajectory["steps"]
+        record["start"] = {"observation": first["message"], **first["extra"][OURS]}
+        record["turns"] = [_turn(step) for step in steps]
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            "expected an ATIF trajectory with what `agentgym export --to atif` keeps in its "
+            f"extra.{OURS}, but: {type(error).__name__}: {error}; that of another agent does not "
+            "say which environment, task and seed it is of"
+        ) from error
+    return Episode.from_line(json.dumps(record))
+
+
+def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step as the turn of a record."""
+    turn = dict(step["extra"][OURS])
+    whole = turn.pop("message_is_raw_text")
+    (result,) = step["observation"]["results"]
+    (call,) = step["tool_calls"]
+    return {
+        **turn,
+        "executed": call["arguments"]["action"],
+        "after": {"observation": result["content"], **turn["after"]},
+        "raw_text": step["message"] if whole else None,
+        "reasoning": step.get("reasoning_content"),
+        **{name: step.get("metrics", {}).get(name) for name in COUNTS},
+    }
+
+
+def trajectory_files(path: Path) -> list[Path]:
+    """Return the files of trajectories at a path: itself, or those of a folder by number.
+
+    There are none where a file has another ending than ``.json``, or a folder other files.
+    """
+    if path.is_dir():
+        return sorted(path.glob("[0-9]" * DIGITS + ".json"))
+    return [path] if path.suffix == ".json" else []
+
+
+@contextmanager
+def trajectory_folder(folder: Path) -> Iterator[Callable[[Iterable[dict[str, Any]]], None]]:
+    """Yield what writes trajectories into a new folder, each to a file of its number."""
+    folder.mkdir(parents=True)
+    numbers = itertools.count(1)
+
+    def write(trajectories: Iterable[dict[str, Any]]) -> None:
+        for trajectory in trajectories:
+            file = folder / f"{next(numbers):0{DIGITS}}.json"
+            file.write_text(json.dumps(trajectory, indent=1) + "\n", encoding="ascii")
+
+    yield write
+
+
+def read_trajectories(files: list[Path]) -> Iterator[Episode]:
+    """Read the episodes of ATIF files in their order.
+
+    Raises:
+        DataError: A file cannot be read, or is none that `to_atif` made; names it.
+    """
+    for file in files:
+        try:
+            yield from_atif(json.loads(file.read_bytes()))
+        except (OSError, ValueError, RecursionError, DataError) as error:
+            raise DataError(f"{file}: {error}") from error

@@ -1,0 +1,109 @@
+"""ATIF: what other projects read of an episode, and the episode back, whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.core.outcome import well_formed
+from agentgym.episodes import Episode, append_episode, read_episodes
+from agentgym.episodes.atif import from_atif, to_atif
+from agentgym.errors import DataError
+from tests.cli.test_commands import run, wide
+from tests.episodes.test_exporter import HOSTILE, episodes
+
+__all__ = ["episodes", "wide"]
+
+
+def sound(episode: Episode) -> Episode:
+    """Return an episode with what stands for lone surrogates in trajectories."""
+    text = json.dumps(json.loads(episode.to_line()), ensure_ascii=False)
+    return Episode.from_line(well_formed(text))
+
+
+def test_every_family_comes_back_whole(episodes: list[Episode]) -> None:
+    for episode in episodes:
+        text = json.dumps(to_atif(episode), allow_nan=False)
+        assert from_atif(json.loads(text)) == sound(episode)
+
+
+def test_a_trajectory_holds_what_its_readers_look_for(episodes: list[Episode]) -> None:
+    played = episodes[0]
+    thinking = replace(
+        played.turns[0], raw_text="<think>so</think>act", prompt_tokens=7, reasoning="so"
+    )
+    played = replace(played, turns=(thinking, *played.turns[1:]))
+    document = to_atif(played)
+    assert document["schema_version"] == "ATIF-v1.8"
+    first, step, *_ = document["steps"]
+    assert (first["source"], first["message"]) == ("user", played.start.observation)
+    assert "tool_calls" not in first and "metrics" not in first
+    assert [each["step_id"] for each in document["steps"]] == list(range(1, len(played.turns) + 2))
+    assert step["message"] == "<think>so</think>act" and step["reasoning_content"] == "so"
+    assert step["metrics"]["prompt_tokens"] == 7
+    for each, turn in zip(document["steps"][1:], played.turns, strict=True):
+        (call,), (result,) = each["tool_calls"], each["observation"]["results"]
+        assert call["function_name"] == "act" and call["arguments"] == {"action": turn.executed}
+        assert result["source_call_id"] == call["tool_call_id"]
+        assert result["content"] == turn.after.observation
+    counts = ("prompt_tokens", "completion_tokens", "cached_tokens")
+    assert document["final_metrics"] == {
+        **{f"total_{name}": sum(getattr(turn, name) for turn in played.turns) for name in counts},
+        "total_steps": len(played.turns) + 1,
+        "extra": {"reward": played.reward, "score": played.score, "success": played.success},
+    }
+
+
+def test_lone_surrogates_reach_no_other_reader(episodes: list[Episode]) -> None:
+    text = json.dumps(to_atif(episodes[-1]), ensure_ascii=False)
+    assert text.encode("utf-8")
+    assert to_atif(episodes[-1])["steps"][1]["message"] == well_formed(HOSTILE)
+
+
+def test_the_command_writes_trajectories_and_reads_them(
+    capsys: Any, tmp_path: Path, episodes: list[Episode]
+) -> None:
+    source, folder, again = (tmp_path / name for name in ("e.jsonl", "atif", "again.jsonl"))
+    for episode in episodes:
+        append_episode(source, episode)
+    code, out, _ = run(capsys, "export", str(source), str(folder), "--to", "atif")
+    assert code == 0 and f"{len(episodes)} episodes written" in out
+    names = sorted(file.name for file in folder.iterdir())
+    assert names[0] == "000001.json" and len(names) == len(episodes)
+    assert run(capsys, "export", str(folder), str(again), "--to", "records")[0] == 0
+    assert list(read_episodes(again)) == [sound(episode) for episode in episodes]
+    one = tmp_path / "one.jsonl"
+    assert run(capsys, "export", str(folder / names[1]), str(one), "--to", "records")[0] == 0
+    assert list(read_episodes(one)) == [sound(episodes[1])]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "Expecting property name"),
+        ("[" * 100_000, "recursion"),
+        ("[]", "does not say which environment, task and seed"),
+        ('{"extra": {}, "steps": []}', "KeyError: 'agentgym'"),
+        ('{"extra": {"agentgym": {}}, "steps": []}', "not enough values"),
+        ('{"extra": {"agentgym": 3}, "steps": [1]}', "TypeError"),
+    ],
+)
+def test_trajectories_of_others_are_refused(
+    capsys: Any, tmp_path: Path, text: str, words: str
+) -> None:
+    file = tmp_path / "trajectory.json"
+    file.write_text(text)
+    code, _, err = run(capsys, "export", str(file), str(tmp_path / "o"), "--to", "records")
+    assert code == 2 and words in err and "trajectory.json" in err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["trajectory.json"]
+
+
+def test_a_changed_trajectory_is_no_episode(episodes: list[Episode]) -> None:
+    document = to_atif(episodes[0])
+    document["steps"][1]["extra"]["agentgym"]["reward"] = "much"
+    with pytest.raises(DataError, match="reward"):
+        from_atif(document)
