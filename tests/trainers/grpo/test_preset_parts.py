@@ -19,6 +19,7 @@ from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
 from trainers.algorithms.advantage import Term, Whiten
+from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import Preset, get_preset, runnable
@@ -89,10 +90,12 @@ def disturbed(made: Any, scale: float, seed: int) -> dict[str, Any]:
 
 
 @cache
-def played() -> tuple[list[Trajectory], dict[str, Any]]:
+def played(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
     """Episodes of a policy, and their rows with its log-probabilities and a reference's."""
     made = maker()
     made.model.load_state_dict(disturbed(made, 0.0, 0))
+    branching = Branching(EveryTurn(), roots=4) if forked else None
+    made.preset = replace(made.preset, branching=branching)
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
@@ -105,7 +108,7 @@ def played() -> tuple[list[Trajectory], dict[str, Any]]:
 
 def gradient(preset: Preset) -> torch.Tensor:
     """What the trainer's loss would change after a few updates have moved the policy."""
-    episodes, rows = played()
+    episodes, rows = played(preset.branching is not None)
     mask = sampled_mask(rows)
     packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
