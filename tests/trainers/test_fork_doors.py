@@ -165,3 +165,17 @@ def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **changes)) == 2
     error = toy_runs.last_line(capsys.readouterr().err)
     assert f"--preset {preset}, got rigid: RigidEnv cannot fork an episode" in error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags", [["--preset=fork-value", "--rl.branch=random:rate=0.6"], ["--preset=arpo"]]
+)
+def test_two_processes_fork_and_train_as_one(tmp_path, flags):
+    one = run(tmp_path / "one", *flags, *ROOTS)
+    command = toy_runs.arguments(tmp_path / "two", *flags, *ROOTS, **QUICK)
+    assert [ended.returncode for ended in toy_runs.launch(command)] == [0]
+    two = load_file(tmp_path / "two" / "checkpoints" / "trained" / "model.safetensors")
+    assert gap(one, two) < 1e-5
+    for ours, theirs in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):
+        assert (ours["turns_total"], ours["forked"]) == (theirs["turns_total"], theirs["forked"])
