@@ -8,10 +8,10 @@ depends on how far another one has come, and G is never exceeded.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -33,18 +33,10 @@ LOOKED_AT = 20
 """First tokens of a turn whose entropy counts (ARPO)."""
 
 
-class ForkRule(Protocol):
-    """How probable a fork is; what it may look at lies before the state that is forked."""
-
-    def __call__(self, turn: int, rise: float) -> float:
-        """Return a probability.
-
-        Args:
-            turn: Turns that were played.
-            rise: By how much the entropy of the last turn is above that of the first, see
-                :func:`uncertainty`.
-        """
-        ...
+ForkRule = Callable[[int, float], float]
+"""How probable a fork is, by the turns that were played and by how much the entropy of the last one
+is above that of the first (:func:`uncertainty`). All that it looks at lies before the state that is
+forked, so that it biases nothing."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +148,7 @@ class Branching:
         Args:
             leaves: Episodes that it may still become, itself included.
             turn: Turns that were played.
-            rise: See :class:`ForkRule`.
+            rise: See :data:`ForkRule`.
             uniform: A random number in [0, 1).
 
         Returns:

@@ -90,9 +90,7 @@ class Envs(Protocol):
         """Go on from snapshots in some slots."""
         ...
 
-    def receive(
-        self, timeout: float | None = None
-    ) -> Sequence[tuple[int, Start | Answer | Fork]]:
+    def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer | Fork]]:
         """Return the answers that have come, by slot; wait for the first at most so long."""
         ...
 
