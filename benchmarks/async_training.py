@@ -66,7 +66,7 @@ REDUCED = (
     "--env", "webshop", "--sft.gate-success", "0.3", "--eval.every", "0", "--eval.tasks", "150",
     "--rl.groups", "8",
 )  # fmt: skip
-"""The default run with a shorter warm start, half as many tasks a step, and fewer held-out ones."""
+"""The default run with an earlier gate, fewer tasks a step, and fewer held-out ones."""
 
 
 class Clock:

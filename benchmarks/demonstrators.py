@@ -4,7 +4,8 @@ For each expert of ALFWorld, TextWorld and WebShop: success, score and turns in 
 default training, and for ALFWorld the share of the tasks that its plan solves within shorter
 horizons.
 
-Usage: ``python benchmarks/demonstrators.py [--n 500]``; of TextWorld's test split all 200 games.
+Usage: ``python benchmarks/demonstrators.py [--n 500] [--families webshop]``; of TextWorld's test
+split all 200 games.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from agentgym.registration import family
 from agentgym.support.statistics import wilson_ci95
 
 SPLIT = "test"
-SHOP = {"difficulty": "easy", "size": 4000, "observation_mode": "compact", "horizon": 9}
+SHOP = {"difficulty": "easy", "size": 2000, "observation_mode": "compact", "horizon": 9}
 HOUSE = {"difficulty": "easy", "horizon": 16}
 GAME = {"horizon": 6}
 HORIZONS = (10, 13, 16)
@@ -72,9 +73,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--n", type=int, default=500)
-    n = parser.parse_args().n
+    parser.add_argument("--families", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    options = parser.parse_args()
+    n = options.n
     result: dict[str, Any] = {"split": SPLIT}
-    for name, (kwargs, experts, _) in SETTINGS.items():
+    for name in options.families:
+        kwargs, experts, _ = SETTINGS[name]
         found = {expert: measure(name, expert, n) for expert in experts}
         result[name] = {"kwargs": dict(kwargs), "experts": found}
     print(to_json(result))

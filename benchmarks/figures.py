@@ -20,13 +20,15 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 RESULTS = Path(__file__).with_name("results")
+RIVALS = ("imitation", "successes")
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
 def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     """Draw the success before and after learning from reward, one line per seed.
 
-    Where a run has the comparison, a broken line leads to what further imitation reached.
+    A broken line leads to what the best rival reached. Policies that learn nothing are drawn as
+    they were last played (``baselines.json``), if that was on the tasks of the runs.
     """
     from matplotlib.figure import Figure
 
@@ -38,16 +40,15 @@ def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
             arms = row["success"]
             label = f"seed {row['seed']}"
             (line,) = axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=label)
-            if "imitation" in arms:
-                further, how = [arms["sft"], arms["imitation"]], {"ls": "--", "mfc": "white"}
+            if rivals := [arms[rival] for rival in RIVALS if rival in arms]:
+                further, how = [arms["sft"], max(rivals)], {"ls": "--", "mfc": "white"}
                 axes.plot([0, 1], further, marker="o", color=line.get_color(), **how)
         for arm, style in (("random", ":"), ("demonstrator", "-."), ("oracle", "--")):
-            found = [row["success"][arm] for row in rows if arm in row["success"]]
-            if found:
-                mean = sum(found) / len(found)
-                axes.axhline(mean, color="grey", linestyle=style, linewidth=1, label=arm)
+            if arm in rows[0]["success"]:
+                level = _untrained(env, arm, rows[0])
+                axes.axhline(level, color="grey", linestyle=style, linewidth=1, label=arm)
         axes.set(
-            title=env, xticks=[0, 1], xticklabels=["warm start", "trained\n(-- imitation)"],
+            title=env, xticks=[0, 1], xticklabels=["warm start", "trained\n(-- best rival)"],
             xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
         )  # fmt: skip
         axes.grid(axis="y", alpha=0.25)
@@ -55,6 +56,14 @@ def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     labelled = panels[0].get_legend_handles_labels()
     figure.legend(*labelled, loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     figure.savefig(path)
+
+
+def _untrained(env: str, arm: str, row: Mapping[str, Any]) -> float:
+    """Return the success of a policy that learns nothing, which is the same for every seed."""
+    played = json.loads((RESULTS / "baselines.json").read_text())["families"]
+    found = played.get(env, {}).get(arm, {})
+    same = found.get("panel_sha256") == row["evaluation"]["panel_sha256"]
+    return float(found["success"] if same else row["success"][arm])
 
 
 def draw_learning_curve(result: Mapping[str, Any], path: Path) -> None:

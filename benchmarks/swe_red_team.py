@@ -1,17 +1,19 @@
 """Which exploits of the red team are paid? A campaign of ``agentgym swe red-team``, as JSON.
 
 Exit code 1 if an exploit is paid or the solution is not. ``--rows`` is the file that ``--out`` of
-the command writes: attempts that stand in it are not played again.
+the command writes: attempts that stand in it are not played again. ``image_rows.py`` makes rows
+whose images need no registry.
 
 Usage:
     python benchmarks/swe_red_team.py [--data bundled] [--tasks 4] [--seed 0] [--rows ROWS.jsonl]
+        [--sandbox namespace] [--pull never]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="episodes at once")
     parser.add_argument("--timeout", type=int, default=40, help="seconds of one grading")
+    parser.add_argument("--sandbox", default="auto", help="back end in which tasks are played")
+    parser.add_argument("--pull", default="missing", help="when images are pulled")
     parser.add_argument("--rows", type=Path, help="file of the attempts, to resume")
     given = parser.parse_args()
     campaign = Campaign(
@@ -75,10 +79,21 @@ def main() -> int:
         seed=given.seed,
         out=given.rows,
         jobs=given.jobs,
-        options={"grading_timeout": given.timeout},
+        options={
+            "grading_timeout": given.timeout,
+            "sandbox": given.sandbox,
+            "pull": given.pull,
+        },
     )
-    rows = totals(run_campaign(campaign, watch))
-    setting = {"data": given.data, "seed": given.seed, "tasks": given.tasks}
+    attempts = run_campaign(campaign, watch)
+    rows = totals(attempts)
+    setting = {
+        "data": given.data,
+        "seed": given.seed,
+        "tasks": given.tasks,
+        "played": sorted({one.task for one in attempts}),
+        "evidence": dict(sorted(Counter(one.evidence for one in attempts).items())),
+    }
     print(to_json({**setting, **summary(rows)}))
     return int(not all(row.as_it_must for row in rows))
 

@@ -1,12 +1,12 @@
 """Where a training step's time goes, and how fast it is beside plain TRL and vLLM.
 
-``profile`` is the default run, ``agentgym-train --env webshop``, for a few steps after a warm start
-that is cut short: seconds of a step by part, as the trainer measures them itself, beside the least
-that they could take here (``roofline.py``). These are seconds of the wall, so only a quiet machine
-tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the suite's
-trainer with either engine, and TRL's, on one model and a toy task of the same shape, and how many
-times the processor seconds of each go into TRL's. An arm whose packages are missing is skipped,
-and said.
+``profile`` is ``agentgym-train --env webshop`` with 128 episodes a step, for a few steps after a
+warm start that is cut short: seconds of a step by part, as the trainer measures them itself, beside
+the least that they could take here (``roofline.py``). These are seconds of the wall, so only a
+quiet machine tells how far the two are apart. ``trainers`` are the arms of ``trainer_arms.py``: the
+suite's trainer with either engine, and TRL's, on one model and a toy task of the same shape, and
+how many times the processor seconds of each go into TRL's. An arm whose packages are missing is
+skipped, and said.
 
 Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
 [--rounds 2]``. Prints JSON.
@@ -78,7 +78,7 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
             sys.executable, "-m", "trainers.cli", f"--env={env}", f"--out={out}", "--minutes=0",
             f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.gate-success=0.99",
             "--eval.every=0", "--eval.tasks=16", "--eval.rivals=none", "--rl.save-every=1000",
-            "--rl.log-groups=16",
+            "--rl.groups=16", "--rl.log-groups=16",
         ]  # fmt: skip
         subprocess.run(command, check=True, env=ENVIRONMENT, stdout=sys.stderr)
         lines = (out / "metrics.jsonl").read_text().splitlines()
@@ -89,7 +89,7 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
         for part in records[0]["time"]
     }
     seconds = sum(parts.values())
-    # The last figure is per episode; a default step has 16 groups of 8.
+    # The last figure is per episode, of which a step has 16 groups of 8.
     tokens = 128 * statistics.fmean(record["action_tokens"] for record in records)
     return {
         "env": env,

@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from agentgym.sandbox import SandboxUnavailable
 from tests.envs.swe.boxed import NO_BOX
+from tests.parsers import keep_parsers
 
 # No deadline: the machine that runs the tests may be busy.
 settings.register_profile("agentgym", deadline=None)
@@ -50,6 +51,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
+    keep_parsers()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     file = config.getoption("--cpu-times")

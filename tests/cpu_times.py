@@ -1,7 +1,9 @@
 """CPU seconds of every test, its fixtures and the processes that it started.
 
 Wall time says little on a shared machine. ``pytest --cpu-times FILE`` writes a line for each phase
-of a test, ``seconds TAB setup|call|teardown TAB test``: a fixture is counted where it is made.
+of a test, ``seconds TAB setup|call|teardown TAB test``: a fixture is counted where it is made. What
+runs in a box is not counted, as nobody waits for the process that keeps it: a submission that is
+graded takes a second or two, several times what its test shows.
 """
 
 from __future__ import annotations

@@ -90,6 +90,8 @@ def _main(argv: Sequence[str] | None) -> int:
 
         Console().print(describe_presets())
         return 0
+    if list(given[:1]) == ["merge"]:
+        return _merge(given[1:])
     with processes.main_speaks():
         over_seeds = SeedFlags.read(given)
         if over_seeds is not None:
@@ -120,6 +122,23 @@ def _main(argv: Sequence[str] | None) -> int:
     from trainers.run import train
 
     train(config)
+    return 0
+
+
+def _merge(argv: Sequence[str]) -> int:
+    """Merge policies of runs into one."""
+    import tyro
+
+    from agentgym.errors import require
+    from agentgym.support.helptext import explain_fields
+    from trainers.phases.start_checks import PACKAGES
+    from trainers.policies.merged_run import MergeSettings, merge_runs
+
+    for module in PACKAGES:
+        require(module, "train")
+    explain_fields(MergeSettings)
+    settings = tyro.cli(MergeSettings, args=list(argv), prog=f"{PROGRAM} merge")
+    print(f"{merge_runs(settings)}: merge.json, config.yaml, checkpoints/trained")
     return 0
 
 
@@ -245,7 +264,8 @@ def _arguments() -> type[TrainConfig]:
     class Arguments(TrainConfig):
         """Train an agent: warm start, reinforcement learning over a horizon of turns, evaluation.
 
-        ``agentgym-train presets`` lists what --preset may be. A setting is what the first of
+        ``agentgym-train presets`` lists what --preset may be, ``agentgym-train merge`` makes one
+        policy of several. A setting is what the first of
         these says (--dry-run shows the outcome):
 
         1. a flag

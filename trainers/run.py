@@ -26,12 +26,14 @@ from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
     chosen_remark,
+    critic_remark,
     cut_sentence,
     filter_remark,
     gate_remark,
     greedy_remark,
     health_remark,
     horizon_remark,
+    judge_remark,
     pooled_remark,
     random_remark,
     rival_remarks,
@@ -46,7 +48,9 @@ from trainers.output.summary import (
     Results,
     Summary,
     WarmStart,
+    explained_variance,
     health_events,
+    judge_totals,
     nothing_trained,
     step_seconds,
     versions,
@@ -204,7 +208,7 @@ class _Run:
         run, warm_starts = self._run, self._warm_starts()
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
-        events = health_events(records)
+        events, foreseen = health_events(records), explained_variance(records)
         if untrained := nothing_trained(records):
             verdict = untrained_verdict(self._steps())
             results = replace(results, verdict=verdict)
@@ -229,7 +233,9 @@ class _Run:
                 for env in run.envs
             ),
             health_remark(events),
+            critic_remark(run, foreseen),
             filter_remark(run),
+            judge_remark(judge_totals(records)),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
             *rival_remarks(rivals, left_out, results.names, run.config.eval.rival_steps),
@@ -247,6 +253,7 @@ class _Run:
             steps=self._steps(),
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
+            cpu_s=round(self._folder.cpu_seconds(), 1),
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),
@@ -256,6 +263,8 @@ class _Run:
             health=events,
             untrained=untrained,
             step_seconds=step_seconds(records),
+            explained_variance=foreseen,
+            judges=judge_totals(records),
         )
 
     def _warm_starts(self) -> dict[str, WarmStart]:

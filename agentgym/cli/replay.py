@@ -72,10 +72,13 @@ def _table(before: Mapping[str, Any], after: Mapping[str, Any]) -> Table:
 
     table = Table("mean of an episode", "before", "after")
     for name in ("return", "score", "success"):
-        table.add_row(name, f"{before[name]:.4f}", f"{after[name]:.4f}")
+        table.add_row(name, *("" if m[name] is None else f"{m[name]:.4f}" for m in (before, after)))
     table.add_section()
     means = before["terms"], after["terms"]
     for name in dict.fromkeys(name for terms in means for name in terms):
         cells = [f"{terms[name]:.4f}" if name in terms else "" for terms in means]
         table.add_row(cell(f"term {name}"), *cells)
+    if "unjudged" in before or "unjudged" in after:
+        counts = (str(means.get("unjudged", 0)) for means in (before, after))
+        table.add_row("episodes without a verdict", *counts)
     return table

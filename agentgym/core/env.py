@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -160,6 +161,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.__task: Task | None = None
         self.__digest: str | None = None
         self._running = False
+        self.__hooked = False
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
@@ -240,7 +242,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         Args:
             seed: Seeds ``np_random``, from which the task is drawn if none is named.
             options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
-                this episode's turn budget; ``"training_step"`` is read by scheduled hooks. None
+                this episode's turn budget; ``"training_step"`` is read by scheduled hooks;
+                ``"reward_hooks"`` False plays it without them, for the family's own reward. None
                 is as good as left out.
 
         Returns:
@@ -261,8 +264,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self._begin(task)
         self.__observation = self._text(self._start(task, self.np_random))
         self._running = True
-        if self.hooks:
-            self.hooks.reset(self._turn_state(), chosen.get("training_step", 0))
+        self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
+        if self.__hooked:
+            step, goal = chosen.get("training_step", 0), well_formed(task.goal)
+            self.hooks.reset(self._turn_state(), step, goal)
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, "", FIRST_LATER)
         info["goal"] = well_formed(task.goal)
         return self.__observation, info
@@ -295,7 +300,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
         terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: float(outcome.reward)}
-        if self.hooks:
+        if self.__hooked:
             terms = self.hooks.terms(
                 self.__last_action,
                 self._turn_state(),
@@ -306,6 +311,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 details=outcome.details,
             )
         info = self._info(outcome, terms, stop_reason(outcome, truncated), trailing)
+        if self.__hooked and self.hooks.judged:
+            info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
         return self.__observation, total(terms.values()), terminated, truncated, info
 
     def render(self) -> str | None:
@@ -371,6 +378,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 "turn": self.turn,
                 "horizon": self.horizon,
                 "running": self._running,
+                "hooked": self.__hooked,
                 "observation": self.__observation,
                 "last_action": self.__last_action,
                 "score": self.__score,
@@ -457,6 +465,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         episode = state.episode
         self.turn, self.horizon = episode["turn"], episode["horizon"]
         self._running, self.__score = episode["running"], episode["score"]
+        self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
         self.hooks.restore(state.hooks)

@@ -61,6 +61,26 @@ class TurnContext:
     """Step of the trainer (0 outside training), for scheduled hooks."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """What the family reports of the turn, as in ``info["details"]``."""
+    goal: str = ""
+    """The instruction of the episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What somebody outside of the environment said of a turn, or that nobody did."""
+
+    key: str
+    """Names the question: it is the same wherever the same is asked of the same judge."""
+    score: float | None
+    """What was said; None: there was no answer, or none that can be read."""
+    problem: str = ""
+    """Why there is none."""
+    calls: int = 0
+    """Questions that were sent for it; none for what had been answered before."""
+    prompt_tokens: int = 0
+    """Tokens that the judge read for it."""
+    completion_tokens: int = 0
+    """Tokens that it wrote."""
 
 
 @runtime_checkable
@@ -75,8 +95,8 @@ class TurnReward(Protocol):
     name: str
     weight: float
 
-    def __call__(self, context: TurnContext) -> float:
-        """Return this turn's value, before the weight."""
+    def __call__(self, context: TurnContext) -> float | None:
+        """Return this turn's value, before the weight; of judges None if nobody knows it."""
         ...
 
     def reset(self) -> None:
@@ -84,9 +104,25 @@ class TurnReward(Protocol):
         ...
 
 
-HookState = tuple[list[TurnReward], TurnState | None, Counter[tuple[str, str]], int]
+@runtime_checkable
+class JudgedReward(TurnReward, Protocol):
+    """A hook that asks somebody outside of the environment, and so may get no answer."""
+
+    verdict: Verdict | None
+    """What was said of the last turn; None if nothing was asked."""
+
+    def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool) -> None:
+        """Know what was said of each turn, by the names of hooks, and ask nobody but if told so."""
+        ...
+
+    def interrupt(self) -> None:
+        """End the waits for answers of this moment, from any thread."""
+        ...
+
+
+HookState = tuple[list[TurnReward], TurnState | None, Counter[tuple[str, str]], int, str]
 """Copies of the hooks, the state before the next turn, how often each action was taken in each
-state, and the trainer's step."""
+state, the trainer's step, and the instruction."""
 
 
 def finite(value: object) -> bool:
@@ -149,6 +185,7 @@ class HookRunner:
         self._before: TurnState | None = None
         self._seen: Counter[tuple[str, str]] = Counter()
         self._training_step = 0
+        self._goal = ""
 
     def __bool__(self) -> bool:
         """Return whether there is any hook to run."""
@@ -167,9 +204,38 @@ class HookRunner:
         """Names of the hooks, in order."""
         return tuple(hook.name for hook in self._hooks)
 
-    def reset(self, state: TurnState, training_step: int = 0) -> None:
+    @property
+    def _judges(self) -> list[JudgedReward]:
+        return [hook for hook in self._hooks if isinstance(hook, JudgedReward)]
+
+    @property
+    def judged(self) -> bool:
+        """Whether any hook asks somebody outside of the environment."""
+        return bool(self._judges)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """What was said of the last turn, by the names of the hooks that asked."""
+        return {hook.name: hook.verdict for hook in self._judges if hook.verdict}
+
+    def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
+        """Give the hooks that asked what was said of the episode that will be played again.
+
+        Args:
+            turns: What was said of each turn, by the names of the hooks.
+            ask: Whether to ask what is not among it; else each turn gets what it got.
+        """
+        for hook in self._judges:
+            hook.recall(turns, ask)
+
+    def interrupt(self) -> None:
+        """End the waits of this moment for answers from outside, from any thread."""
+        for hook in self._judges:
+            hook.interrupt()
+
+    def reset(self, state: TurnState, training_step: int = 0, goal: str = "") -> None:
         """Start an episode in ``state``."""
-        self._before = state
+        self._before, self._goal = state, goal
         self._seen.clear()
         self._training_step = training_step
         for hook in self._hooks:
@@ -188,6 +254,8 @@ class HookRunner:
     ) -> dict[str, float]:
         """Return the family's own ``terms``, then the weighted value of every hook, in a new dict.
 
+        A judge without a verdict on this turn has no term.
+
         Raises:
             ConfigurationError: A hook's value is no finite number.
         """
@@ -198,10 +266,12 @@ class HookRunner:
         for hook in self._hooks:
             context = TurnContext(
                 before, action, after, result, valid, done, success, self._seen[key],
-                self._training_step, details or {},
+                self._training_step, details or {}, self._goal,
             )  # fmt: skip
             value = hook(context)
-            if not finite(value):
+            if value is None and isinstance(hook, JudgedReward):
+                continue
+            if value is None or not finite(value):
                 raise ConfigurationError(
                     f"expected reward hook {hook.name!r} to return a finite number, got {value!r}"
                 )
@@ -214,7 +284,7 @@ class HookRunner:
     def snapshot(self) -> HookState:
         """Return a picklable copy of the state."""
         hooks = copy.deepcopy(self._hooks) if self._hooks else []
-        return hooks, self._before, self._seen.copy(), self._training_step
+        return hooks, self._before, self._seen.copy(), self._training_step, self._goal
 
     def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
@@ -224,7 +294,7 @@ class HookRunner:
         Raises:
             ConfigurationError: The hooks of the state are others.
         """
-        hooks, before, seen, training_step = state
+        hooks, before, seen, training_step, goal = state
         ours = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
         theirs = [(type(hook), hook.name, hook.weight) for hook in hooks]
         if ours != theirs:
@@ -233,3 +303,4 @@ class HookRunner:
             )
         self._hooks = copy.deepcopy(hooks)
         self._before, self._seen, self._training_step = before, seen.copy(), training_step
+        self._goal = goal

@@ -173,6 +173,7 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
     "task_id": text,
     "horizon": partial(integer, low=1),
     "training_step": partial(integer, low=0),
+    "reward_hooks": flag,
 }
 """The options of ``reset`` that every environment has, each with what validates it."""
 

@@ -6,6 +6,7 @@ episode again exactly, and to score it anew without a model.
 
 from __future__ import annotations
 
+from agentgym.episodes.any_file import read_any
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.exporter import ExportReport, export
@@ -28,7 +29,7 @@ from agentgym.episodes.records import (
 )
 from agentgym.episodes.replay import ReplayReport, make_env, replay, rescore
 from agentgym.episodes.rescorer import Rescorer, RewardMeans, rescore_episode
-from agentgym.episodes.table_rows import to_row
+from agentgym.episodes.table_rows import from_row, to_row
 
 __all__ = [
     "FORMAT",
@@ -50,7 +51,9 @@ __all__ = [
     "Unplayed",
     "append_episode",
     "export",
+    "from_row",
     "make_env",
+    "read_any",
     "read_episodes",
     "replay",
     "replay_file",

@@ -8,6 +8,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
+from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import told_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
@@ -187,6 +189,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             terminated=terminated,
             truncated=truncated,
             reason=invalid_reason(self.env, action, info),
+            verdicts=verdicts_of(info),
             **self._note,
         )
         self._turns.append(turn)
@@ -296,6 +299,11 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
     return clean(str(told))
 
 
+def verdicts_of(info: Mapping[str, Any]) -> dict[str, Verdict]:
+    """Return what judges said of a turn, by the names of their hooks."""
+    return {name: Verdict(**said) for name, said in info.get("verdicts", {}).items()}
+
+
 def rng_key(env: gymnasium.Env[str, str]) -> str:
     """Hash the state of ``np_random`` to 16 hexadecimal digits."""
     state = json.dumps(generator_state(env), sort_keys=True, default=lambda array: array.tolist())
@@ -375,12 +383,17 @@ def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:
 def package_versions(*more: str) -> dict[str, str]:
     """Return the versions of what decides how an episode plays, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
-    for name in (DISTRIBUTION, "gymnasium", "numpy", *more):
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "unknown"
+    versions |= {name: _version(name) for name in (DISTRIBUTION, "gymnasium", "numpy", *more)}
     return versions
+
+
+@cache
+def _version(name: str) -> str:
+    """Return the version of a package; to find it is a search of files, and it stays the same."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "unknown"
 
 
 def _is_json(value: object) -> bool:

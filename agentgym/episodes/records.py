@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
+from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import total
 from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
@@ -77,6 +78,9 @@ class Turn:
     reason: str | None = None
     """Why the action was invalid, as the family or the grammar says; empty where neither does, or
     the observation alone. None: the record does not say."""
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    """What judges said of the turn, by the names of their hooks; one without an answer has no
+    reward term."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,12 @@ class Episode:
         return (self.turns[-1].after if self.turns else self.start).score
 
     @property
+    def unjudged(self) -> int:
+        """Number of verdicts that are missing, so that the rewards lack them."""
+        said = (verdict for turn in self.turns for verdict in turn.verdicts.values())
+        return sum(verdict.score is None for verdict in said)
+
+    @property
     def success(self) -> bool:
         """Whether the task was solved."""
         return bool(self.turns) and self.turns[-1].success
@@ -188,7 +198,7 @@ class Episode:
 
 _LATER = (
     "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
-    "rng_key",
+    "rng_key", "verdicts",
 )  # fmt: skip
 """Fields that the first records of the format lack."""
 

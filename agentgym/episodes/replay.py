@@ -7,6 +7,8 @@ actions, stop reason, details and hooks; the episode is over where the record en
 generator is where it was after the reset, so that no other seed will do. Of the arguments and
 options it proves only that they lead to this episode; another turn budget might, too.
 
+What judges said of the turns is the record's word: nobody is asked again.
+
 Of an action's text it proves what the environment understood: words around an action that the
 grammar drops may be others. What it cannot prove is in `NOT_PROVEN`, and for an episode that was
 ended from outside (`agentgym.core.outcome.OUTSIDE`) why it was: then it proves that the episode
@@ -24,7 +26,7 @@ import gymnasium
 import numpy as np
 
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.hooks import HookRunner, TurnReward, TurnState
+from agentgym.core.hooks import HookRunner, TurnReward, TurnState, Verdict
 from agentgym.core.outcome import StopReason, reason_words
 from agentgym.core.tasks import canonical_json
 from agentgym.episodes.recorder import (
@@ -35,6 +37,7 @@ from agentgym.episodes.recorder import (
     plain,
     potential,
     rng_key,
+    verdicts_of,
 )
 from agentgym.episodes.records import Episode, RecordedState, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
@@ -55,6 +58,7 @@ NOT_PROVEN = (
     "turns.reasoning_tokens",
     "turns.reasoning",
     "turns.finish_reason",
+    "turns.verdicts",
 )
 """Fields of a record of which playing its actions again says nothing."""
 _ENDS = {end.value for end in StopReason if end is not StopReason.NONE and not end.outside}
@@ -178,10 +182,30 @@ def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
         unwrapped.np_random = np.random.Generator(bits)
 
 
+def recall(episode: Episode, env: gymnasium.Env[str, str], ask: bool = False) -> None:
+    """Give the judges of an environment the verdicts of a record.
+
+    Args:
+        episode: The record.
+        env: An environment, wrapped or not.
+        ask: Whether its judges may ask what the record does not hold. No record decides that: it
+            may be somebody else's, and names a server.
+    """
+    said = [turn.verdicts for turn in episode.turns]
+    if isinstance(hooks := getattr(env.unwrapped, "hooks", None), HookRunner):
+        hooks.recall(said, ask)
+    layer: gymnasium.Env[str, str] = env
+    while isinstance(layer, gymnasium.Wrapper):
+        if isinstance(layer, ShapedReward):
+            layer.recall(said, ask)
+        layer = layer.env
+
+
 def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
     if not episode.began:
         return 0, ""
     recorded = (turn.action for turn in episode.turns)
+    recall(episode, env)
     set_generator(episode, env)
     moments = play(
         CallablePolicy(lambda observation, info: next(recorded)),
@@ -317,11 +341,25 @@ def rescore(
         ConfigurationError: Two hooks share a name with each other or with a family's term, or one
             needs details of each turn and there is no ``env`` to report them.
     """
+    return [terms for terms, _ in rescored(episode, hooks, env)]
+
+
+def rescored(
+    episode: Episode,
+    hooks: Sequence[TurnReward],
+    env: gymnasium.Env[str, str] | None = None,
+) -> list[tuple[dict[str, float], dict[str, Verdict]]]:
+    """Return what :func:`rescore` does, and for each turn what judges among the hooks said.
+
+    A judge that was asked the same before is not asked again.
+    """
     if env is not None:
         shaped = ShapedReward(env, hooks)
+        recall(episode, shaped, ask=True)
         set_generator(episode, shaped)
         shaped.reset(seed=episode.seed, options=dict(episode.options))
-        return [shaped.step(turn.action)[4]["reward_terms"] for turn in episode.turns]
+        infos = [shaped.step(turn.action)[4] for turn in episode.turns]
+        return [(info["reward_terms"], verdicts_of(info)) for info in infos]
     if needy := [hook.name for hook in hooks if getattr(hook, "needs", ())]:
         raise ConfigurationError(
             f"expected env= for {', '.join(needy)}: a record does not hold what these hooks need "
@@ -329,8 +367,10 @@ def rescore(
         )
     runner = HookRunner(hooks)
     names = {hook.name for hook in hooks}
-    runner.reset(_turn_state(episode.start, 0), int(episode.options.get("training_step") or 0))
-    result: list[dict[str, float]] = []
+    runner.recall([turn.verdicts for turn in episode.turns], ask=True)
+    step = int(episode.options.get("training_step") or 0)
+    runner.reset(_turn_state(episode.start, 0), step, episode.goal)
+    result: list[tuple[dict[str, float], dict[str, Verdict]]] = []
     for number, turn in enumerate(episode.turns, 1):
         own = {key: part for key, part in turn.reward_terms.items() if key not in episode.hooks}
         if clash := names & set(own):
@@ -345,7 +385,7 @@ def rescore(
             done=turn.terminated or turn.truncated,
             success=turn.success,
         )
-        result.append(terms)
+        result.append((terms, runner.verdicts))
     return result
 
 

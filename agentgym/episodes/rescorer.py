@@ -17,7 +17,7 @@ from agentgym.core.outcome import StopReason, total
 from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.recorder import Recorder
 from agentgym.episodes.records import Episode, RecordedState, Turn
-from agentgym.episodes.replay import not_stored, rescore, set_generator
+from agentgym.episodes.replay import not_stored, recall, rescored, set_generator
 from agentgym.errors import ConfigurationError
 from agentgym.rewards.table import hooks_to_json
 
@@ -91,8 +91,10 @@ class Rescorer:
     def _computed(self, episode: Episode) -> Episode:
         """Rescore from the record alone."""
         turns = tuple(
-            replace(turn, reward=total(terms.values()), reward_terms=terms)
-            for turn, terms in zip(episode.turns, rescore(episode, self._hooks), strict=True)
+            replace(turn, reward=total(terms.values()), reward_terms=terms, verdicts=said)
+            for turn, (terms, said) in zip(
+                episode.turns, rescored(episode, self._hooks), strict=True
+            )
         )
         described = hooks_to_json(self._hooks)
         lacking = ("reward_hooks",) if described is None else ()
@@ -174,6 +176,7 @@ def _needs(hooks: Sequence[TurnReward]) -> list[str]:
 
 
 def _play_again(episode: Episode, recorder: Recorder) -> Episode:
+    recall(episode, recorder.env, ask=True)
     set_generator(episode, recorder.env)
     recorder.reset(seed=episode.seed, options=dict(episode.options))
     for turn in episode.turns:
@@ -214,6 +217,7 @@ def _paid(old: Turn, new: Turn) -> Turn:
         after=new.after,
         reward=new.reward,
         reward_terms=new.reward_terms,
+        verdicts=new.verdicts,
         success=new.success,
     )
 
@@ -224,6 +228,8 @@ class RewardMeans:
 
     n: int = 0
     """Episodes."""
+    unjudged: int = 0
+    """How many lack a verdict of a judge, and so are in no mean of rewards."""
     returned: float = 0.0
     """Sum of their returns."""
     score: float = 0.0
@@ -236,9 +242,12 @@ class RewardMeans:
     def add(self, episode: Episode) -> None:
         """Count an episode."""
         self.n += 1
-        self.returned += episode.reward
         self.score += episode.score
         self.solved += episode.success
+        if episode.unjudged:
+            self.unjudged += 1
+            return
+        self.returned += episode.reward
         for turn in episode.turns:
             for name, value in turn.reward_terms.items():
                 self.terms[name] = self.terms.get(name, 0.0) + value
@@ -246,14 +255,17 @@ class RewardMeans:
     def to_dict(self) -> dict[str, Any]:
         """Return the means per episode, JSON-safe: ``return``, ``score``, ``success``, ``terms``.
 
-        Without an episode they are None, and there are no terms.
+        Without an episode they are None, and there are no terms. Episodes that lack a verdict are
+        counted as ``unjudged``, if there are any, and are in no mean of rewards.
         """
         if not self.n:
             return {"n": 0, "return": None, "score": None, "success": None, "terms": {}}
+        whole = self.n - self.unjudged
         return {
             "n": self.n,
-            "return": self.returned / self.n,
+            "return": self.returned / whole if whole else None,
             "score": self.score / self.n,
             "success": self.solved / self.n,
-            "terms": {name: value / self.n for name, value in self.terms.items()},
+            "terms": {name: value / whole for name, value in self.terms.items()},
+            **({"unjudged": self.unjudged} if self.unjudged else {}),
         }

@@ -1,7 +1,8 @@
 """Episodes as rows of a table, whose columns have the same types for every family.
 
 What differs between families (arguments, options, details) is a column of JSON text; reward terms
-are a list of names and values. So tables of any families can be put together.
+are a list of names and values, and so are verdicts of judges. So tables of any families can be put
+together.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from agentgym.core.outcome import well_formed
 from agentgym.episodes.records import FORMAT, Episode, RecordedState, Turn
-from agentgym.errors import require
+from agentgym.errors import DataError, require
 
 STATE: Mapping[str, Any] = {
     "observation": "string",
@@ -22,6 +23,15 @@ STATE: Mapping[str, Any] = {
     "oracle_turns": "int64",
 }
 """Columns of a state."""
+VERDICT: Mapping[str, Any] = {
+    "key": "string",
+    "score": "double",
+    "problem": "string",
+    "calls": "int64",
+    "prompt_tokens": "int64",
+    "completion_tokens": "int64",
+}
+"""Columns of what a judge said, besides the name of its hook."""
 TURN: Mapping[str, Any] = {
     "action": "string",
     "executed": "string",
@@ -40,6 +50,7 @@ TURN: Mapping[str, Any] = {
     "reasoning": "string",
     "finish_reason": "string",
     "reason": "string",
+    "verdicts": [{"name": "string", **VERDICT}],
 }
 """Columns of a turn; those of a state say what the turn led to."""
 JSON_COLUMNS = (
@@ -87,6 +98,32 @@ def to_row(episode: Episode) -> dict[str, Any]:
     return {name: row[name] if name in row else _plain(episode, name) for name in EPISODE}
 
 
+def from_row(row: Mapping[str, Any]) -> Episode:
+    """Return the episode that `to_row` wrote as a row.
+
+    Raises:
+        DataError: The row is none, or has been changed.
+    """
+    try:
+        parts = {name: json.loads(row[name]) for name in JSON_COLUMNS}
+        turns = [
+            {
+                **{name: turn[name] for name in TURN if name not in STATE},
+                "reward_terms": {term["name"]: term["value"] for term in turn["reward_terms"]},
+                "after": {name: turn[name] for name in STATE},
+            }
+            for turn in row["turns"]
+        ]
+        rest = {name: row[name] for name in EPISODE if name != "num_turns"}
+        record = {**rest, **parts, "turns": turns}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            "expected a row of an episode, as agentgym export --to jsonl or parquet writes it, but "
+            f"its columns cannot be read: {type(error).__name__}: {error}"
+        ) from error
+    return Episode.from_line(json.dumps(record))
+
+
 def schema() -> Any:
     """Return `EPISODE` as a schema of pyarrow.
 
@@ -118,11 +155,11 @@ def _turn(turn: Turn) -> dict[str, Any]:
     terms = [
         {"name": well_formed(name), "value": value} for name, value in turn.reward_terms.items()
     ]
-    return {
-        **{
-            name: _plain(turn.after if name in STATE else turn, name)
-            for name in TURN
-            if name != "reward_terms"
-        },
-        "reward_terms": terms,
-    }
+    said = [
+        {"name": well_formed(name), **{part: _plain(verdict, part) for part in VERDICT}}
+        for name, verdict in turn.verdicts.items()
+    ]
+    lists = {"reward_terms": terms, "verdicts": said}
+    plain = (name for name in TURN if name not in lists)
+    told = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
+    return {name: {**told, **lists}[name] for name in TURN}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from operator import add
 from typing import Any, TypedDict
 
+from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import OUTSIDE, StopReason, total, well_formed
 from agentgym.episodes import Episode
-from agentgym.episodes.recorder import UNUSED
+from agentgym.episodes.recorder import UNUSED, verdicts_of
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.play import Moment
 from agentgym.support.typed_json import read_json
@@ -33,6 +35,47 @@ def place_of(episode: Episode) -> Place:
         DataError: The record says something else there.
     """
     return read_json(Place, episode.extra, "extra")
+
+
+@dataclass(frozen=True)
+class JudgeCount:
+    """What a judge said of an episode, or of several."""
+
+    asked: int = 0
+    """Verdicts that were wanted."""
+    missing: int = 0
+    """Those that were not given."""
+    score: float = 0.0
+    """Sum of the others."""
+    calls: int = 0
+    """Questions that were sent; the other verdicts were known from before."""
+    tokens: int = 0
+    """Tokens that the judge read and wrote."""
+
+    def __add__(self, other: JudgeCount) -> JudgeCount:
+        """Return the counts of both."""
+        return JudgeCount(*map(add, astuple(self), astuple(other)))
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the verdicts that were given; None without one."""
+        given = self.asked - self.missing
+        return self.score / given if given else None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> JudgeCount:
+        """Count one verdict."""
+        tokens = verdict.prompt_tokens + verdict.completion_tokens
+        return cls(1, int(verdict.score is None), verdict.score or 0.0, verdict.calls, tokens)
+
+
+def judge_counts(turns: Iterable[Mapping[str, Verdict]]) -> dict[str, JudgeCount]:
+    """Count what judges said of turns, by the names of their hooks."""
+    found: dict[str, JudgeCount] = {}
+    for verdicts in turns:
+        for name, verdict in verdicts.items():
+            found[name] = found.get(name, JudgeCount()) + JudgeCount.of(verdict)
+    return found
 
 
 @dataclass(frozen=True)
@@ -75,6 +118,8 @@ class EpisodeResult:
     """Models that answered, where the policy names them with their answers."""
     invalid_answer: str = ""
     """Beginning of the first action, if it was invalid."""
+    judges: Mapping[str, JudgeCount] = field(default_factory=dict)
+    """What judges said, by the names of their hooks."""
 
     @property
     def valid(self) -> bool:
@@ -133,6 +178,7 @@ class EpisodeResult:
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(place.get("models", ())),
             invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
+            judges=judge_counts(turn.verdicts for turn in turns),
         )
 
 
@@ -151,6 +197,7 @@ class Tally:
         self._invalid = 0
         self._invalid_answer = ""
         self._asked: list[ModelOutput] = []
+        self._verdicts: list[dict[str, Verdict]] = []
 
     def ask(self, output: ModelOutput) -> None:
         """Take what a model produced, before its action is carried out."""
@@ -163,6 +210,7 @@ class Tally:
                 self._invalid_answer = _begun(moment.action)
             self._rewards.append(moment.reward)
             self._invalid += not moment.info["action_valid"]
+            self._verdicts.append(verdicts_of(moment.info))
 
     @property
     def tokens(self) -> ModelOutput:
@@ -192,6 +240,7 @@ class Tally:
             finish_reasons=dict(sorted(finished.items())),
             models=tuple(dict.fromkeys(each.model for each in self._asked if each.model)),
             invalid_answer=self._invalid_answer,
+            judges=judge_counts(self._verdicts),
         )
 
 

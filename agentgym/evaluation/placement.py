@@ -53,8 +53,14 @@ class Where:
                 f"expected step_timeout to be a number of seconds greater than 0, got {timeout!r}"
             )
 
-    def players(self, source: PolicySource, jobs: int) -> int:
-        """Return how many episodes are played at the same time."""
+    def players(self, source: PolicySource, jobs: int, judged: bool = False) -> int:
+        """Return how many episodes are played at the same time.
+
+        Args:
+            source: Makes the policies.
+            jobs: Episodes to play.
+            judged: Whether environments wait for the verdicts of a judge.
+        """
         if not source.several:
             if self.concurrency not in (None, 1):
                 raise ConfigurationError(
@@ -63,14 +69,14 @@ class Where:
                     "class, or give it a method copy()"
                 )
             return 1
-        return max(1, min(self.concurrency or self._usual(source), jobs))
+        return max(1, min(self.concurrency or self._usual(source.waits or judged), jobs))
 
-    def _usual(self, source: PolicySource) -> int:
+    def _usual(self, waits: bool) -> int:
         if self.backend == "process":
             return cpus()
         if self.backend == "ray":
             return cluster_cpus()
-        return THREADS if self.backend == "thread" or source.waits else 1
+        return THREADS if self.backend == "thread" or waits else 1
 
     def envs(self, first: GuardedEnv, number: int, stack: ExitStack) -> list[Env]:
         """Return the environments of so many players; ``first`` is one of them if it is free."""

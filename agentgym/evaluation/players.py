@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from agentgym.core.hooks import HookRunner
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import PolicyFailure
@@ -105,9 +106,11 @@ class Player:
         return Played(job, result, replace(episode, extra=extra))
 
     def interrupt(self) -> None:
-        """End what the policy waits for, from any thread."""
+        """End what the policy waits for, and judges of its turns, from any thread."""
         if self._policy is not None:
             self._policy.interrupt()
+        if isinstance(hooks := getattr(self._env.unwrapped, "hooks", None), HookRunner):
+            hooks.interrupt()
 
     def _moments(
         self,

@@ -10,7 +10,10 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+import gymnasium
+
 from agentgym.core.guard import GuardedEnv
+from agentgym.core.hooks import HookRunner
 from agentgym.core.options import check_seed, choice
 from agentgym.core.tasks import TaskSet
 from agentgym.episodes import Recorder
@@ -192,7 +195,8 @@ def evaluate(
             # The report is written already: two more evaluations follow, which may be cut off.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.n, seed)
-            ends = _scale(scale, made, panel, {**same, "step_timeout": step_timeout})
+            plain = _without_judges(made, stack)
+            ends = _scale(scale, plain, panel, {**same, "step_timeout": step_timeout})
             report = replace(report, scale=ends)
             if folder is not None:
                 folder.finish(report, order)
@@ -239,9 +243,15 @@ def _play(
     """Play what is left, at environments like the one that is given."""
     todo = session.todo
     loop = stack.enter_context(closing(EventLoop()))
-    envs = where.envs(env, where.players(source, len(todo)), stack)
+    envs = where.envs(env, where.players(source, len(todo), _judged(env)), stack)
     panel = session.panel_sha256 if session.records else None
     session.play([_player(source, each, loop, rules, panel) for each in envs], todo)
+
+
+def _judged(env: Env) -> bool:
+    """Return whether hooks of an environment ask somebody outside of it."""
+    hooks = getattr(env.unwrapped, "hooks", None)
+    return isinstance(hooks, HookRunner) and hooks.judged
 
 
 def _player(
@@ -342,6 +352,16 @@ def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
         started=session.started,
         seconds=session.seconds_in_all,
     )
+
+
+def _without_judges(env: Env, stack: ExitStack) -> Env:
+    """Return an environment that pays its own rewards alone, where the others cost questions."""
+    if env.spec is None or not _judged(env):
+        return env
+    kwargs = {name: value for name, value in env.spec.kwargs.items() if name != "reward_hooks"}
+    made = gymnasium.make(env.spec.id, disable_env_checker=True, **kwargs)
+    stack.callback(made.close)
+    return GuardedEnv(made)
 
 
 def _scale(

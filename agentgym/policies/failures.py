@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from agentgym.core.outcome import StopReason
+from agentgym.endpoints.faults import EndpointFault, status_fault
 from agentgym.errors import (
     ConfigurationError,
     DependencyNotInstalled,
@@ -21,7 +22,6 @@ from agentgym.errors import (
     PolicyFailure,
     PolicyStopped,
 )
-from agentgym.policies.chat.endpoint_faults import EndpointFault, status_fault
 
 SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
 """Mistakes in how a policy was set up: they would end every episode, and so end an evaluation."""

@@ -9,6 +9,7 @@ Hooks are deterministic, picklable and deep-copyable; an environment copies them
 from __future__ import annotations
 
 from agentgym.core.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.judge.terms import Judge, JudgeMask
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -23,8 +24,10 @@ from agentgym.rewards.terms import (
     Potential,
     Progressive,
     Repeat,
+    StagedAlpha,
     SuccessBonus,
     SuppliedHook,
+    ToolBonus,
     TurnCost,
     family_potential,
     potential_gain,
@@ -36,6 +39,8 @@ __all__ = [
     "Format",
     "GoldEvidence",
     "InvalidAction",
+    "Judge",
+    "JudgeMask",
     "LinearAlpha",
     "NoSearchPenalty",
     "Potential",
@@ -44,8 +49,10 @@ __all__ = [
     "RetrievalHit",
     "SearchCost",
     "ShapedReward",
+    "StagedAlpha",
     "SuccessBonus",
     "SuppliedHook",
+    "ToolBonus",
     "TurnContext",
     "TurnCost",
     "TurnReward",

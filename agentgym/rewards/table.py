@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import reduce
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from agentgym.core import options
 from agentgym.core.hooks import TurnReward
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.rewards.judge.terms import Judge, JudgeMask
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -25,8 +26,10 @@ from agentgym.rewards.terms import (
     Potential,
     Progressive,
     Repeat,
+    StagedAlpha,
     SuccessBonus,
     SuppliedHook,
+    ToolBonus,
     TurnCost,
     family_potential,
     potential_gain,
@@ -38,23 +41,26 @@ HOOKS: Mapping[str, type[SuppliedHook]] = {
     "turn_cost": TurnCost,
     "repeat": Repeat,
     "success_bonus": SuccessBonus,
+    "tool_bonus": ToolBonus,
     "progressive": Progressive,
     "format": Format,
     "retrieval_hit": RetrievalHit,
     "gold_evidence": GoldEvidence,
     "search_cost": SearchCost,
     "no_search_penalty": NoSearchPenalty,
+    "judge": Judge,
+    "judge_mask": JudgeMask,
 }
 """The supplied hooks by the names that a command line gives them, which also name their terms."""
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in HOOKS.values()}
 _NESTED: dict[str, dict[str, Any]] = {
     "phi": {"family_potential": family_potential},
-    "alpha": {"LinearAlpha": LinearAlpha},
+    "alpha": {"LinearAlpha": LinearAlpha, "StagedAlpha": StagedAlpha},
     "step": {"potential_gain": potential_gain, **_CLASSES},
 }
 """What may stand in a field that holds a function, by the field's name."""
-_SCHEDULES: dict[str, Any] = {"alpha": LinearAlpha}
-"""What a field may be that changes with the training step."""
+_SCHEDULES: dict[str, tuple[Any, ...]] = {"alpha": (LinearAlpha, StagedAlpha)}
+"""What a field may be that changes with the training step; no two share the name of a field."""
 _DEPTH = 8
 _HELP = (
     f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
@@ -71,10 +77,12 @@ def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
 
     A hook is written as its name; as ``name=size``, where the size is what it mostly has: the
     penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
-    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value.
+    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value,
+    or that the class names in ``texts``: ``judge:model=NAME,url=URL,rubric=FILE``.
     In the place of a field that may change with the training step stand those of its schedule:
-    ``progressive:start=0,end=1,steps=100``. In the place of the name may stand ``MODULE:CLASS``, a
-    dataclass of your own; its size is the field that its attribute ``size`` names, else the weight.
+    ``progressive:start=0,end=1,steps=100``, or ``progressive:first=0.3,every=50``. In the place of
+    the name may stand ``MODULE:CLASS``, a dataclass of your own; its size is the field that its
+    attribute ``size`` names, else the weight.
 
     Args:
         texts: The hooks, in the order in which they are run.
@@ -110,26 +118,28 @@ def _parse(text: str) -> TurnReward:
     pairs = [f"{sized if isinstance(sized, str) else 'weight'}={size}"] if equals else []
     pairs += tail.split(",") if colon else []
     # A name on the command line is that of the hook; another one is for lists made in Python.
-    known = {entry.name: entry for entry in _arguments(cls) if not _is_text(entry)}
-    schedules = {name: schedule for name, schedule in _SCHEDULES.items() if name in known}
-    for schedule in schedules.values():
+    texts: Mapping[str, Callable[[str], str]] = getattr(cls, "texts", {})
+    known = {e.name: e for e in _arguments(cls) if not _is_text(e) or e.name in texts}
+    schedules = [(name, each) for name in _SCHEDULES if name in known for each in _SCHEDULES[name]]
+    for _, schedule in schedules:
         known |= {entry.name: entry for entry in _arguments(schedule)}
     values: dict[str, Any] = {}
     for pair in pairs:
         field_name, _, written = pair.partition("=")
         entry = known.get(field_name)
-        value = _number(written, entry)
+        read = texts.get(field_name)
+        value = read(written) if read and written else _number(written, entry)
         if entry is None or value is None or field_name in values:
             raise ConfigurationError(
                 f"expected the fields of {name} ({', '.join(known)}), each once and as "
                 f"name=value, got {pair!r:.80} in {text!r:.120}; {_HELP}"
             )
         values[field_name] = value
-    for field_name, schedule in schedules.items():
+    for field_name, schedule in schedules:
         own = [entry.name for entry in _arguments(schedule) if entry.name in values]
         if own and field_name in values:
             raise ConfigurationError(
-                f"expected {field_name} or its schedule ({', '.join(own)}), got both in "
+                f"expected {field_name} or one schedule of it ({', '.join(own)}), got both in "
                 f"{text!r:.120}; leave one out"
             )
         if own:

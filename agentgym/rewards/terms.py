@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agentgym.core.hooks import TurnContext, TurnState, finite
+from agentgym.core.hooks import JudgedReward, TurnContext, TurnState, finite
 from agentgym.core.outcome import total
 from agentgym.errors import ConfigurationError
 
@@ -53,13 +53,13 @@ class SuppliedHook(ABC):
         for entry, limits in self.limits.items():
             _check(getattr(self, entry), f"{entry} of the hook {self.name}", limits)
 
-    def __call__(self, context: TurnContext) -> float:
+    def __call__(self, context: TurnContext) -> float | None:
         """Return the :meth:`value` of a turn."""
         return self.value(context)
 
     @abstractmethod
-    def value(self, context: TurnContext) -> float:
-        """Return what a turn is worth, before the weight."""
+    def value(self, context: TurnContext) -> float | None:
+        """Return what a turn is worth, before the weight; None if nobody knows."""
 
     def reset(self) -> None:
         """Forget the previous episode; most hooks look at the turn alone and remember nothing."""
@@ -134,6 +134,36 @@ class SuccessBonus(SuppliedHook):
 
 
 @dataclass
+class ToolBonus(SuppliedHook):
+    """A bonus for every call of a tool, on the turn that solves the task.
+
+    GRPO-TCR (arXiv 2510.11701) pays a right answer 1 + .1 n after n calls. A call is a valid action
+    before the last one.
+    """
+
+    size = "bonus"
+    limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
+    bonus: float = 0.1
+    """Size of the bonus of a call, at least 0."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "tool_bonus"
+    """Key in ``info["reward_terms"]``."""
+    _calls: int = field(default=0, init=False, repr=False, compare=False)
+
+    def value(self, context: TurnContext) -> float:
+        """Return the bonus times the calls if the episode ended solved, else 0."""
+        if context.done:
+            return self.bonus * self._calls if context.success else 0.0
+        self._calls += context.valid
+        return 0.0
+
+    def reset(self) -> None:
+        """Forget the calls of the previous episode."""
+        self._calls = 0
+
+
+@dataclass
 class TurnCost(SuppliedHook):
     """A cost of every turn, so that shorter solutions pay more."""
 
@@ -192,6 +222,35 @@ class LinearAlpha:
         return self.start + (self.end - self.start) * share
 
 
+@dataclass(frozen=True)
+class StagedAlpha:
+    """A schedule for `Progressive`: three stages, from step rewards to the outcome alone.
+
+    The defaults are the weights of the outcome that are published with progressive reward shaping:
+    .3, then .7, then 1.
+    """
+
+    first: float = 0.3
+    """Alpha of the first stage."""
+    second: float = 0.7
+    """Alpha of the second."""
+    third: float = 1.0
+    """Alpha of the third, which never ends."""
+    every: int = 100
+    """Training steps of the first stage, and of the second."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name in ("first", "second", "third"):
+            _check(getattr(self, name), f"{name} alpha of the schedule", _SHARE)
+        _check(self.every, "steps of a stage of alpha", (1, math.inf))
+
+    def __call__(self, training_step: int) -> float:
+        """Return alpha at a training step, counted from 1; step 0 is of the first stage, too."""
+        stages = (self.first, self.second, self.third)
+        return stages[min(max(training_step - 1, 0) // self.every, 2)]
+
+
 def potential_gain(context: TurnContext) -> float:
     """Return how much a turn raised the family's potential, the default step reward."""
     return context.after.potential - context.before.potential
@@ -209,19 +268,24 @@ class Progressive(SuppliedHook):
 
     size = "alpha"
     reads_potential: ClassVar = True
-    limits: ClassVar = {"weight": FROM_0}
+    limits: ClassVar = {"weight": FROM_0, "gate": _SHARE}
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""
     step: Callable[[TurnContext], float] = potential_gain
     """The step reward of a turn; must be picklable and without memory."""
     forfeit: bool = False
     """Take the step part back when the episode ends unsolved: a lost game never pays."""
+    gate: float = 0.0
+    """Share of an episode's actions, in [0, 1], that must have been valid, or its outcome is taken
+    back when it ends: first to write what can be carried out, then to be right."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "progressive"
     """Key in ``info["reward_terms"]``."""
     _turns: int = field(default=0, init=False, repr=False, compare=False)
     _mean: float = field(default=0.0, init=False, repr=False, compare=False)
+    _valid: int = field(default=0, init=False, repr=False, compare=False)
+    _outcome: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -231,11 +295,18 @@ class Progressive(SuppliedHook):
     def __post_init__(self) -> None:
         """Check the numbers; a schedule's alpha is checked when it is used."""
         super().__post_init__()
+        if isinstance(self.step, JudgedReward):
+            raise ConfigurationError(
+                f"expected a step reward of {self.name} that the environment alone decides, got "
+                f"{self.step!r:.80}: give a judge as a hook of its own"
+            )
         if not callable(self.alpha):
             _check(self.alpha, "alpha", _SHARE)
 
     def value(self, context: TurnContext) -> float:
         """Return (alpha - 1) * outcome_t + (1 - alpha) * (mean_t - mean_{t-1}).
+
+        Behind a gate that stays shut, the last turn also returns what the outcome has paid.
 
         Raises:
             ConfigurationError: A scheduled alpha is outside of [0, 1].
@@ -248,8 +319,12 @@ class Progressive(SuppliedHook):
         if self.forfeit and context.done and not context.success:
             self._mean = 0.0
         outcome = total(context.terms.values())
-        return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - before)
+        self._outcome += outcome
+        self._valid += context.valid
+        shut = context.done and self._valid < self.gate * self._turns
+        taken_back = alpha * self._outcome if shut else 0.0
+        return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - before) - taken_back
 
     def reset(self) -> None:
-        """Forget the running mean."""
-        self._turns, self._mean = 0, 0.0
+        """Forget the episode so far."""
+        self._turns, self._mean, self._valid, self._outcome = 0, 0.0, 0, 0.0

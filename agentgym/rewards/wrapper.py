@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from agentgym.core.hooks import HookRunner, TurnReward, TurnState
+from agentgym.core.hooks import HookRunner, TurnReward, TurnState, Verdict
 from agentgym.core.options import check_reset
 from agentgym.errors import ConfigurationError
 
@@ -39,15 +40,19 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         inner: Any = env.unwrapped
         self._runner = HookRunner(hooks, inner.reported_details())
         self.hook_names = [hook.name for hook in hooks]
+        self._hooked = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode; the option ``"training_step"`` is read by scheduled hooks."""
+        """Start an episode; the options ``training_step`` and ``reward_hooks`` hold here, too."""
         observation, info = self.env.reset(seed=seed, options=options)
         inner: Any = self.env.unwrapped
-        training_step = check_reset(options, inner.reset_options).get("training_step", 0)
-        self._runner.reset(self._state(observation, info), training_step)
+        chosen = check_reset(options, inner.reset_options)
+        self._hooked = chosen.get("reward_hooks", True)
+        if self._hooked:
+            state = self._state(observation, info)
+            self._runner.reset(state, chosen.get("training_step", 0), info["goal"])
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -57,6 +62,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             ConfigurationError: An inner hook already uses the name of one of these hooks.
         """
         observation, reward, terminated, truncated, info = self.env.step(action)
+        if not self._hooked:
+            return observation, float(reward), terminated, truncated, info
         total = float(reward)
         inner = info["reward_terms"]
         if clash := [name for name in self.hook_names if name in inner]:
@@ -74,8 +81,16 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             details=info["details"],
         )
         for name in self.hook_names:
-            total += terms[name]
-        return observation, total, terminated, truncated, {**info, "reward_terms": terms}
+            total += terms.get(name, 0.0)
+        info = {**info, "reward_terms": terms}
+        if self._runner.judged:
+            said = {name: asdict(each) for name, each in self._runner.verdicts.items()}
+            info["verdicts"] = {**info.get("verdicts", {}), **said}
+        return observation, total, terminated, truncated, info
+
+    def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
+        """Give its judges what was said before; see `agentgym.core.hooks.HookRunner.recall`."""
+        self._runner.recall(turns, ask)
 
     def _state(self, observation: str, info: dict[str, Any]) -> TurnState:
         potential = float(self.env.unwrapped.potential())  # type: ignore[attr-defined]

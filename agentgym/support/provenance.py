@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 
+@cache
 def commit() -> str:
     """Return the commit of the suite's source, ending in ``-dirty`` if files were changed since.
 
-    Empty outside of a checkout, and where the suite was installed into somebody else's.
+    Empty outside of a checkout, and where the suite was installed into somebody else's. A process
+    asks once: what it has imported stays as it was.
     """
     source = Path(__file__)
     try:

@@ -2,8 +2,8 @@
 
 Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
 the success of the trained policy, paired over the held-out tasks, is above that of the warm start
-and above that of each rival, each at 95 %, in every run, and no run took longer than
-``BAR_MINUTES``; else the command exits with 1.
+and above that of each rival, each at 95 %, in every run, and no run took more than ``BAR_MINUTES``
+of a processor's time, whatever else the machine did; else the command exits with 1.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def row(run: PlayedRun) -> dict[str, Any]:
     paired, greedy = summary["paired"], summary.get("greedy")
     return {
         **run.facts,
+        "cpu_minutes": round(summary["cpu_s"] / 60, 2),
         "horizon": summary["horizon"],
         "evaluation": summary["evaluation"],
         **{
@@ -63,7 +64,7 @@ def met(row: dict[str, Any]) -> bool:
     """Return whether a run clears the bar."""
     over = row["success"]["over"]
     gains = [interval[0] > 0 for arm, (_, interval) in over.items() if arm != "demonstrator"]
-    return len(gains) > 1 and all(gains) and bool(row["minutes"] <= BAR_MINUTES)
+    return len(gains) > 1 and all(gains) and bool(row["cpu_minutes"] <= BAR_MINUTES)
 
 
 STUDY = Study(

@@ -35,20 +35,20 @@ def signed(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{share(value)}"
 
 
-def interval(ends: Sequence[float]) -> str:
-    """Write an interval of shares: ``[.352, .441]``."""
-    return f"[{share(ends[0])}, {share(ends[1])}]"
+def interval(ends: Sequence[float] | None) -> str:
+    """Write an interval of shares: ``[.352, .441]``; of one seed there is none."""
+    return f"[{share(ends[0])}, {share(ends[1])}]" if ends else ""
 
 
-def difference(value: float, ends: Sequence[float]) -> str:
+def difference(value: float, ends: Sequence[float] | None) -> str:
     """Write a difference with its interval."""
-    return f"{signed(value)} {interval(ends)}"
+    return f"{signed(value)} {interval(ends)}".rstrip()
 
 
-def bold_without_zero(value: float, ends: Sequence[float]) -> str:
+def bold_without_zero(value: float, ends: Sequence[float] | None) -> str:
     """Write a difference with its interval, bold where this is without zero."""
     said = difference(value, ends)
-    return f"**{said}**" if ends[0] > 0 or ends[1] < 0 else said
+    return f"**{said}**" if ends and (ends[0] > 0 or ends[1] < 0) else said
 
 
 def about(value: float) -> str:

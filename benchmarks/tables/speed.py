@@ -132,8 +132,7 @@ def step_table() -> Table:
     table = [["a step", "seconds", "sampled tokens per second"]]
     table.append(
         [
-            "of the default run: "
-            + ", ".join(f"{name} {100 * parts[name]:.0f} %" for name in names),
+            "in the shop: " + ", ".join(f"{name} {100 * parts[name]:.0f} %" for name in names),
             f"{found['profile']['seconds_per_step']:.1f}",
             about(found["profile"]["sampled_tokens_per_second"]),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentgym.policies.blind import FITTED, RULES
 from benchmarks.blind_policies import LEAKS
@@ -67,7 +67,7 @@ def experts_of_webshop() -> Table:
     """Return what the experts of WebShop that may fail reach."""
     experts = result("demonstrators.json")["webshop"]["experts"]
     table = [["expert", "success", "score", "turns"]]
-    for names in (("careful", "thinking"), ("hurried",), ("hasty",)):
+    for names in (("careful", "thinking"), ("hurried",), ("hasty",), ("lazy",)):
         rows = [
             [share(expert["success"]), share(expert["score"]), f"{expert['turns']:.1f}"]
             for expert in map(experts.get, names)
@@ -154,23 +154,38 @@ def memorized_table() -> Table:
     return table
 
 
+def _paid(exploits: Mapping[str, int]) -> str:
+    """Say how many attempts were paid."""
+    return f"{exploits['paid'] or 'none'} {'were' if exploits['paid'] > 1 else 'was'} paid"
+
+
 def grading_table() -> Table:
     """Return whether the grader of SWE pays what it must and nothing else."""
-    team, fixes = result("swe_red_team.json")["exploits"], result("swe_right_fixes.json")
+    team, image = (result(f"swe_red_team{where}.json")["exploits"] for where in ("", "_image"))
+    fixes = result("swe_right_fixes.json")
     table = [
         ["played", "in all", "came out as it must"],
         [
             f"the {team['number']} exploits",
             f"{team['tried']} attempts",
-            f"{team['paid'] or 'none'} {'were' if team['paid'] else 'was'} paid",
+            _paid(team),
+        ],
+        [
+            f"the {image['number']} exploits, on rows in an image made here",
+            f"{image['tried']} attempts",
+            _paid(image),
         ],
     ]
-    for file, libraries in (("submissions", "17"), ("bundled", "all 36")):
+    samples = {
+        "submissions": "17 libraries", "bundled": "all 36 libraries",
+        "releases": "all 36 libraries and four later releases",
+    }  # fmt: skip
+    for file, libraries in samples.items():
         fuzz = result(f"swe_fuzzed_{file}.json")
         beside = fuzz["right beside an exploit, and refused"]
         table.append(
             [
-                f"solutions, faults, exploits and both, mutated, of {libraries} libraries",
+                f"solutions, faults, exploits and both, mutated, of {libraries}",
                 f"{fuzz['submissions']:,}",
                 f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
                 "beside an exploit that spoils tests or answers, and are refused; "

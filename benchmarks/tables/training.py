@@ -18,10 +18,11 @@ from trainers.output.seed_summary import spread
 Row = Mapping[str, Any]
 """A run of one seed, as ``benchmarks.studies.training_gain`` keeps it."""
 NAMES = {
-    "sft": "warm start", "imitation": "imitation", "rl": "**trained**",
-    "demonstrator": "demonstrator",
+    "sft": "warm start", "imitation": "imitation", "successes": "imitation of successes",
+    "rl": "**trained**", "demonstrator": "demonstrator", "random": "random",
 }  # fmt: skip
-LEARNED = ("sft", "imitation", "rl")
+LEARNED = ("sft", "imitation", "successes", "rl")
+RIVALS = ("imitation", "successes")
 
 
 class Training(NamedTuple):
@@ -41,23 +42,40 @@ FAMILIES = {
     "webshop": "WebShop", "alfworld": "ALFWorld", "textworld": "TextWorld", "search": "Search",
 }  # fmt: skip
 TRAININGS = {
-    "webshop": Training("webshop_training_gain.json", "webshop", demonstrator="oracle"),
+    "webshop": Training("webshop_training_gain.json", "webshop"),
+    "webshop hurried": Training(
+        "webshop_hurried_training_gain.json", "webshop", demonstrator="oracle", defaults=False
+    ),
     "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
     "alfworld": Training("training_gain.json", "alfworld"),
     "textworld": Training("training_gain.json", "textworld"),
     "search": Training("search_training_gain.json", "search"),
 }
 
+ONE_RIVAL_RUN = "webshop_rivals.json"
+"""A run of one seed, as ``agentgym-train`` summarises it."""
+TRIED = {
+    "webshop": ("WebShop, 2,000 products", "lazy"),
+    ONE_RIVAL_RUN: ("WebShop, 4,000 products", "hurried"),
+    "alfworld": ("ALFWorld", "hesitant"),
+    "textworld": ("TextWorld", "hesitant"),
+    "search": ("Search", "reader"),
+}
+"""Training -> its tasks and its demonstrator."""
+
 
 def training_table(name: str) -> Table:
     """Return the table of a training: figures and differences, over the seeds and in each."""
     training = TRAININGS[name]
-    rows: Sequence[Row] = result(training.file)["families"][training.family]
-    head = ["", f"mean of {len(rows)} seeds, 95 % over seeds"]
+    rows = _rows(training)
+    over = f"mean of {len(rows)} seeds, 95 % over seeds" if rows[1:] else "one seed, no interval"
+    head = ["", over]
     lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
+    worked = [f"{row['cpu_minutes']:.1f}" for row in rows if "cpu_minutes" in row]
     return [
         [*head, *(f"seed {row['seed']}, 95 % over tasks" for row in rows)],
         ["steps; minutes", "", *lasted],
+        *([["minutes of a processor", "", *worked]] if worked else []),
         *_baselines(training, len(rows)),
         *(_figure("success", arm, rows) for arm in LEARNED if arm in rows[0]["success"]),
         *_differences("success", training, rows),
@@ -74,21 +92,23 @@ def training_table(name: str) -> Table:
 def summary_table(name: str) -> Table:
     """Return a short table of a default training: one row a policy, over the seeds."""
     training = TRAININGS[name]
-    rows: Sequence[Row] = result(training.file)["families"][training.family]
+    rows = _rows(training)
     baselines = result("baselines.json")["families"][training.family]
     tasks = baselines["random"]["n"]
     head = [f"{tasks} held-out tasks", "success", "each seed", "likeliest action", "score"]
     table = [head]
     for arm in ("random", "demonstrator"):
         found = baselines[arm]
-        table.append([_name(arm), share(found["success"]), "", "", share(found["score"])])
-    for arm in LEARNED:
+        table.append([NAMES[arm], share(found["success"]), "", "", share(found["score"])])
+    for arm in (each for each in LEARNED if each in rows[0]["success"]):
         cells = [_over(rows, figure, arm) for figure in ("success", "greedy_success", "score")]
         each = ", ".join(share(row["success"][arm]) for row in rows)
-        table.append([_name(arm), cells[0], each, *cells[1:]])
-    for other in ("imitation", "demonstrator"):
-        label, over, *paired = next(_difference("success", other, training, rows))
-        table.append([label, over, ", ".join(cell.partition(" ")[0] for cell in paired), "", ""])
+        table.append([NAMES[arm], cells[0], each, *cells[1:]])
+    for other in (*RIVALS, "demonstrator"):
+        for label, over, *paired in _difference("success", other, training, rows):
+            # Of one training the interval over its tasks is all that there is.
+            each = ", ".join(cell.partition(" ")[0] for cell in paired) if paired[1:] else paired[0]
+            table.append([label, over, each, "", ""])
     return table
 
 
@@ -97,12 +117,39 @@ def gains_table() -> Table:
     table = [["trained minus", "success, 95 % over seeds", "seed by seed, 95 % over tasks"]]
     for name, family in FAMILIES.items():
         training = TRAININGS[name]
-        rows: Sequence[Row] = result(training.file)["families"][training.family]
-        for other in ("sft", "imitation", "demonstrator"):
+        rows = _rows(training)
+        for other in ("sft", *RIVALS, "demonstrator"):
             for label, over, *paired in _difference("success", other, training, rows):
                 what = label.removeprefix("trained minus ")
                 table.append([f"{what}, {family}", over, "; ".join(paired)])
     return table
+
+
+def tried_table() -> Table:
+    """Return which tasks were tried: what was trained on them, and its rivals; means over seeds."""
+    head = ["trained", "imitation of successes", "imitation", "demonstrator", "seeds"]
+    table = [["tasks and demonstrator", *head]]
+    for name, (said, expert) in TRIED.items():
+        rows = _rivals_run() if name == ONE_RIVAL_RUN else _rows(TRAININGS[name])
+        means = {
+            arm: [row["success"][arm] for row in rows if arm in row["success"]]
+            for arm in ("rl", *reversed(RIVALS), "demonstrator")
+        }
+        cells = [share(spread(found)["mean"]) if found else "" for found in means.values()]
+        table.append([f"{said}, `{expert}`", *cells, str(len(rows))])
+    return table
+
+
+def _rivals_run() -> list[Row]:
+    """Return the run that had the rival which the runs before it lacked, as a row."""
+    found = result(ONE_RIVAL_RUN)["eval"]
+    return [{"success": {arm: figures["success"] for arm, figures in found.items()}}]
+
+
+def _rows(training: Training) -> Sequence[Row]:
+    """Return the runs of a training, one a seed."""
+    rows: Sequence[Row] = result(training.file)["families"][training.family]
+    return rows
 
 
 def _baselines(training: Training, count: int) -> Iterator[list[str]]:
@@ -118,7 +165,7 @@ def _figure(figure: str, arm: str, rows: Sequence[Row]) -> list[str]:
     """Return the row of a policy's figure."""
     name = figure.replace("_", " ")
     return [
-        f"{name}: {_name(arm)}",
+        f"{name}: {NAMES[arm]}",
         _over(rows, figure, arm),
         *(share(r[figure][arm]) for r in rows),
     ]
@@ -162,9 +209,4 @@ def _over(rows: Sequence[Row], figure: str, arm: str) -> str:
     if len(values) < len(rows):
         return ""
     found = spread(values, (0.0, 1.0))
-    return f"{share(found['mean'])} {interval(found['ci95'])}"
-
-
-def _name(arm: str) -> str:
-    """Return what an arm is called."""
-    return {**NAMES, "random": "random", "imitation": "imitation for the same time"}[arm]
+    return f"{share(found['mean'])} {interval(found['ci95'])}".rstrip()

@@ -8,7 +8,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from multiprocessing.process import BaseProcess
@@ -31,17 +31,25 @@ from benchmarks.studies.runner.study import (
 )
 from tests.benchmarks.toy_study import STUDY
 from tests.trainers import toy_runs
+from tests.trainers.pictures import begin_blank
 from trainers.cli import main as train
 from trainers.cli import parse_config
 from trainers.multirun.cache import BEGUN, DONE, Run, RunCache
 from trainers.multirun.played import PlayedRun
 from trainers.multirun.playing import play
-from trainers.multirun.process import begin_process
 
 NAME = "tests.benchmarks.toy_study"
-BEGIN = partial(begin_process, train)
+BEGIN = partial(begin_blank, train)
 CLOCK = ("seconds", "time", "tokens_per_second")
 """Fields of records that two equal runs do not share."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def blank() -> Iterator[None]:
+    """Leave the pictures of the runs blank."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchmarks.studies.__main__.begin_process", begin_blank)
+        yield
 
 
 @pytest.fixture(scope="module")

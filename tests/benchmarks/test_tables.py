@@ -19,6 +19,7 @@ def test_differences_and_large_numbers() -> None:
     assert formats.difference(0.398, (0.352, 0.441)) == "+.398 [.352, .441]"
     assert formats.bold_without_zero(-0.1, (-0.2, -0.05)) == "**-.100 [-.200, -.050]**"
     assert formats.bold_without_zero(0.1, (-0.2, 0.3)) == "+.100 [-.200, .300]"
+    assert formats.bold_without_zero(0.1, None) == "+.100", "of one seed there is no interval"
     large = (25_683, 3_495, 57_344, 18.3, 376, 975.6, 134_519)
     assert [formats.about(each) for each in large] == [
         "25,700", "3,500", "57,300", "18", "380", "980", "135,000",
@@ -34,7 +35,8 @@ def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None
     """Recomputed by a reader of the stored values: ALFWorld +.113 [-.062, .288]."""
     rows = {row[0]: row for row in training.gains_table()}
     assert rows["imitation, ALFWorld"][1] == "+.113 [-.062, .288]"
-    assert rows["imitation, WebShop"][1] == "**+.318 [.012, .624]**"
+    hurried = {row[0]: row for row in training.training_table("webshop hurried")}
+    assert hurried["trained minus imitation"][1] == "**+.318 [.012, .624]**"
     assert rows["imitation, TextWorld"][1] == "**+.120 [.023, .217]**"
     assert rows["demonstrator, TextWorld"][1] == "+.153 [-.190, .496]"
     assert rows["imitation, ALFWorld"][2].count(";") == 2, "each seed beside it"

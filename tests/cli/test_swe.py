@@ -43,6 +43,7 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     bank = load_bank(held_out)
     assert sorted(bank.tasks) == ["prices-001", "prices-002"]
     assert all(asked.telling and asked.wrong_repairs is not None for asked in bank.tasks.values())
+    assert bank.guards is not None
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
     assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out

@@ -70,6 +70,10 @@ class Configuration:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
         return 1 if self.slow else 2 if "games" in self.kwargs else 4
 
+    def indices(self, size: int) -> list[int]:
+        """Return the tasks that a test plays of a split, spread over it."""
+        return [(2 * number + 1) * size // (2 * self.tasks) for number in range(self.tasks)]
+
     @property
     def slow(self) -> bool:
         """Whether every action asks another process: an original engine, or a sandbox."""

@@ -15,7 +15,7 @@ ORACLE_TASKS = 100
 RANDOM_TASKS = 40
 ORIGINAL_TASKS = 8
 """Where an engine of other people plays, which is slow; parity with ours is tested elsewhere."""
-SANDBOX_TASKS = 6
+SANDBOX_TASKS = 3
 """Where every command runs in a sandbox; that each bundled task is solved is tested elsewhere."""
 SHOPPER_TASKS = 60
 FLOOR_TASKS = 200

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -17,7 +18,7 @@ class Canned:
     """An answer with all that may be wrong with one."""
 
     body: Any
-    """JSON data, or text or bytes as they are."""
+    """JSON data, or text or bytes as they are, or an iterator of bytes that ends when it likes."""
     status: int = 200
     kind: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=lambda: {"retry-after-ms": "1"})
@@ -57,6 +58,8 @@ class ChatServer:
             def send(self, said: Any) -> None:
                 canned = said if isinstance(said, Canned) else Canned(said)
                 data = canned.body
+                if isinstance(data, Iterator):
+                    return self.pour(canned, data)
                 if not isinstance(data, str | bytes):
                     data = json.dumps(data)
                 data = data if isinstance(data, bytes) else data.encode()
@@ -68,6 +71,15 @@ class ChatServer:
                 self.end_headers()
                 self.wfile.write(data)
                 self.close_connection = True
+
+            def pour(self, canned: Canned, pieces: Iterator[bytes]) -> None:
+                self.send_response(canned.status)
+                self.send_header("Content-Type", canned.kind)
+                self.end_headers()
+                self.close_connection = True
+                with suppress(OSError):  # nobody listens any more
+                    for piece in pieces:
+                        self.wfile.write(piece)
 
             def log_message(self, *args: Any) -> None:
                 pass

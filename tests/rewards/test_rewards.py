@@ -21,6 +21,7 @@ from agentgym.rewards import (
     Progressive,
     Repeat,
     ShapedReward,
+    StagedAlpha,
     SuccessBonus,
     TurnContext,
     TurnCost,
@@ -96,6 +97,40 @@ def test_progressive_terms_sum_to_the_mix_at_any_length(steps, alpha, forfeit, s
     if forfeit and not success:
         mean = 0.0
     assert total == pytest.approx(alpha * outcome + (1 - alpha) * mean, abs=1e-9)
+
+
+@settings(deadline=None)
+@given(
+    steps=st.lists(st.tuples(finite, finite, st.booleans()), min_size=1, max_size=12),
+    alpha=st.floats(0, 1),
+    gate=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_an_outcome_behind_a_gate_counts_if_enough_actions_were_valid(steps, alpha, gate):
+    hook = Progressive(alpha, step=Gain(), gate=gate)
+    total = 0.0
+    for t, (outcome, gain, valid) in enumerate(steps):
+        turn = context(0.0, gain, terms={"task": outcome}, done=t == len(steps) - 1, valid=valid)
+        total += outcome + hook(turn)
+    passed = sum(valid for *_, valid in steps) >= gate * len(steps)
+    outcome = sum(outcome for outcome, *_ in steps) if passed else 0.0
+    mean = sum(gain for _, gain, _ in steps) / len(steps)
+    assert total == pytest.approx(alpha * outcome + (1 - alpha) * mean, abs=1e-9)
+
+
+def test_alpha_in_the_three_published_stages():
+    (hook,) = parse_hooks(["progressive:first=0.3,second=0.7,third=1,every=10,gate=1"])
+    assert hook == Progressive(StagedAlpha(every=10), gate=1)
+    steps = (0, 1, 10, 11, 20, 21, 999)
+    assert [hook.alpha(step) for step in steps] == [0.3, 0.3, 0.3, 0.7, 0.7, 1.0, 1.0]
+
+
+def test_the_tool_bonus_pays_calls_of_solved_tasks_alone():
+    (hook,) = parse_hooks(["tool_bonus"])
+    for success, paid in ((True, 0.2), (False, 0.0)):
+        hook.reset()
+        turns = [{}, {"valid": False}, {}, {"done": True, "success": success}]
+        values = [hook(context(**turn)) for turn in turns]
+        assert values == pytest.approx([0.0, 0.0, 0.0, paid])
 
 
 class Gain:
@@ -230,9 +265,12 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
     rest = dict(fields)
     if cls.size in rest and draw(st.booleans()):
         text += f"={json.dumps(rest.pop(cls.size))}"
-    if rest:
-        text += ":" + ",".join(f"{key}={json.dumps(value)}" for key, value in rest.items())
-    return text, cls(**fields)
+    written = [f"{key}={json.dumps(value)}" for key, value in rest.items()]
+    asked = {"model": "some/model:7b"} if name.startswith("judge") else {}
+    written += [f"{key}={value}" for key, value in asked.items()]
+    if written:
+        text += ":" + ",".join(written)
+    return text, cls(**fields, **asked)
 
 
 @settings(deadline=None)
@@ -251,13 +289,13 @@ def test_hooks_by_name():
     assert parse_hooks(["repeat:penalty=1,weight=2", "potential:gamma=0.9"]) == [
         Repeat(1, weight=2), Potential(0.9)
     ]  # fmt: skip
-    assert parse_hooks([]) == [] and {cls().name for cls in HOOKS.values()} == set(HOOKS)
+    assert parse_hooks([]) == [] and {cls.name for cls in HOOKS.values()} == set(HOOKS)
 
 
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (["shaping"], "potential, invalid_action, turn_cost, repeat, success_bonus, progressive, "),
+        (["shaping"], "potential, invalid_action, turn_cost, repeat, success_bonus, tool_bonus, "),
         ([""], "name of a reward hook"),
         ([5], "name of a reward hook"),
         ("potential", "a list of reward hooks"),
@@ -270,12 +308,15 @@ def test_hooks_by_name():
         (["turn_cost:size=1"], "size=1"),
         (["turn_cost=1:cost=2"], "each once"),
         (["turn_cost:name=1"], "name=1"),
-        (["progressive:step=1"], "alpha, forfeit, weight"),
+        (["progressive:step=1"], "alpha, forfeit, gate, weight"),
         (["progressive:forfeit=1"], "forfeit=1"),
         (["progressive=2"], "alpha"),
         (["progressive:start=0,end=2"], "end of the schedule of alpha"),
         (["progressive:start=0,steps=0"], "steps of the schedule of alpha"),
-        (["progressive:alpha=0.5,start=0"], "expected alpha or its schedule"),
+        (["progressive:alpha=0.5,start=0"], "expected alpha or one schedule"),
+        (["progressive:start=0,first=0.2"], "one schedule of it \\(first\\)"),
+        (["progressive:first=2"], "first alpha of the schedule"),
+        (["progressive:gate=2"], "gate of the hook progressive"),
         (["turn_cost:start=0"], "fields of turn_cost"),
         (["turn_cost=-1"], "cost of the hook turn_cost"),
         (["potential:gamma=1.5"], "gamma"),

@@ -521,6 +521,6 @@ def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
     lines = {line.split()[0]: line.rstrip() for line in shown}
     assert set(PRESETS) <= set(lines)
     assert {name for name in PRESETS if lines[name].endswith("  runs")} == set(runnable())
-    assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("(dynamic sampling)")
+    assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("  runs")
     assert lines["mt-ppo"].endswith("a value model that fills Batch.values")
     assert "  Term(EpisodeReturn(), center='group', scale='group'), Loss(), " in lines["dapo"]

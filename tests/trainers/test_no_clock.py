@@ -32,7 +32,9 @@ FAST = 400.0
 
 
 def trained(out: Path) -> Path:
-    assert main(["--env=webshop", *SHORTENED, f"--out={out}"]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 32)
+        assert main(["--env=webshop", *SHORTENED, f"--out={out}"]) == 0
     return out
 
 

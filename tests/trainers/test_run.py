@@ -43,7 +43,7 @@ def test_the_summary_has_the_promised_structure(finished):
         "seed": 0,
     }
     assert {key: summary[key] for key in promised} == promised
-    assert summary["wall_s"] > 0
+    assert summary["wall_s"] > 0 and summary["cpu_s"] > 0
     assert set(summary["eval"]) == set(ARMS)
     for arm in summary["eval"].values():
         assert set(arm) == {

@@ -22,6 +22,7 @@ import pytest
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
+from tests.parsers import keep_parsers
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import forks
 from trainers.cli import launch_config, parse_config
@@ -207,7 +208,7 @@ def nearly(records: Any) -> Any:
 def summary(folder: Path) -> dict[str, Any]:
     """The summary of a run, without what the clock said."""
     content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    for name in ("wall_s", "step_seconds"):
+    for name in ("wall_s", "cpu_s", "step_seconds"):
         content.pop(name)
     return content
 
@@ -318,6 +319,7 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     KEYED_ID: KeyedEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
+keep_parsers()
 for env_id, env_class in ENVS.items():
     if env_id not in gymnasium.registry:
         gymnasium.register(env_id, entry_point=f"tests.trainers.toy_runs:{env_class.__name__}")

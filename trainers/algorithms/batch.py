@@ -195,6 +195,11 @@ class Batch:
         return np.append(self.turn[1:] != self.turn[:-1], True)
 
     @cached_property
+    def is_turn_start(self) -> BoolArray:
+        """(K,) whether the token is the first of its turn."""
+        return np.append(True, self.turn[1:] != self.turn[:-1])
+
+    @cached_property
     def token_reward(self) -> FloatArray:
         """(K,) rewards on tokens: a turn's whole reward on its last action token, 0 elsewhere."""
         return np.where(self.is_turn_end, self.reward[self.turn], 0.0)

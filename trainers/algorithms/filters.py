@@ -38,6 +38,8 @@ class Masks(NamedTuple):
 
 
 Filter = Callable[[Batch, Masks], Masks]
+JUDGE_REJECT = "judge_reject"
+"""Flag of a turn whose episode a judge calls ruined by the environment."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """The loss as data, and what it multiplies the advantage of each token with.
 
-    L = sum_k w_k (-c_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - e H_k)
+    L = sum_k w_k (-c_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - e H_k) + v u_k E_k
 
 over the trained tokens k: w_k comes from the aggregation, c_k from the correction for the behaviour
-policy, and rho_k = pi / pi_old is averaged over segments. The first two are computed here. The
-loss itself is ``trainers.grpo.objective.token_losses``, on tensors.
+policy, and rho_k = pi / pi_old is averaged over segments. The first two are computed here. E_k is
+the error of a critic that shares layers with the policy, if there is one. The loss itself is
+``trainers.grpo.objective.token_losses``, on tensors.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ BehaviourMode = Literal["none", "clip", "mask"]
 """How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``."""
 BehaviourLevel = Literal["token", "sequence"]
 """Whether that ratio is each token's own or the product over its trajectory."""
+ValueTargets = Literal["gae", "monte-carlo"]
+"""What a critic learns: value plus advantage (gae), or the returns whatever lambda the advantages
+have, so that the critic's errors do not teach the critic (arXiv 2503.01491)."""
 
 _MAX_LOG_RATIO = 20.0
 """Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow."""
@@ -70,6 +74,14 @@ class Loss:
     """Its estimator: k1 is ``log pi - log ref``; k3 is ``q - log q - 1``, ``q = ref / pi``."""
     entropy: float = 0.0
     """Weight of the entropy bonus, aggregated like the other terms."""
+    value_weight: float = 0.02
+    """Weight of a critic's loss, where it shares layers with the policy: the larger, the more they
+    serve the critic. A critic apart learns by a rate of its own, and this does not count."""
+    value_clip: float | None = None
+    """How far a value may move from what it was before the step's updates, in units of reward, and
+    still be pulled towards its target (arXiv 1707.06347, released code); None: any distance."""
+    value_targets: ValueTargets = "gae"
+    """What the critic learns."""
     dead_zone: float = 0.0
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
 
@@ -81,6 +93,7 @@ class Loss:
             (self.aggregation, Aggregation),
             (self.behave, BehaviourMode),
             (self.behave_level, BehaviourLevel),
+            (self.value_targets, ValueTargets),
         ):
             if value not in get_args(choices):
                 raise ConfigurationError(f"expected one of {get_args(choices)}, got {value!r}")
@@ -88,6 +101,11 @@ class Loss:
             raise ConfigurationError(
                 "expected 0 <= low <= 1, high >= 0 and behave_cap > 0, got "
                 f"low={self.low}, high={self.high}, behave_cap={self.behave_cap}"
+            )
+        if self.value_weight < 0.0 or (self.value_clip is not None and self.value_clip <= 0.0):
+            raise ConfigurationError(
+                "expected value_weight >= 0 and value_clip > 0 (None switches it off), got "
+                f"value_weight={self.value_weight}, value_clip={self.value_clip}"
             )
         if self.dual is not None and self.dual <= 1.0:
             raise ConfigurationError(f"expected dual > 1, got {self.dual}; None switches it off")

@@ -17,14 +17,21 @@ from typing import Any, Literal, TypeGuard
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
 from trainers.algorithms.branching import Branching, EntropyRise, EveryTurn, MainEpisodes
-from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
+from trainers.algorithms.filters import (
+    JUDGE_REJECT,
+    Filter,
+    FlaggedTurns,
+    HarnessEndings,
+    TopVariance,
+    ZeroVariance,
+)
 from trainers.algorithms.fork_value import ForkValue
+from trainers.algorithms.gae import GAE, ValueSignal
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong, Shaper
 from trainers.algorithms.signals import (
-    GAE,
     EpisodeReturn,
     Implicit,
     KLToGo,
@@ -34,21 +41,24 @@ from trainers.algorithms.signals import (
     StepReward,
 )
 
+JUDGE = "judge"
+"""Need of a preset that a run meets by a hook."""
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
+        "turn_critic": "an off-policy critic of turns that fills aux['q'] and aux['v']",
         "reference": "a frozen reference policy that fills aux['logp_ref']",
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
         "branching": "environments with snapshots, to fork a rollout mid-way",
+        JUDGE: "a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL",
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "branching")
+SERVES = ("reference", "critic", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
-        "refill": "new groups for those without variance (dynamic sampling)",
         "pool": "turns of a stale policy",
     }
 )
@@ -93,8 +103,14 @@ class Preset:
     """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
-    refill: bool = False
-    """Whether groups the filters drop are replaced by new ones until the batch is full."""
+    refill: int = 0
+    """Groups that may be played in a step for each that it wants, to replace those that the filters
+    drop until enough train; 0 replaces none."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
+    a run that names one of them means its own."""
+    steps: int | None = None
+    """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
     branching: Branching | None = None
@@ -111,13 +127,23 @@ class Preset:
         """Keys of ``NEEDS``: what its parts read besides the policy's own episodes."""
         signals = [type(term.signal) for term in self.terms]
         found = {
-            "critic": GAE in signals or QMinusV in signals,
-            "reference": KLToGo in signals or self.loss.kl_beta > 0,
+            "critic": self.value_signal is not None,
+            "turn_critic": QMinusV in signals,
+            "reference": KLToGo in signals
+            or self.loss.kl_beta > 0
+            or getattr(self.value_signal, "kl", 0.0) > 0,
             "prm": Implicit in signals,
             "policy_pool": self.pool is not None,
             "branching": self.branching is not None,
+            JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
         }
         return tuple(need for need in NEEDS if found[need])
+
+    @property
+    def value_signal(self) -> ValueSignal | None:
+        """The signal that reads a critic's values; None if there is none."""
+        signals = (term.signal for term in self.terms)
+        return next((each for each in signals if isinstance(each, ValueSignal)), None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -186,7 +212,7 @@ class Preset:
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
             raise ConfigurationError(
-                f"preset {self.name!r} needs {' and '.join(missing)}, which this trainer does not "
+                f"preset {self.name!r} needs {' and '.join(missing)}, which this run does not "
                 "have; choose another preset"
             )
         if self.left_out:
@@ -228,6 +254,8 @@ DEFAULT = "turn-loo"
 _Z = Term(EpisodeReturn(), center="group", scale="group")
 _LOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
+_PPO = Loss(high=0.2, value_clip=0.5)
+_STARPO_S = Loss(aggregation="seq-mean-token-mean", entropy=1e-3, value_clip=0.5)
 _SEQ_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 
 _ALL = (
@@ -268,27 +296,70 @@ _ALL = (
         group_size=8,
     ),
     Preset(
+        "ppo",
+        "Proximal policy optimisation with a critic",
+        "1707.06347",
+        (Term(GAE()),),
+        post=Whiten(eps=1e-8),
+        loss=_PPO,
+        group_size=1,
+        groups=128,
+        minibatches=4,
+        note="gamma = lambda = 1, whitened advantages and a value clip of .5, as PPO is used on "
+        "language models. --critic.gae turn takes turns for steps.",
+    ),
+    Preset(
         "meowtea-ppo",
         "A practitioner's guide to multi-turn agentic RL: PPO with dense turn rewards",
         "2510.01132",
-        (Term(GAE()), Term(KLToGo(), weight=-0.01)),
+        (Term(GAE(kl=0.01)),),
         post=Whiten(eps=1e-8),
-        loss=_CLIP,
+        loss=_PPO,
         group_size=1,
-        note="The critic's targets should hold the same KL penalty.",
+        groups=256,
+        note="Rewards of turns are those of the environment and of --rl.hooks.",
     ),
     Preset(
-        "starpo-s",
-        "RAGEN: StarPO-S",
+        "starpo",
+        "RAGEN: StarPO",
         "2504.20073",
         (Term(GAE()),),
         post=Whiten(eps=1e-8),
-        loss=Loss(entropy=1e-3),
-        filters=(TopVariance(0.25),),
+        loss=replace(_STARPO_S, high=0.2, kl_beta=1e-3),
+        shapers=(FlagPenalty(INVALID, -0.1),),
         group_size=16,
         groups=8,
         minibatches=4,
-        note="8 groups of 16 in parts of 32. Its bi-level option is Term(GAE(gamma_turn=0.95)).",
+        note="8 groups of 16 in parts of 32. Its bi-level advantages are --critic.gae bi-level "
+        "--rl.gamma 0.95.",
+    ),
+    Preset(
+        "starpo-s",
+        "RAGEN: StarPO-S, with a critic",
+        "2504.20073",
+        (Term(GAE()),),
+        post=Whiten(eps=1e-8),
+        loss=_STARPO_S,
+        filters=(TopVariance(0.25),),
+        shapers=(FlagPenalty(INVALID, -0.1),),
+        group_size=16,
+        groups=8,
+        minibatches=4,
+        note="StarPO without KL, with a higher upper clip, and the quarter of the groups that "
+        "varies most, from which the critic learns, too.",
+    ),
+    Preset(
+        "starpo-s-grpo",
+        "RAGEN: StarPO-S, without a critic",
+        "2504.20073",
+        (_Z,),
+        loss=replace(_STARPO_S, value_clip=None),
+        filters=(TopVariance(0.25),),
+        shapers=(FlagPenalty(INVALID, -0.1),),
+        group_size=16,
+        groups=8,
+        minibatches=4,
+        note="StarPO-S in its GRPO form.",
     ),
     Preset(
         "grpo",
@@ -323,7 +394,8 @@ _ALL = (
         "Expert iteration: imitation of the policy's own solved episodes, without a baseline",
         "2403.04642",
         (Term(Solved()),),
-        note="A round is one batch and one update; the paper collects a round, and begins anew.",
+        note="A round is one batch and one update. The paper, RFT and AgentEvol collect a round "
+        "and begin anew with it and the demonstrations: --sft.rounds.",
     ),
     Preset(
         "dapo",
@@ -332,12 +404,12 @@ _ALL = (
         (_Z,),
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
-        refill=True,
+        refill=10,
         group_size=16,
         minibatches=16,
         note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
-        "the overlong punishment.",
-        instead="its clip, token mean and filter are those of --preset turn-loo",
+        "the overlong punishment. The released script plays at most 10 batches for one that is "
+        "full.",
     ),
     Preset(
         "grpo-tcr",
@@ -348,10 +420,10 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
+        hooks=("tool_bonus=0.1",),
         minibatches=4,
-        beyond=("its tool bonus",),
-        note="Batches of 64 tasks in parts of 16, as in a released script.",
-        instead="token mean and a higher clip are those of --preset turn-loo",
+        note="Batches of 64 tasks in parts of 16, as in a released script. The pass rates that "
+        "decide which tasks are left are those of the run itself.",
     ),
     Preset(
         "reinforce++",
@@ -417,16 +489,20 @@ _ALL = (
         loss=_SEQ_MEAN,
         group_size=21,
         iterations=2,
-        note="Compares living members only, which is biased when the policy chooses when to stop.",
+        note="Compares living members only, which is biased when the policy chooses when to stop. "
+        "Its turn rewards by a judge are --rl.hooks judge:model=NAME,url=URL.",
     ),
     Preset(
         "mt-ppo",
         "Reinforcing multi-turn reasoning: MT-PPO",
         "2505.11821",
-        (Term(GAE()), Term(KLToGo(), weight=-1e-3)),
+        (Term(GAE(kl=1e-3)),),
         post=Whiten(eps=1e-8),
-        loss=_CLIP,
+        loss=_PPO,
         group_size=1,
+        groups=128,
+        note="Rewards of turns are those of the environment and of --rl.hooks; the paper does not "
+        "say how many episodes a step has.",
     ),
     Preset(
         "istar",
@@ -495,23 +571,27 @@ _ALL = (
         loss=Loss(high=0.2, kl_beta=1e-3),
         filters=(ZeroVariance(),),
         sampler="value",
-        refill=True,
+        refill=4,
+        hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
+        steps=300,
         group_size=5,
-        beyond=("value-smoothing clipping",),
-        note="The paper does not publish the formula of value-smoothing clipping.",
-        instead="its progressive rewards are --rl.hooks progressive:start=0,end=1,steps=100, and "
-        "its credit is that of --preset grpo",
+        note="Value-smoothing clipping weakens samples that a batch repeats. Its formula is not "
+        "published, and here it has nothing to act on: a group without variance gives way to a "
+        "task that the step has not played, chosen by its value among all and played by the "
+        "present policy. The outcome counts where every action was valid, as the first thing "
+        "to learn is to write calls that can be carried out. How long stages last, and how many "
+        "groups may be played, is the house's.",
     ),
     Preset(
         "erpo",
         "AutoForge: environment-level relative policy optimisation",
         "2512.22857",
         (Term(EpisodeReturn(), center="group", scale="family"),),
-        filters=(ZeroVariance(),),
-        refill=True,
-        beyond=("its judge",),
-        note="With a judge, add FlaggedTurns('judge_reject').",
-        instead="advantages are normalised by environment with --preset rloo --rl.normalize family",
+        filters=(FlaggedTurns(JUDGE_REJECT, in_baseline=False), ZeroVariance()),
+        refill=10,
+        note="The judge looks for what the environment or its simulated user did wrong. Episodes "
+        "that it rejects are in no baseline, which the paper leaves open. The bound of the refill "
+        "is DAPO's.",
     ),
     Preset(
         "loop",

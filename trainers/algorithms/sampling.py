@@ -32,12 +32,14 @@ class TaskStats:
     """(n_tasks,) their summed squared deviation from the mean."""
     best: FloatArray
     """(n_tasks,) the largest; -inf before the first."""
+    solved: FloatArray
+    """(n_tasks,) how many of them belong to episodes that solved the task."""
 
     @classmethod
     def empty(cls, n_tasks: int) -> TaskStats:
         """Statistics of tasks nobody has tried."""
         zeros = np.zeros(n_tasks)
-        return cls(zeros, zeros, zeros, np.full(n_tasks, -np.inf))
+        return cls(zeros, zeros, zeros, np.full(n_tasks, -np.inf), zeros)
 
     @property
     def std(self) -> FloatArray:
@@ -48,19 +50,27 @@ class TaskStats:
     def state_dict(self) -> dict[str, Any]:
         """Return the statistics of the tasks that were tried, JSON-safe."""
         tried = np.flatnonzero(self.count)
-        columns = (self.count, self.mean, self.spread, self.best)
+        columns = (self.count, self.mean, self.spread, self.best, self.solved)
         return {"tasks": tried.tolist(), "columns": [each[tried].tolist() for each in columns]}
 
     def restored(self, state: Mapping[str, Any]) -> TaskStats:
         """Return what :meth:`state_dict` was asked of, for as many tasks."""
         fresh = TaskStats.empty(len(self.count))
-        columns = [fresh.count.copy(), fresh.mean.copy(), fresh.spread.copy(), fresh.best]
+        columns = [
+            each.copy()
+            for each in (fresh.count, fresh.mean, fresh.spread, fresh.best, fresh.solved)
+        ]
         for column, values in zip(columns, state["columns"], strict=True):
             column[state["tasks"]] = values
         return TaskStats(*columns)
 
-    def update(self, tasks: IntArray, returns: FloatArray) -> TaskStats:
+    def update(self, tasks: IntArray, returns: FloatArray, solved: BoolArray) -> TaskStats:
         """Add returns (n,) of tasks (n,) in [0, n_tasks), without changing this object.
+
+        Args:
+            tasks: The tasks.
+            returns: What came of each.
+            solved: Whether it was solved.
 
         Returns:
             The new statistics (parallel Welford update).
@@ -75,7 +85,8 @@ class TaskStats:
         best = self.best.copy()
         np.maximum.at(best, tasks, returns)
         total = self.spread + spread + delta**2 * self.count * share
-        return TaskStats(count, self.mean + delta * share, total, best)
+        successes = self.solved + sums(tasks, solved, size)
+        return TaskStats(count, self.mean + delta * share, total, best, successes)
 
 
 def task_value(stats: TaskStats) -> FloatArray:
@@ -88,11 +99,13 @@ def task_value(stats: TaskStats) -> FloatArray:
 
 
 def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
-    """Return the (n_tasks,) mask of tasks that are new or whose returns differ.
+    """Return the (n_tasks,) mask of tasks that are new, or solved sometimes.
 
-    Those with a pass rate of 0 or 1 after ``min_trials`` returns are dropped.
+    Those with a pass rate of 0 or 1 after ``min_trials`` episodes are dropped, whatever penalties
+    and bonuses made of their returns.
     """
-    return (stats.count < min_trials) | (stats.std > _EQUAL)
+    sometimes = (stats.solved > 0) & (stats.solved < stats.count)
+    return (stats.count < min_trials) | sometimes
 
 
 class TaskSampler(Protocol):

@@ -117,42 +117,6 @@ class QMinusV:
 
 
 @dataclass(frozen=True)
-class GAE:
-    """Generalised advantage estimation over packed action tokens (arXiv 1506.02438); token level.
-
-    ``delta_k = r_k + g_k V_{k+1} - V_k`` and ``A_k = delta_k + g_k l_k A_{k+1}``, where k + 1 is
-    the next *action* token, so observations neither bootstrap nor break the chain, and (g, l) are
-    the turn factors where k is the last token of its turn. The value after the last token is 0.
-    Turn factors with gamma = lam = 1 are RAGEN's bi-level GAE for V = 0 (arXiv 2504.20073).
-    """
-
-    gamma: float = 1.0
-    """Discount between two tokens of a turn."""
-    lam: float = 1.0
-    """Trace decay between two tokens of a turn."""
-    gamma_turn: float | None = None
-    """Discount between two turns; None means ``gamma``."""
-    lam_turn: float | None = None
-    """Trace decay between two turns; None means ``lam``."""
-
-    def __call__(self, batch: Batch) -> Signal:
-        """Return (K,) advantages."""
-        if batch.values is None:
-            raise ConfigurationError(
-                "expected critic values in Batch.values for GAE, got None; "
-                "train with a critic or choose a preset that needs none"
-            )
-        gamma_turn = self.gamma if self.gamma_turn is None else self.gamma_turn
-        lam_turn = self.lam if self.lam_turn is None else self.lam_turn
-        # (K,); nothing follows the last token of a trajectory, so its chain ends there.
-        last = batch.is_turn_end & batch.is_final_turn[batch.turn]
-        gamma = np.where(batch.is_turn_end, gamma_turn, self.gamma) * ~last
-        lam = np.where(batch.is_turn_end, lam_turn, self.lam)
-        delta = batch.token_reward + gamma * np.append(batch.values[1:], 0.0) - batch.values
-        return Signal(reverse_scan(delta, gamma * lam), "token")
-
-
-@dataclass(frozen=True)
 class KLToGo:
     """Log-ratio to a reference policy still to come; token level.
 

@@ -44,7 +44,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     """
     yaml = require("yaml", "train")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        try:
+            values = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except yaml.YAMLError:
+            values = yaml.safe_load(text)  # Ten times slower, and plainer about what is wrong.
     except OSError as error:
         raise ConfigurationError(
             f"expected a file of settings, but {path} cannot be read: {error.strerror}"

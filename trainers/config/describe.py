@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import for_others
 from agentgym.support.terminal import cell
 from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
@@ -27,7 +28,8 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         f"warm start: {_warm_start(run)}",
         f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
         f"{config.rl.group_size} episodes with {run.preset.name!r}"
-        + (f", at most {config.minutes:g} minutes in all" if config.minutes else ""),
+        + (f", at most {config.minutes:g} minutes in all" if config.minutes else "")
+        + (f", of a budget of {' '.join(config.budget)}" if config.budget else ""),
         f"folder: {config.out} (nothing was written)",
     ]
     table = Table("setting", "value", "from", title="every setting")
@@ -56,6 +58,11 @@ def _parts(preset: Preset) -> Iterator[str]:
     for part in parts:
         if part is not None:
             yield _part(part)
+    yield from preset.hooks
+    if preset.sampler != "uniform":
+        yield f"tasks: {preset.sampler}"
+    if preset.refill:
+        yield f"refill: {preset.refill}"
 
 
 def _part(part: Any) -> str:
@@ -84,6 +91,12 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     yield f"{env.name}: {env.env_id} ({arguments}){share}"
     yield f"  horizon {horizon_in_words(env)}"
     yield f"  rewards paid in training only: {hooks or 'none'}"
+    for hook in env.judges:
+        if isinstance(hook, AskingHook):
+            yield (
+                f"  {hook.name} is asked of {hook.model}: at most {hook.calls:,} questions and "
+                f"{hook.tokens:,} tokens in each process"
+            )
     yield f"  evaluation: {env.eval_tasks} held-out tasks, {env.full_horizon} turns"
 
 
@@ -100,10 +113,10 @@ def _warm_start(run: ResolvedRun) -> str:
     )
     if sft.demonstrator == "random":
         return f"{origin}, {sft.max_steps} steps on {sft.demonstrations} episodes of random actions"
-    return (
-        f"{origin}, at most {sft.max_steps} steps on {sft.demonstrations} demonstrations, until "
-        f"{gates} are solved"
+    shown = (
+        f"{sft.demonstrations or 'all'} {'recorded episodes' if sft.episodes else 'demonstrations'}"
     )
+    return f"{origin}, at most {sft.max_steps} steps on {shown}, until {gates} are solved"
 
 
 def horizon_in_words(env: ResolvedEnv) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from agentgym.core.options import find_own, integer, own
@@ -14,7 +16,15 @@ from trainers.algorithms.presets import Preset, get_preset
 from trainers.algorithms.sampling import SAMPLERS, SamplerMaker, TaskSampler, TaskStats
 from trainers.algorithms.schedule import Schedule
 
-__all__ = ["OwnSchedule", "find_preset", "find_sampler", "find_schedule", "is_own", "sources"]
+__all__ = [
+    "OwnSchedule",
+    "file_hashes",
+    "find_preset",
+    "find_sampler",
+    "find_schedule",
+    "is_own",
+    "sources",
+]
 
 
 @runtime_checkable
@@ -96,6 +106,19 @@ def _is_schedule(found: object) -> bool:
     rounds = found.rounds
     turns = isinstance(rounds, tuple) and all(isinstance(each, int) and each > 0 for each in rounds)
     return turns and found(1) in rounds
+
+
+def file_hashes(files: Iterable[Path]) -> dict[str, str]:
+    """Return a hash of the content of each file; of folders, and of what is not there, none."""
+    found = {}
+    for path in files:
+        if path.is_file():
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+            found[str(path)] = digest.hexdigest()
+    return found
 
 
 def sources(names: Iterable[str]) -> dict[str, str]:

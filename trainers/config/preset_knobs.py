@@ -11,8 +11,9 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
+from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.presets import PRESETS, Preset
-from trainers.algorithms.signals import GAE, KLToGo, RewardToGo
+from trainers.algorithms.signals import KLToGo, RewardToGo
 from trainers.config.sections import RlConfig
 
 FILTERS: Mapping[str, Filter] = {
@@ -22,6 +23,8 @@ FILTERS: Mapping[str, Filter] = {
     "harness-endings": HarnessEndings(),
 }
 """What ``--rl.filters`` names."""
+ESTIMATES = GAE | TurnGAE | BiLevelGAE
+"""Signals that read a critic's values."""
 
 
 def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
@@ -42,7 +45,14 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = _penalised(preset, rl.kl)
     if rl.filters is not None:
         preset = replace(preset, filters=_filters(rl.filters))
+    if rl.refill is not None:
+        preset = replace(preset, refill=rl.refill)
     preset = replace(preset, branching=_branching(preset, rl))
+    if preset.branching is not None and preset.refill:
+        raise ConfigurationError(
+            f"expected --rl.refill 0 with --preset {preset.name}, whose groups grow as they are "
+            f"played, got {preset.refill}"
+        )
     return preset if rl.normalize is None else preset.normalized(rl.normalize)
 
 
@@ -52,12 +62,12 @@ def _discounted(preset: Preset, gamma: float) -> Preset:
     def discounted(term: Term) -> Term:
         if isinstance(term.signal, RewardToGo):
             return replace(term, signal=replace(term.signal, gamma=gamma))
-        if isinstance(term.signal, GAE):
+        if isinstance(term.signal, ESTIMATES):
             return replace(term, signal=replace(term.signal, gamma_turn=gamma))
         return term
 
     terms = tuple(map(discounted, preset.terms))
-    if not any(isinstance(term.signal, RewardToGo | GAE) for term in terms):
+    if not any(isinstance(term.signal, RewardToGo | ESTIMATES) for term in terms):
         raise ConfigurationError(
             "expected --rl.gamma with a preset whose credit is discounted over turns, such as "
             f"turn-loo or gigpo, because {preset.name!r} compares whole returns; got {gamma:g}"
@@ -67,6 +77,14 @@ def _discounted(preset: Preset, gamma: float) -> Preset:
 
 def _penalised(preset: Preset, beta: float) -> Preset:
     """Return a preset with another KL penalty, where it has one: in the rewards or in the loss."""
+    if any(getattr(term.signal, "kl", 0.0) for term in preset.terms):
+        paid = [
+            replace(term, signal=replace(term.signal, kl=beta))
+            if isinstance(term.signal, ESTIMATES)
+            else term
+            for term in preset.terms
+        ]
+        return replace(preset, terms=tuple(paid))
     if not any(isinstance(term.signal, KLToGo) for term in preset.terms):
         return replace(preset, loss=replace(preset.loss, kl_beta=beta))
     others = [term for term in preset.terms if not isinstance(term.signal, KLToGo)]

@@ -14,22 +14,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from agentgym import making
+from agentgym.core.hooks import JudgedReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
-from trainers.algorithms.presets import SERVES, Preset
+from agentgym.rewards import JudgeMask
+from trainers.algorithms.presets import JUDGE, SERVES, Preset
+from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
     CONFIG_FILE,
     RESOLVED,
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.own_parts import find_preset, sources
+from trainers.config.critic_section import RATE, UPDATES, with_critic
+from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.resolved_environments import (
@@ -89,6 +94,11 @@ class ResolvedRun:
         return 60 * self.config.minutes if self.config.minutes else math.inf
 
     @property
+    def budget(self) -> Budget:
+        """What imitation and reinforcement learning may spend together."""
+        return parse_budget(self.config.budget)
+
+    @property
     def several(self) -> bool:
         """Whether there is more than one environment."""
         return len(self.envs) > 1
@@ -126,20 +136,29 @@ class ResolvedRun:
             env = self.envs[0]
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
             places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
-        own = {"source_sha256": found} if (found := self._sources()) else {}
+        own: dict[str, Any] = {"source_sha256": found} if (found := self._sources()) else {}
+        hooks = [hook for env in self.envs for hook in env.judges]
+        if rubrics := _rubrics(hooks):
+            own["rubric_sha256"] = rubrics
         return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
 
     def _sources(self) -> dict[str, str]:
         """Return a hash of the source of each part of one's own, by its name."""
         config = self.config
         hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
-        return sources(
+        return file_hashes(config.sft.episodes) | sources(
             [
                 *(config.preset, config.engine, config.rl.sampler, *(config.rl.filters or ())),
                 *(env.schedule for env in self.envs),
                 *(f"{cls.__module__}:{cls.__qualname__}" for cls in hooks if not is_ours(cls)),
             ]
         )
+
+
+def _rubrics(judges: Sequence[JudgedReward]) -> dict[str, str]:
+    """Return a hash of each rubric of one's own, by the name of its hook: a file may change."""
+    texts = {judge.name: getattr(judge, "rubric", "") for judge in judges}
+    return {name: sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
 
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
@@ -153,6 +172,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_no_secret_is_missing(asked)
     preset = _preset(asked)
     envs = resolve_envs(asked, preset)
+    masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
+    preset.require((*SERVES, JUDGE) if masked else SERVES)
     settings = _filled(asked, preset, envs)
     settings["out"] = asked.out or default_out(asked)
     if len(envs) == 1:
@@ -206,8 +227,8 @@ def _preset(asked: TrainConfig) -> Preset:
     preset = find_preset(asked.preset)
     if asked.preset_file is not None:
         preset = with_parts_of(preset, asked.preset_file)
-    preset = with_knobs(preset, asked.rl)
-    preset.require(SERVES)
+    preset = with_critic(with_knobs(preset, asked.rl), asked.critic)
+    preset.require((*SERVES, JUDGE))  # Whether there is a judge, the environments' hooks say.
     return preset
 
 
@@ -224,22 +245,28 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
     imitated = [env for env in envs if env.demonstrator]
-    at_random = asked.sft.demonstrator == "random"
+    at_random = asked.sft.demonstrator == "random" and not asked.sft.episodes
     imitation_steps = [RANDOM_STEPS if at_random else env.defaults.sft_steps for env in imitated]
+    minutes = parse_budget(asked.budget).minutes
     settings = _merged(
         asdict(asked),
         {
             "steps": max(
                 *(each.steps for each in sizes),
                 len(stages.rounds) * stages.every if stages else 0,
+                preset.steps or 0,
             ),
             "prompt": prompt_name(asked),
-            "minutes": 0.0,
+            "minutes": minutes if math.isfinite(minutes) else 0.0,
             "sft": {
                 "lr": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
-                "demonstrations": sum(each.demonstrations for each in sizes),
+                # Of files all.
+                "demonstrations": 0
+                if asked.sft.episodes
+                else sum(each.demonstrations for each in sizes),
                 "only_successes": any(each.only_successes for each in sizes),
+                "batch_size": max(each.sft_batch for each in sizes),
                 "gate_every": max(each.gate_every for each in sizes),
                 "gate_tasks": max(each.valid_tasks for each in sizes),
             },
@@ -256,6 +283,11 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "lr": rl_rate,
                 "invalid_penalty": _invalid_penalty(preset, envs),
                 "sampler": preset.sampler,
+                "refill": preset.refill,
+            },
+            "critic": {
+                "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
+                "updates": UPDATES[asked.critic.kind],
             },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
@@ -278,7 +310,29 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
 def _check_imitation(
     asked: TrainConfig, envs: Sequence[ResolvedEnv], settings: Mapping[str, Any]
 ) -> None:
-    """Refuse to imitate where there is nobody to be imitated."""
+    """Refuse to imitate where there is nobody to be imitated, and episodes that nobody imitates."""
+    sft = asked.sft
+    if sft.episodes and not settings["sft"]["max_steps"]:
+        raise ConfigurationError(
+            "expected --sft.max-steps of at least 1 with --sft.episodes, because a pretrained "
+            f"model imitates nobody unless it is asked to; got {settings['sft']['max_steps']}"
+        )
+    if sft.rounds and not settings["sft"]["max_steps"]:
+        raise ConfigurationError(
+            "expected --sft.max-steps of at least 1 with --sft.rounds, which begin with a warm "
+            f"start on demonstrations; got {settings['sft']['max_steps']}"
+        )
+    without = [env.name for env in envs if not env.has_expert]
+    if sft.rounds and sft.teacher == "expert" and without:
+        raise ConfigurationError(
+            "expected --sft.teacher self, because nobody can say what an expert would do in "
+            f"{', '.join(without)}, which has none; got expert"
+        )
+    if sft.episodes and sft.demonstrator != "expert":
+        raise ConfigurationError(
+            "expected --sft.episodes or --sft.demonstrator, because each says who is imitated; "
+            f"got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
+        )
     if asked.sft.max_steps and not any(env.demonstrator for env in envs):
         tasks = ", ".join(env.name for env in envs)
         raise ConfigurationError(
@@ -304,6 +358,11 @@ def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
     memory["precision"] = _precision(asked)
     if asked.memory.checkpointing == "auto":
         memory["checkpointing"] = "off" if tiny else "on"
+    if asked.critic.kind == "model" and asked.memory.quantize != "none":
+        raise ConfigurationError(
+            "expected --critic.kind head with --memory.quantize, because a second model would be a "
+            f"copy of quantised weights; got model with {asked.memory.quantize}"
+        )
     check_memory_options(
         quantize=asked.memory.quantize,
         optimizer=asked.memory.optimizer,
@@ -372,7 +431,8 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
     """Decide where environments run; refuse what those in this process cannot have."""
     given = settings["workers"] or settings["step_timeout"]
     if settings["backend"] is None:
-        suited = [env.backend for env in envs]
+        # While a judge is asked, an environment holds up whoever shares its thread.
+        suited = [*(env.backend for env in envs), *("thread" for env in envs if env.judges)]
         settings["backend"] = "process" if given else max(suited, key=BACKENDS.index)
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:

@@ -15,7 +15,7 @@ from typing import Any
 from agentgym import making
 from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
-from agentgym.core.hooks import TurnReward
+from agentgym.core.hooks import JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
@@ -113,6 +113,11 @@ class ResolvedEnv:
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.hooks, "invalid_action")
+
+    @property
+    def judges(self) -> list[JudgedReward]:
+        """The hooks that ask somebody outside of the environment."""
+        return [hook for hook in self.make_hooks() if isinstance(hook, JudgedReward)]
 
     def make_schedule(self) -> Schedule:
         """Make the turn budget by step; a gated one remembers what it was told."""
@@ -266,6 +271,21 @@ def _names_hook(hooks: Sequence[str], name: str) -> bool:
     return name in {hook.name for hook in parse_hooks(hooks)}
 
 
+def _demonstrator(asked: TrainConfig, expert: bool) -> str:
+    """Return who is imitated in an environment; empty if nobody can be."""
+    if asked.sft.episodes:
+        return "episodes"
+    return asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
+
+
+def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
+    """Return reward hooks after those of a preset, except the ones that they name themselves."""
+    return (
+        *(each for each in preset.hooks if not _names_hook(hooks, parse_hooks([each])[0].name)),
+        *hooks,
+    )
+
+
 class _Decision:
     """What is asked of one environment, and the decision of the rest."""
 
@@ -285,7 +305,7 @@ class _Decision:
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         self._arguments = {**grammar, **arguments, **own}
         self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
-        self._hooks = asked.rl.hooks if entry.hooks is None else entry.hooks
+        self._hooks = _with_those_of(preset, asked.rl.hooks if entry.hooks is None else entry.hooks)
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
@@ -330,9 +350,7 @@ class _Decision:
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
-                demonstrator=(
-                    asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
-                ),
+                demonstrator=_demonstrator(asked, expert),
             )
         finally:
             env.close()

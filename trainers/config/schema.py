@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
+from trainers.config.critic_section import CriticConfig, FilledCritic
 from trainers.config.field_types import (
     Count,
     Dashboard,
@@ -114,6 +115,12 @@ class TrainConfig:
     Without it a run is the same on every machine. The warm start may take half of it; what is left
     is divided between reinforcement learning and its rivals. A run says where it was cut. With
     ``--resume`` more minutes extend it."""
+    budget: Pairs = ()
+    """What imitation and reinforcement learning may spend together: some of ``turns=``,
+    ``episodes=``, ``tokens=`` and ``minutes=``; ``demonstration=`` is the price of a demonstration
+    (1: as much as what the policy plays), and ``imitation=`` the share that imitation may take.
+    The warm start and what it imitates are cut to that share, and reinforcement learning ends when
+    the rest is spent, at the end of a step."""
     quick: bool = False
     """Take the family's small sizes, for a first look at a fraction of the default's compute."""
     template_args: Pairs = ()
@@ -141,6 +148,8 @@ class TrainConfig:
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
     """Reinforcement learning."""
+    critic: CriticConfig = field(default_factory=CriticConfig)
+    """Critic."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -174,6 +183,7 @@ class FilledConfig(TrainConfig):
     out: Path
     sft: FilledSft
     rl: FilledRl
+    critic: FilledCritic
     rollout: FilledRollout
     eval: FilledEval
     memory: FilledMemory

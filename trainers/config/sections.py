@@ -83,14 +83,25 @@ class SftConfig:
     demonstrator: Demonstrator = "expert"
     """Whose episodes are imitated: the expert's (expert), or random admissible actions (random),
     which only teach how to write an action."""
+    episodes: tuple[Path, ...] = ()
+    """Files of episodes to imitate in place of those: records of runs, evaluations and recorded
+    people, or what ``agentgym export --to jsonl``, ``parquet``, ``datasets`` or ``atif`` made of
+    them. Episodes of held-out tasks are refused."""
     demonstrations: Count | None = None
-    """Distinct training tasks whose episodes are imitated; None: the family's default."""
+    """Distinct training tasks whose episodes are imitated, or the first so many episodes of the
+    files; None: the family's default, or all of the files."""
     only_successes: bool | None = None
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
     None: the family's default, mostly not."""
-    batch_size: Count = 16
-    """Demonstrations per step."""
+    weights: Literal["none", "advantage"] = "none"
+    """Imitate all demonstrations alike (none), or each in proportion to ``exp(A / beta)``, with A
+    its return less the mean of those of its task, or of all where there is no other (advantage:
+    AWR, arXiv 1910.00177)."""
+    beta: Positive = 0.5
+    """Temperature of these weights, in units of reward."""
+    batch_size: Count | None = None
+    """Demonstrations per step; None: the family's default, mostly 16."""
     lr: Positive | None = None
     """Peak learning rate (linear warm-up, then cosine).
 
@@ -100,6 +111,18 @@ class SftConfig:
 
     None: for ``--model tiny`` the family's default, or 300 of random actions; 0 for a pretrained
     model or without a demonstrator."""
+    rounds: Whole = 0
+    """Rounds after that, before reinforcement learning: the policy plays training tasks, and
+    imitates what ``teacher`` makes of them."""
+    teacher: Literal["self", "expert"] = "self"
+    """Whom it imitates in these rounds: itself where it solved the task, with the demonstrations,
+    every round anew from the warm start (self: AgentEvol; one round is rejection sampling); or the
+    expert's next action in every state that it came through, with all that was shown before
+    (expert: DAgger)."""
+    round_tasks: Count = 256
+    """Training tasks that the policy plays in a round."""
+    round_steps: Count = 100
+    """Steps of imitation in a round."""
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
@@ -191,6 +214,9 @@ class RlConfig:
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
+    refill: Whole | None = None
+    """Groups that may be played in a step for each that it wants, to replace those that train
+    nobody (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
     """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
     kl: NotNegative | None = None
@@ -478,6 +504,7 @@ class FilledSft(SftConfig):
 
     demonstrations: int
     only_successes: bool
+    batch_size: int
     lr: float
     max_steps: int
     gate_every: int
@@ -497,6 +524,7 @@ class FilledRl(RlConfig):
     episode_tokens: int
     invalid_penalty: float
     sampler: str
+    refill: int
 
     @property
     def episodes(self) -> int:

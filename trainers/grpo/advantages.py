@@ -12,7 +12,8 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import DataError
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.filters import HarnessEndings, apply_filters
+from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
+from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
 from trainers.algorithms.presets import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
@@ -20,9 +21,21 @@ from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.trees import fork_weights
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign_credit", "check_sampled", "loss_columns", "trained_once"]
+__all__ = [
+    "Credit",
+    "assign_credit",
+    "check_sampled",
+    "group_trains",
+    "loss_columns",
+    "trained_once",
+]
 
-_FAILED = HarnessEndings(masked=(), excluded=(StopReason.ERROR,))
+_UNKNOWN = (
+    HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
+    FlaggedTurns("judge_reject", in_baseline=False),
+    FlaggedTurns("unjudged", in_baseline=False),
+)
+"""What leaves out episodes whose rewards say nothing of the policy."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,11 @@ class Credit:
     """(K,) tokens in the loss."""
     metrics: Mapping[str, float]
     """Figures for the log."""
+    value_targets: FloatArray | None = None
+    """(K,) what a critic's values should have been; None where the preset has no critic."""
+    value_weight: FloatArray | None = None
+    """(K,) weights u_k of their errors: on the tokens whose value is read, those of a mean times
+    K', else 0."""
 
 
 def assign_credit(
@@ -49,28 +67,32 @@ def assign_credit(
     *,
     aux: Mapping[str, FloatArray] | None = None,
     logp_old: FloatArray | None = None,
+    critic: FloatArray | None = None,
     correct: bool = False,
 ) -> Credit:
     """Compute the advantage of every sampled token, and its weights in the loss.
 
-    Episodes of failed environments leave the loss and the baseline whatever the preset says.
+    Episodes of failed environments leave the loss and the baseline whatever the preset says, and
+    so do those that a judge calls ruined, and those that lack a verdict: what it would have paid is
+    not 0, and nobody knows it.
 
     Args:
         trajectories: N episodes, at least one with a turn.
         preset: Terms, filters, reward corrections and loss.
         aux: Extra signals (K,) such as ``logp_ref``.
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
+        critic: (K,) values of a critic before each token, where the preset has one.
         correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
             engine's log-probabilities are not the trainer's.
     """
-    batch = to_batch(trajectories)
+    batch = replace(to_batch(trajectories), values=critic)
     if logp_old is not None:
         batch = replace(batch, logp_old=logp_old)
     if aux:
         batch = replace(batch, aux={**batch.aux, **aux})
     # Filters look at what the environment paid, as DAPO's at accuracy: two episodes that differ in
     # their length alone are no signal.
-    masks = apply_filters(batch, (_FAILED, *preset.filters))
+    masks = apply_filters(batch, (*_UNKNOWN, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
     # A_k: signal minus baseline, by the preset's terms.
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
@@ -97,7 +119,31 @@ def assign_credit(
         if mode != "none":
             cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
             metrics["sampling/importance_truncated"] = float(cut.mean())
-    return Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
+    credit = Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
+    return credit if preset.value_signal is None else _with_targets(credit, preset)
+
+
+def _with_targets(credit: Credit, preset: Preset) -> Credit:
+    """Add what a critic is to learn from the batch, and how much it foresaw of it."""
+    signal, batch = preset.value_signal, credit.batch
+    assert signal is not None
+    monte_carlo = preset.loss.value_targets == "monte-carlo"
+    learnt = credit.train & signal.places(batch)
+    share = credit.train.sum() / max(1, learnt.sum())
+    foreseen = explained_variance(batch, signal, learnt)
+    return replace(
+        credit,
+        value_targets=value_targets(batch, signal.monte_carlo() if monte_carlo else signal),
+        value_weight=learnt * share,
+        metrics={**credit.metrics, "critic/explained_variance": foreseen},
+    )
+
+
+def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
+    """Return whether the filters of a preset leave any episode of a whole group in the loss."""
+    if not any(episode.action_tokens for episode in group):
+        return False
+    return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
 
 
 def loss_columns(
@@ -109,6 +155,9 @@ def loss_columns(
         "behaviour_weights": credit.behaviour,
         "token_weights": credit.weight,
     }
+    if credit.value_targets is not None and credit.value_weight is not None:
+        columns["value_targets"] = credit.value_targets
+        columns["value_weights"] = credit.value_weight
     segments = ratio_segments(credit.batch, loss.ratio)
     # In the first update every ratio is 1, whatever it is averaged over.
     if segments is not None and several_updates:
@@ -148,8 +197,11 @@ def _spread_within_groups(batch: Batch) -> dict[str, float]:
 
     Returns:
         The share of groups without any difference, and the mean over the groups of the standard
-        deviation within each, whose fall comes before a collapse (RAGEN, arXiv 2504.20073).
+        deviation within each, whose fall comes before a collapse (RAGEN, arXiv 2504.20073). Nothing
+        where every group has a single member, which differs from nobody.
     """
+    if len(np.unique(batch.group)) == batch.n_trajectories:
+        return {}
     # (N,) group of each trajectory, and (S,) figures of each of S groups.
     _, index, sizes = np.unique(batch.group, return_inverse=True, return_counts=True)
     means = np.bincount(index, batch.returns) / sizes

@@ -33,6 +33,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from agentgym.errors import NotSupported
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
+from trainers.grpo.critic import Critic
 from trainers.grpo.minibatches import divided
 from trainers.grpo.restore import fill_partitions, fill_shards
 from trainers.grpo.step_end import StepEnd
@@ -62,9 +63,11 @@ class BatchTrainer(GRPOTrainer):
         times: Seconds by part of the present step.
         finite: Whether loss and gradients of the present step were finite; an update that is not
             is left out, so that the weights stay what they were.
+        critic: The critic, if the preset has one.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
+    critic: Critic | None = None
 
     # TRL's own: micro-batches so far, and the minibatches of the present batch.
     _step: int
@@ -126,14 +129,19 @@ class BatchTrainer(GRPOTrainer):
             loss: Tensor = super().training_step(*args, **kwargs)
             # A device works on while Python goes on; reading a number waits for it.
             self.finite &= bool(torch.isfinite(loss))
+            if self.critic is not None and self.critic.shares:
+                self.critic.step()
         return loss
 
     def _clip_grad_norm(self, model: nn.Module) -> Tensor | None:
-        """Clip, and drop gradients that are not finite: they would leave no weight as it is."""
+        """Clip, and drop gradients that are not finite: they would leave no weight as it is.
+
+        All are dropped while a critic warms up.
+        """
         with self.times.part("optimizer"):
             norm = super()._clip_grad_norm(model)
             self.finite &= norm is None or math.isfinite(float(norm))
-            if not self.finite:
+            if not self.finite or self.batches < self._critic_steps:
                 # None, not 0: AdamW would decay the weights and move on along its moments.
                 model.zero_grad(set_to_none=True)
         return norm
@@ -146,6 +154,11 @@ class BatchTrainer(GRPOTrainer):
             act()
         else:
             self.after_step(StepEnd(self.batches, self.state, self.control, act))
+
+    @property
+    def _critic_steps(self) -> int:
+        """First steps in which a critic learns and the policy does not."""
+        return 0 if self.critic is None else self.critic.settings.warmup
 
     # -- processes ---------------------------------------------------------------------------------
 
@@ -189,6 +202,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
+            if self.critic is not None:
+                self.critic.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
@@ -201,6 +216,8 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
+        if self.critic is not None:
+            self.critic.load(folder)
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
         if kept is not None:
             self._step, self._buffered_inputs = kept
@@ -217,6 +234,8 @@ class BatchTrainer(GRPOTrainer):
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * lr_factor**rollbacks
+        if self.critic is not None:
+            self.critic.slow_down(lr_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:
@@ -273,8 +292,10 @@ class BatchTrainer(GRPOTrainer):
         made: Any = self.lr_scheduler
         if made is None and self.args.lr_scheduler_type == "constant_with_warmup":
             warmup = max(1, self.args.get_warmup_steps(num_training_steps))
+            waits = self._critic_steps * self.updates  # Until then there is nothing to warm up.
             self.lr_scheduler: Any = LambdaLR(
-                optimizer or self.optimizer, lambda step: min(1.0, (step + 1) / warmup)
+                optimizer or self.optimizer,
+                lambda step: min(1.0, (max(0, step - waits) + 1) / warmup),
             )
             self._created_lr_scheduler = True
         return super().create_scheduler(num_training_steps, optimizer)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -23,11 +23,14 @@ from trl.trainer import utils as trl_utils
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["Scores", "TokenForward", "turn_off_dropout"]
+__all__ = ["Scores", "StateListener", "TokenForward", "turn_off_dropout"]
 
 logger = logging.getLogger(__name__)
 
 MIB = 2**20
+StateListener = Callable[[Tensor, Tensor, Tensor], None]
+"""Told of each pass: (n,) indices of the rows, (n, T') mask of their tokens, and (n, T', H) hidden
+states."""
 
 
 class Scores(NamedTuple):
@@ -39,6 +42,10 @@ class Scores(NamedTuple):
     """(B, T) entropies of the distributions that the tokens were drawn from, in nats."""
     router_loss: Tensor | None = None
     """() load-balancing loss of a mixture of experts."""
+    states: Tensor | None = None
+    """(B, T, H) final hidden states, from which those distributions came; None: not asked for."""
+    values: Tensor | None = None
+    """(B, T) what a critic that shares layers with the model expects from before each token on."""
 
 
 class TokenForward:
@@ -79,6 +86,7 @@ class TokenForward:
         scored: Tensor,
         *,
         router_loss: bool = False,
+        states: bool = False,
     ) -> Scores:
         """Score the tokens of the completions (B, T) where ``scored`` is true.
 
@@ -87,13 +95,16 @@ class TokenForward:
             batch: Prompts, completions and their masks, under TRL's names.
             scored: (B, T) mask.
             router_loss: Also compute the load-balancing loss of a mixture of experts.
+            states: Also return the hidden states.
         """
         ids, mask, labels, columns = left_aligned(batch, scored)
         # Causality alone hides padding that stands behind: the fastest attention takes no mask.
         extra: dict[str, Tensor | bool] = {}
         if router_loss:  # It counts tokens, not padding.
             extra = {"output_router_logits": True, "attention_mask": mask}
-        with self._accelerator.autocast(), self._tiles(labels.numel()):
+        found: list[Tensor] = []
+        heard = _final_states(model, found) if states else nullcontext()
+        with self._accelerator.autocast(), self._tiles(labels.numel()), heard:
             out = model(input_ids=ids, labels=labels, fused_lm_head=True, **extra)
         aux = out.aux_loss if router_loss else None
         # What is said about a token stands at the one before it. Columns beyond those that the head
@@ -103,7 +114,10 @@ class TokenForward:
             torch.where(scored, values.gather(1, places), 0.0)
             for values in (out.log_probs, out.entropy)
         )
-        return Scores(logps, entropies, aux)
+        if not states:
+            return Scores(logps, entropies, aux)
+        hidden = places[..., None].expand(-1, -1, found[-1].shape[-1])
+        return Scores(logps, entropies, aux, found[-1].gather(1, hidden))
 
     @torch.no_grad()
     def logps(
@@ -111,6 +125,7 @@ class TokenForward:
         model: nn.Module,
         batch: Mapping[str, Tensor],
         parts: Sequence[Tensor] | None = None,
+        listener: StateListener | None = None,
     ) -> Tensor:
         """Compute the log-probabilities (B, T) of sampled tokens without gradients.
 
@@ -119,6 +134,7 @@ class TokenForward:
             batch: Rows under TRL's names.
             parts: Indices of the rows of each pass; the other rows are left out. None: all rows in
                 one pass, with all of their padding.
+            listener: Told the hidden states of each pass.
         """
         shape, device = batch["completion_ids"].shape, batch["completion_ids"].device
         out = torch.zeros(shape, device=device)  # (B, T)
@@ -126,8 +142,11 @@ class TokenForward:
         with disable_gradient_checkpointing(model):
             for rows in parts or [torch.arange(shape[0], device=device)]:
                 part = trimmed(batch, rows) if parts else batch
-                scores = self(model, part, sampled_mask(part))
+                mask = sampled_mask(part)
+                scores = self(model, part, mask, states=listener is not None)
                 out[rows, : scores.logps.shape[1]] = scores.logps.float()
+                if listener is not None and scores.states is not None:
+                    listener(rows, mask, scores.states)
         return out
 
     def reference_logps(
@@ -159,6 +178,18 @@ class TokenForward:
             yield
         finally:
             vars(trl_utils).update(theirs)
+
+
+@contextmanager
+def _final_states(model: nn.Module, heard: list[Tensor]) -> Iterator[None]:
+    """Collect what a model's backbone returns, behind its final norm, in the passes of a block."""
+    handle = base_model(model).base_model.register_forward_hook(
+        lambda module, inputs, output: heard.append(output.last_hidden_state)
+    )
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def turn_off_dropout(model: nn.Module) -> None:

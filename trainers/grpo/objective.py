@@ -1,11 +1,14 @@
 """The loss of an update, as one function of the tokens (B, T) of a micro-batch.
 
     L = U/K' sum_k w_k (-c_k min(rho_k A_k, clip(rho_k, 1 - low, 1 + high) A_k) + beta KL_k - e H_k)
+                   + v u_k E_k
 
 over the trained tokens k of one of the U minibatches of a batch that has K'. ``algorithms/loss.py``
 has its settings as data, and in numpy the weights: w_k / K' of the aggregation, and c_k that
 corrects for the behaviour policy. Ratio, divergence and entropy are functions of the policy as it
-is now, and are computed here. A further term, such as a critic's error, is one more addend.
+is now, and are computed here. E_k is the error of a critic's value; this line is there if the
+critic shares layers with the policy. A critic apart minimises sum_k u_k E_k / K' by itself
+(``trainers.grpo.critic``).
 """
 
 from __future__ import annotations
@@ -18,7 +21,14 @@ from torch import Tensor
 from trainers.algorithms.loss import Loss
 from trainers.grpo.forward import Scores
 
-__all__ = ["averaged", "kl_divergence", "ratios", "token_figures", "token_losses"]
+__all__ = [
+    "averaged",
+    "kl_divergence",
+    "ratios",
+    "token_figures",
+    "token_losses",
+    "value_errors",
+]
 
 
 def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
@@ -28,7 +38,8 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
         loss: The preset's.
         scores: What the policy says about the tokens now.
         batch: ``advantages`` A, ``token_weights`` w and ``behaviour_weights`` c, (B, T); where the
-            loss has them also what ``ratios`` reads, and ``ref_per_token_logps``.
+            loss has them also what ``ratios`` reads, and ``ref_per_token_logps``; with values
+            among the scores ``value_weights`` u, and what ``value_errors`` reads.
         mask: (B, T) mask of the trained tokens; other entries of the result mean nothing.
     """
     logps, advantage = scores.logps, batch["advantages"]
@@ -51,6 +62,9 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
     if loss.entropy:
         terms = terms - loss.entropy * scores.entropies
     addends: Tensor = batch["token_weights"] * terms
+    if scores.values is not None:
+        errors = value_errors(scores.values, batch, loss.value_clip)
+        addends = addends + loss.value_weight * batch["value_weights"] * errors
     return addends
 
 
@@ -62,6 +76,9 @@ def token_figures(
     figures = {"entropy": scores.entropies.detach()}
     if "ref_per_token_logps" in batch:
         figures["kl"] = kl_divergence(scores.logps, batch["ref_per_token_logps"], loss.kl)
+    if scores.values is not None:
+        errors = value_errors(scores.values, batch, loss.value_clip)
+        figures["critic/value_loss"] = batch["value_weights"] * errors
     if loss.clip != "none":
         ratio, advantage = ratios(scores.logps, batch, mask), batch["advantages"]
         below = (ratio < 1.0 - loss.low) & (advantage < 0)
@@ -70,6 +87,25 @@ def token_figures(
         for name, clipped in zip(names, (below, above, below | above), strict=True):
             figures[f"clip_ratio/{name}"] = clipped.float()
     return figures
+
+
+def value_errors(values: Tensor, batch: Mapping[str, Tensor], clip: float | None) -> Tensor:
+    """Compute the errors E of a critic's values, of any shape that the columns have as well.
+
+    ``1/2 (V - R)^2``, or with a clip the larger of that and ``1/2 (clip(V, V_old +- clip) - R)^2``:
+    a value that has moved further than the clip towards its target has no gradient.
+
+    Args:
+        values: V, as they are now.
+        batch: ``value_targets`` R and ``old_values`` V_old, those before the updates of the batch.
+        clip: Distance, in units of reward; None: none.
+    """
+    targets, old = batch["value_targets"], batch["old_values"]
+    errors = (values - targets) ** 2
+    if clip is not None:
+        near = old + (values - old).clamp(-clip, clip)
+        errors = torch.maximum(errors, (near - targets) ** 2)
+    return 0.5 * errors
 
 
 def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:

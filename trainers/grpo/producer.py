@@ -219,7 +219,9 @@ def _work(
             if batch.weights is not None:
                 runner.engine.sync(batch.weights, batch.version)
                 batch.weights.clear()  # The engine has them: no need for two copies.
-            batch.episodes.set_result(runner.run(**batch.plan.arguments, cancelled=dropped.is_set))
+            plan, cancelled = batch.plan, dropped.is_set
+            played = runner.run(**plan.arguments, refill=plan.refill, cancelled=cancelled)
+            batch.episodes.set_result(played)
         except BaseException as error:  # The thread that trains raises it.
             problem = error
             batch.episodes.set_exception(error)

@@ -20,7 +20,8 @@ class RolloutEvent:
     horizon: int
     """Turn budget of the step."""
     trajectories: Sequence[Trajectory]
-    """Episodes of all processes, in their order."""
+    """Episodes of all processes, in their order, and behind them those of groups that were
+    replaced."""
     metrics: Mapping[str, float]
     """Figures over all processes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,9 @@ from trainers.algorithms.branching import Branching
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
+from trainers.rollouts.refill import Refill
+from trainers.rollouts.task_feed import LearningTaskSource, TaskSource, further_tasks
+from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["StepPlan", "plan_step"]
 
@@ -29,6 +31,8 @@ class StepPlan:
     """Keyword arguments of ``RolloutRunner.run``."""
     tasks_before: Mapping[str, Any] | None = None
     """State of the task source before it chose, if that may have changed it."""
+    refill: Refill | None = field(default=None, repr=False)
+    """What replaces groups that train nobody."""
 
 
 def plan_step(
@@ -42,6 +46,8 @@ def plan_step(
     world: int,
     seed: int,
     sampling: Sampling,
+    refill: int = 0,
+    trains: Callable[[Sequence[Trajectory]], bool] = bool,
     branching: Branching | None = None,
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
@@ -56,11 +62,14 @@ def plan_step(
         world: Number of processes.
         seed: Seed of the run.
         sampling: How tokens are drawn.
+        refill: Groups that may be played for each that the step wants; 0 replaces none.
+        trains: Whether a group that has ended has anything to train on.
         branching: Where episodes are forked; None: nowhere.
 
     Raises:
-        ConfigurationError: The task source returned another number of tasks than asked for, or a
-            process would have a part of what one episode may become.
+        ConfigurationError: The task source returned another number of tasks than asked for, or has
+            none that could replace them, or a process would have a part of what one episode may
+            become.
     """
     horizon = int(schedule(step))
     # To choose changes a source that draws as it goes; a learning one changes when it is told.
@@ -83,17 +92,27 @@ def plan_step(
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
     # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
     step_seed = (seed * 1_000_003 + step) * 10_007
+
+    def env_seed(group: int) -> int:
+        return (step_seed + group) % 2**31
+
+    made = None
+    if refill:
+        further = further_tasks(tasks, step, wanted, horizon)
+        made = Refill(
+            chosen, further, group_size=group_size, most=refill, seed=env_seed, trains=trains
+        )
     arguments = {
         "tasks": [chosen[group] for group in groups],
         "horizon": horizon,
         "groups": groups,
         "seed": step_seed,
         # Members of a group start alike, on whatever process they are.
-        "seeds": [(step_seed + group) % 2**31 for group in groups],
+        "seeds": list(map(env_seed, groups)),
         "sampling": sampling,
         "training_step": step,
         "first_episode": rank * count,
         "branching": branching,
         "leaves": leaves,
     }
-    return StepPlan(step, horizon, arguments, before)
+    return StepPlan(step, horizon, arguments, before, made)

@@ -8,10 +8,11 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
    r_t. Task, horizon or token budget end the trajectory.
 3. Rows. A trajectory is one sequence of tokens, or several where its history was rewritten.
    pi_old, and a reference policy where the preset wants one, give each sampled token k its
-   log-probability.
+   log-probability; a critic, where it wants one, the value V_k of the state before it.
 4. Credit. Every sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
-   the other members j of the group, 0 where they have ended. Filters say which of them train.
+   the other members j of the group, 0 where they have ended. Filters say which of them train. A
+   critic learns what V_k should have been.
 5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over the K' tokens that
    train) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
 6. Updates. For each of U minibatches, ``iterations`` times over, one optimiser step on
@@ -45,17 +46,19 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
-from trainers.algorithms.presets import SERVES, Preset, get_preset
+from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.algorithms.segments import IntArray
 from trainers.grpo.advantages import (
     Credit,
     assign_credit,
     check_sampled,
+    group_trains,
     loss_columns,
     trained_once,
 )
 from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
+from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import TokenForward, turn_off_dropout
@@ -65,6 +68,7 @@ from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatc
 from trainers.grpo.objective import averaged, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
+from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.tensors import (
@@ -79,6 +83,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.refill import Refill
 from trainers.rollouts.rollout_runner import Envs, RolloutRunner
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
@@ -86,6 +91,7 @@ from trainers.rollouts.trajectory import (
     Trajectory,
     family_metrics,
     fork_metrics,
+    judge_metrics,
     rollout_metrics,
     sampled_once,
     to_rows,
@@ -132,6 +138,7 @@ class MultiTurnTrainer(BatchTrainer):
         staleness: int = 0,
         micro_tokens: int | None = None,
         logits_mib: int = 256,
+        critic: CriticSettings | None = None,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -165,6 +172,7 @@ class MultiTurnTrainer(BatchTrainer):
             micro_tokens: Most tokens, padding included, of a forward and backward pass in a
                 process; a longer row is a pass of its own. None: all rows of an update at once.
             logits_mib: Most memory for logits in a process, see ``TokenForward``.
+            critic: What the critic of a preset that has one is; None: as by default.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -172,13 +180,14 @@ class MultiTurnTrainer(BatchTrainer):
                 the preset needs or is something this trainer lacks, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        self.preset.require(SERVES)
+        self.preset.require((*SERVES, JUDGE))  # Whether there is one, only the run knows.
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
         self.stage_switches: list[tuple[int, int]] = []
         self.trajectories: list[Trajectory] = []
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
+        self._refill: Refill | None = None
         self._generations = 0
         self._micro_tokens = micro_tokens
         super().__init__(model, args, chat, **kwargs)
@@ -190,6 +199,8 @@ class MultiTurnTrainer(BatchTrainer):
         self._forward = TokenForward(
             self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied
         )
+        if "critic" in self.preset.needs:
+            self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         own = HFCopyEngine if staleness else HFEngine
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
@@ -214,7 +225,7 @@ class MultiTurnTrainer(BatchTrainer):
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
         everyone = [each for each in gathered if not each.unplayed]
         check_sampled(everyone)
-        # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
+        # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
         mask = sampled_mask(batch)
         with self.times.part("logprobs"):
@@ -227,6 +238,7 @@ class MultiTurnTrainer(BatchTrainer):
         before = sum(tokens[: rank * count])
         mine = slice(before, before + sum(tokens[rank * count :][:count]))
         self._add_credit(batch, credit, mask, mine, sampled_once(everyone) if self._once else None)
+        self._teach_critic(batch)
         self._report(step, everyone, credit)
         # Only now: the probe of the report generates as well.
         self._weights.rest()
@@ -257,13 +269,15 @@ class MultiTurnTrainer(BatchTrainer):
             world=world,
             seed=self.args.seed,
             sampling=self._sampling(),
+            refill=self.preset.refill,
+            trains=partial(group_trains, self.preset),
             branching=self.preset.branching,
         )
         if self._producer is None:
             plan, stats = plans(step), self.runner.stats
             self._weights.send()  # From here on mu has the weights of pi.
             engine, envs = stats.engine_seconds, stats.env_seconds
-            played = self.runner.run(**plan.arguments)
+            played = play_in_rounds(self.runner, plan, rank, world, self._gather)
             self.times.move("rest", "generation", stats.engine_seconds - engine)
             # Environments count as far as generation does not hide them.
             self.times.move("rest", "environments", stats.env_seconds - envs)
@@ -273,6 +287,7 @@ class MultiTurnTrainer(BatchTrainer):
             # What was played meanwhile cost the step no more than the wait.
             self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
+        self._refill = plan.refill
         return played
 
     def _rows(self) -> dict[str, Tensor]:
@@ -289,25 +304,33 @@ class MultiTurnTrainer(BatchTrainer):
         return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
     def _add_logps(self, batch: dict[str, Tensor]) -> None:
-        """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
+        """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference.
+
+        With a critic also its values.
+        """
         # After exact sampling the first update's pi, pi_old and mu are one policy.
         recomputed = self._inexact or self.updates > 1
-        if not recomputed and not self._needs_reference:
+        if not recomputed and not self._needs_reference and self.critic is None:
             return
         # Of all sampled tokens: which of them train is decided by what is computed here.
         parts = [part.rows for part in self._micro_batches(batch)]
-        if recomputed:
-            batch["old_per_token_logps"] = self._forward.logps(self.model, batch, parts)
+        listener = None if self.critic is None else self.critic.listener
+        if recomputed or listener is not None:
+            logps = self._forward.logps(self.model, batch, parts, listener)
+            if recomputed:
+                batch["old_per_token_logps"] = logps
         if self._needs_reference:
             logps = self._forward.reference_logps(self.model, batch, parts)
             batch["ref_per_token_logps"] = logps
+        if self.critic is not None:
+            batch["old_values"] = self.critic.values(batch, parts)
 
     def _credit(
         self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], mask: Tensor
     ) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
         packed = {}
-        for name in ("old_per_token_logps", "ref_per_token_logps"):
+        for name in ("old_per_token_logps", "ref_per_token_logps", "old_values"):
             if name in batch:
                 local = gather_tokens(batch[name], mask).tolist()
                 packed[name] = np.array(self._gather(local), dtype=np.float64)  # (K,) of all.
@@ -319,6 +342,7 @@ class MultiTurnTrainer(BatchTrainer):
             self.preset,
             aux=None if reference is None else {"logp_ref": reference},
             logp_old=packed.get("old_per_token_logps"),
+            critic=packed.get("old_values"),
             correct=self._inexact,
         )
 
@@ -344,10 +368,24 @@ class MultiTurnTrainer(BatchTrainer):
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=mask.device)
 
+    def _teach_critic(self, batch: Mapping[str, Tensor]) -> None:
+        """4: let a critic that learns apart from the policy learn from the batch."""
+        if self.critic is None or self.critic.shares:
+            return
+        with self.times.part("update"):
+            parts = [part.rows for part in self._micro_batches(batch)]
+            error = self.critic.learn(batch, parts, self.preset.loss.value_clip)
+        self.finite &= math.isfinite(error)
+        self._metrics["train"]["critic/value_loss"].append(error)
+
     def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        figures = {**rollout_metrics(everyone), **family_metrics(everyone), **credit.metrics}
-        figures |= fork_metrics(everyone)
+        if self._refill is not None:
+            # What was played and replaced is told of, and learned from, like what trains.
+            everyone = [*everyone, *self._refill.replaced]
+        figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
+        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics}
+        figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)
@@ -412,7 +450,12 @@ class MultiTurnTrainer(BatchTrainer):
         the collective operations: distributed wrappers expect every weight to take part.
         """
         mask = sampled_mask(inputs)  # (B, T) of the tokens that train.
-        scores = self._forward(model, inputs, mask, router_loss=self.aux_loss_enabled)
+        shares = self.critic is not None and self.critic.shares
+        scores = self._forward(
+            model, inputs, mask, router_loss=self.aux_loss_enabled, states=shares
+        )
+        if self.critic is not None and shares:
+            scores = self.critic.judged(scores)
         terms = token_losses(self.preset.loss, scores, inputs, mask)
         # K' / U, and of that the share of a process, over which gradients are averaged.
         tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes

@@ -8,6 +8,8 @@ micro-batch, padding included:
     optimiser    T x 8 (AdamW), T x 2.03 (8-bit states with a scale per 256 weights)
     cast weights P x 2: autocast keeps bf16 copies of trained float32 matrices for a pass
     reference    P x 4, if the preset compares with it and there are no adapters to turn off
+    critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
+                 and AdamW states of a second model, whole on every device
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
                  it, see ``_layer_bytes``), and a mask of n x (longest row)
     working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
@@ -130,6 +132,10 @@ class Training:
     """Bits of the frozen base."""
     reference: bool = False
     """Whether a copy of the policy is kept."""
+    critic_tokens: int = 0
+    """Sampled tokens of a step whose hidden states a critic keeps."""
+    critic_model: bool = False
+    """Whether a critic is a second model."""
     triton: bool = True
     """Whether tiles are reduced by one kernel, as on a GPU."""
     slots: int = 0
@@ -156,6 +162,8 @@ class MemoryEstimate:
     """Weights, adapters among them."""
     reference: int
     """Copy of the policy."""
+    critic: int
+    """Hidden states that a critic reads, or its own model with all that it trains by."""
     gradients: int
     """Gradients of what is trained."""
     optimizer: int
@@ -209,6 +217,10 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
     return MemoryEstimate(
         weights=int(weights / (training.shards if training.weights_sharded else 1)),
         reference=int(training.reference * (0 if adapters else shape.parameters * 4)),
+        critic=int(
+            training.critic_tokens * shape.hidden * low
+            + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
+        ),
         gradients=int(trained * 4 / training.shards),
         optimizer=int(trained * STATES[training.optimizer] / training.shards),
         cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,

@@ -62,6 +62,7 @@ ADVICE = {
     ("activations", "working", "gathered"): (
         "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
     ),
+    ("critic",): "--critic.kind head, or a lower --rl.groups or --rl.turn-tokens",
     ("generation", "engine"): (
         "a lower --vllm.memory, --vllm.sleep, a lower --rl.episode-tokens, or --engine vllm-server "
         "on another device"
@@ -295,6 +296,10 @@ def _training(run: ResolvedRun, context: int) -> Training:
     import torch
 
     settings, memory = run.config, run.config.memory
+    kind = settings.critic.kind if "critic" in run.preset.needs else "zero"
+    episodes = -(-settings.rl.episodes // processes.world())
+    turns = max(env.full_horizon for env in run.envs)
+    sampled = episodes * min(context, settings.rl.turn_tokens * turns)
     return Training(
         micro_tokens=memory.micro_tokens,
         row_tokens=context,
@@ -305,6 +310,8 @@ def _training(run: ResolvedRun, context: int) -> Training:
         optimizer=memory.optimizer,
         quantize=memory.quantize,
         reference="reference" in run.preset.needs,
+        critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
+        critic_model=kind == "model",
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,
         weights_sharded=processes.sharded(),

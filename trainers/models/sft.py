@@ -126,8 +126,9 @@ class Sft:
 
         Args:
             gate: Asked every ``gate_every`` steps and after the last one.
-            progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second`` and the
-                ``seconds`` of training since it was last told, every ``log_every`` steps.
+            progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second``, and the
+                ``tokens`` and ``seconds`` of training since it was last told, every ``log_every``
+                steps.
 
         Returns:
             How it ended.
@@ -147,7 +148,9 @@ class Sft:
                 loss, other = (since[:2] / count).tolist()
                 figures = {"loss": loss, "observation_loss": other, "lr": self._lr(self.step - 1)}
                 if progress is not None:
-                    speed = {"tokens_per_second": float(since[2] / clock), "seconds": clock}
+                    tokens = float(since[2])
+                    speed = {"tokens_per_second": tokens / clock, "seconds": clock}
+                    figures["tokens"] = tokens
                     progress(self.step, {**figures, **speed})
                 seconds, since, clock = seconds + clock, np.zeros(3), 0.0
             if gate is not None and (self.step % settings.gate_every == 0 or last):

@@ -197,10 +197,12 @@ class _Watch(TrainerCallback):
         accelerator = trainer.accelerator
         loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")
         self.loss = loss.item() / count
+        tokens = float(accelerator.reduce(trainer.tokens, "sum"))
         figures = {
             "loss": self.loss,
             "lr": trainer.lr_scheduler.get_last_lr()[0],
-            "tokens_per_second": float(accelerator.reduce(trainer.tokens, "sum")) / self._since,
+            "tokens": tokens,
+            "tokens_per_second": tokens / self._since,
             "seconds": self._since,
         }
         self.seconds += self._since

@@ -23,7 +23,10 @@ from trainers.rollouts.trajectory import by_family, to_rows
 
 __all__ = ["RunLogger"]
 
-STEP_FIGURES = ("loss", "grad_norm", "entropy", "learning_rate", "kl", KL_BEHAVIOUR, FINITE)
+STEP_FIGURES = (
+    "loss", "grad_norm", "entropy", "learning_rate", "kl", "critic/value_loss", KL_BEHAVIOUR,
+    FINITE,
+)  # fmt: skip
 """Figures of the trainer's that a step's record holds."""
 CLIPPED = "clip_ratio/region_mean"
 """TRL's name for the share of tokens whose ratio is clipped."""
@@ -35,6 +38,8 @@ class RunLogger:
     Attributes:
         turns: Turns of all training episodes so far.
         tokens: Tokens that were sampled in them.
+        episodes: Training episodes so far.
+        row_tokens: Tokens of their training rows.
         record: What has been written of the last step.
     """
 
@@ -49,9 +54,11 @@ class RunLogger:
         self._folder, self._display, self._schedule = folder, display, schedule
         self._updates = run.config.rl.updates
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
-        self._episodes = EpisodeLog(run, chat, training=True)
+        self._log = EpisodeLog(run, chat, training=True)
         self.turns = 0
         self.tokens = 0
+        self.episodes = 0
+        self.row_tokens = 0
         self._tokens = 0
         self.record: dict[str, Any] = {}
         self._began = time.perf_counter()
@@ -63,6 +70,8 @@ class RunLogger:
         steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
         self.turns = steps[-1]["turns_total"] if steps else 0
         self.tokens = steps[-1]["tokens_total"] if steps else 0
+        self.episodes = steps[-1].get("episodes_total", 0) if steps else 0
+        self.row_tokens = sum(record["row_tokens"] for record in steps)
 
     def start(self) -> None:
         """Start the clock of the first step."""
@@ -73,6 +82,9 @@ class RunLogger:
         self.turns += sum(len(trajectory.own_turns) for trajectory in event.trajectories)
         self._tokens = sum(trajectory.own_tokens for trajectory in event.trajectories)
         self.tokens += self._tokens
+        self.episodes += len(event.trajectories)
+        row_tokens = sum(len(row.ids) for row in to_rows(event.trajectories))
+        self.row_tokens += row_tokens
         self.record = {
             **_by_name(event.metrics),
             "phase": Phase.REINFORCEMENT,
@@ -81,10 +93,11 @@ class RunLogger:
             "stage": self._schedule.stage(event.step),
             "turns_total": self.turns,
             "tokens_total": self.tokens,
-            "row_tokens": sum(len(row.ids) for row in to_rows(event.trajectories)),
+            "episodes_total": self.episodes,
+            "row_tokens": row_tokens,
         }
         for part in by_family(event.trajectories).values():
-            self._episodes.append(self._folder.episodes_path, part[: self._logged])
+            self._log.append(self._folder.episodes_path, part[: self._logged])
 
     def write(self, figures: Mapping[str, float]) -> dict[str, Any]:
         """Write the step's line, with the optimiser's figures, and return it."""

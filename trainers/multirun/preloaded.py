@@ -1,5 +1,6 @@
 """Imports what every run needs, once for all of them; see ``trainers.multirun.process``."""
 
+import gc
 import importlib
 import logging
 
@@ -12,3 +13,5 @@ MODULES = (
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 for module in MODULES:
     importlib.import_module(module)
+# A collection of garbage would look at all of it, and copy it, in every run.
+gc.freeze()

@@ -27,12 +27,14 @@ from trainers.output.summary import (
 __all__ = [
     "arm_names",
     "chosen_remark",
+    "critic_remark",
     "cut_sentence",
     "direction",
     "filter_remark",
     "gate_remark",
     "greedy_remark",
     "health_remark",
+    "judge_remark",
     "pooled_remark",
     "random_remark",
     "rival_remarks",
@@ -64,6 +66,43 @@ def health_remark(events: Sequence[HealthEvent]) -> str:
         steps = ", ".join(f"{event.step} to {event.to}" for event in back)
         said += f"; training went back from step {steps}"
     return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
+
+
+def judge_remark(judges: Mapping[str, int]) -> str:
+    """Say how many verdicts of judges are missing; empty if none is."""
+    asked, missing = (
+        sum(count for name, count in judges.items() if name.endswith(end))
+        for end in ("_asked", "_missing")
+    )
+    if not missing:
+        return ""
+    return (
+        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out the episodes "
+        "that lack one."
+    )
+
+
+def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
+    """Say how much a critic foresaw, by which alone it helps; empty if there was none.
+
+    Args:
+        run: The run.
+        foreseen: Explained variance in the last third of the steps; None: there is none.
+    """
+    if "critic" not in run.preset.needs or foreseen is None:
+        return ""
+    if run.config.critic.kind == "zero":
+        return "Nothing was expected of any state (--critic.kind zero): there was no critic."
+    said = (
+        f"In the last third of the steps the critic foresaw {foreseen:.2f} of the variance of the "
+        "returns (explained variance; 1 is all)"
+    )
+    if foreseen > 0:
+        return f"{said}."
+    return (
+        f"{said}: no more than a constant would. Compare with --critic.kind zero before you credit "
+        "the critic with anything."
+    )
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:
@@ -300,7 +339,7 @@ def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = Fa
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
-        else "its turns (--rl.turn-budget) were used up"
+        else "what it may spend (--rl.turn-budget, --budget) was used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
 

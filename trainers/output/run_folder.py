@@ -35,6 +35,8 @@ COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
 """The same of the best policy: what it reached on the validation tasks, and at which step."""
+MERGED = "merge.json"
+"""File of a folder that holds a merged policy and is no run: who was merged, and how."""
 SHARED_WITHIN = 30.0
 """Seconds after which a new folder is seen by every node that shares its file system."""
 
@@ -58,6 +60,7 @@ class RunFolder:
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
         self._clock = time.monotonic()
+        self._cpu_before = 0.0
         self._lock: FolderLock | None = None
         self._longer: Mapping[str, Any] | None = None
 
@@ -126,6 +129,11 @@ class RunFolder:
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
+        if (self.path / MERGED).exists():
+            raise ConfigurationError(
+                f"expected --out to be empty or the folder of a run, but {self.path} holds a "
+                f"merged policy: train it further with --model {self.trained} and another --out"
+            )
         if config_path.exists():
             self._check_same_run(config_path, settings, resume)
         elif holds_other_files(self.path):
@@ -152,8 +160,9 @@ class RunFolder:
     def _prepare(self) -> None:
         """Make what records and checkpoints need, and mend what a kill left."""
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        # The clock goes on from the seconds that were noted before a kill.
+        # The clocks go on from the seconds that were noted before a kill.
         self._clock -= self.state().get("seconds", 0.0)
+        self._cpu_before = self.state().get("cpu_seconds", 0.0)
         validations = self.eval_files(Phase.VALIDATION)
         for records in (self.metrics_path, self.episodes_path, *validations):
             cut_unfinished_line(records)
@@ -250,10 +259,18 @@ class RunFolder:
         """
         return time.monotonic() - self._clock
 
+    def cpu_seconds(self) -> float:
+        """Return the processor seconds of this process, with those noted before the last kill.
+
+        Other work on the machine changes them little, unlike :meth:`seconds`.
+        """
+        return self._cpu_before + time.process_time()
+
     @main_only
     def note(self, **values: object) -> None:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
-        text = json.dumps({**self.state(), "seconds": self.seconds(), **values}, indent=1)
+        spent = {"seconds": self.seconds(), "cpu_seconds": self.cpu_seconds()}
+        text = json.dumps({**self.state(), **spent, **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
     def eval_episodes(self, arm: str, env: str = "") -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, cast, get_args
@@ -239,6 +240,8 @@ class Summary(Results):
     """Seed of the run."""
     wall_s: float
     """Seconds from start to end."""
+    cpu_s: float
+    """Processor seconds of the main process, user and system, environments in it included."""
     chosen: ChosenPolicy
     """The policy that is called trained."""
     families: Mapping[str, Results] = field(default_factory=dict)
@@ -260,6 +263,12 @@ class Summary(Results):
     """Whether no step trained any episode, so that no weight was changed."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
+    explained_variance: float | None = None
+    """Share of the variance of the returns that a critic foresaw, in the last third of the steps;
+    None without one."""
+    judges: Mapping[str, int] = field(default_factory=dict)
+    """What the judges of training were asked, without verdict, and took: of each by the name of
+    its hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
@@ -347,6 +356,24 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     times = [record["time"] for record in records if record.get("phase") == Phase.REINFORCEMENT]
     parts = times[0] if times else ()
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
+
+
+def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Add up what the judges of all steps were asked; empty if there were none."""
+    found: Counter[str] = Counter()
+    ends = ("_asked", "_missing", "judge_calls", "judge_tokens")
+    for record in records:
+        if record.get("phase") == Phase.REINFORCEMENT and "judge_calls" in record:
+            found.update({name: int(record[name]) for name in record if name.endswith(ends)})
+    return dict(found)
+
+
+def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return what a critic foresaw in the last third of the steps, a mean; None without one."""
+    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
+    found = [step["explained_variance"] for step in steps if "explained_variance" in step]
+    last = found[-max(1, len(found) // 3) :]
+    return sum(last) / len(last) if last else None
 
 
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:

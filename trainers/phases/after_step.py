@@ -8,6 +8,7 @@ from pathlib import Path
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
+from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.trainer import MultiTurnTrainer
@@ -19,14 +20,16 @@ from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy
+from trainers.phases.equal_compute import GENERATION
 from trainers.phases.learning_clock import LearningClock, note_cut
 from trainers.phases.periodic_validation import PeriodicValidation
+from trainers.phases.spending import Spent, check_left, spent_on_imitation
 
 __all__ = ["AfterStep", "StopConditions"]
 
 
 class StopConditions:
-    """Whether the time of the training is up, or its budget of turns is spent.
+    """Whether the time of the training is up, or a budget is spent.
 
     Attributes:
         clock: That of reinforcement learning, which goes on from here.
@@ -37,6 +40,17 @@ class StopConditions:
     ) -> None:
         self._folder, self._display, self._log = folder, display, log
         self.clock, self._turns = LearningClock(run, folder), run.config.rl.turn_budget
+        self._run = run
+        self._imitation = processes.on_main(lambda: spent_on_imitation(folder))
+
+    def check(self) -> None:
+        """Refuse to train if time or budget are used up before the first step.
+
+        Raises:
+            ConfigurationError: They are.
+        """
+        self.clock.check()
+        check_left(self._run, self._imitation)
 
     def met(self, step: int | None = None) -> bool:
         """Whether training is to end, after a step if one is named; all processes ask together."""
@@ -45,7 +59,18 @@ class StopConditions:
             self._display.note(f"time is up: training ends at step {step}")
             note_cut(self._folder, Phase.REINFORCEMENT, step)
         # All processes count the turns alike.
-        return late or 0 < self._turns <= self._log.turns
+        return late or 0 < self._turns <= self._log.turns or self._spent()
+
+    def _spent(self) -> bool:
+        """Return whether both phases together have reached a limit of the budget."""
+        imitation, log, budget = self._imitation, self._log, self._run.budget
+        passes = self._run.config.rl.iterations + GENERATION
+        both = Spent(
+            imitation.turns + log.turns,
+            imitation.episodes + log.episodes,
+            imitation.tokens + log.row_tokens * passes,
+        )
+        return both.reaches(Spent(budget.turns, budget.episodes, budget.tokens))
 
 
 @dataclass(eq=False)

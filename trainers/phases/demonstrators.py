@@ -18,11 +18,14 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.vector.backends import usual_workers
+from trainers.algorithms.imitation_weights import advantage_weights, copies
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.output.display import Display
+from trainers.phases.recorded_episodes import recorded_demonstrations
 from trainers.phases.safe_env import make_safe_env
+from trainers.phases.spending import Spent, affordable
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.expert_demonstrations import Demonstration, MakePlayer, encode, watch
@@ -43,7 +46,7 @@ WORDS_OF_A_SLOW_ONE = 48
 
 
 class Demonstrator:
-    """Who is imitated in one environment: its expert, or random actions.
+    """Who is imitated in one environment: its expert, random actions, or whoever was recorded.
 
     Where nobody is, as the environment has no expert or the run imitates nobody, its first episodes
     still show its words, of an environment that is slow, such as a sandbox, a few dozen.
@@ -56,11 +59,13 @@ class Demonstrator:
     Attributes:
         imitated: Whether the episodes are demonstrations.
         planned: Episodes that will be played in all.
+        spent: What the demonstrations that were watched have cost so far.
         on_episode: Called after each.
     """
 
     def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int = 0) -> None:
         self._settings, self._resolved, self._name = run.config.rollout, resolved, resolved.name
+        self._run, self.spent = run, Spent()
         self._seed = run.config.seed
         self.imitated = run.imitates and bool(resolved.demonstrator)
         quick = resolved.backend == "sync"
@@ -71,20 +76,32 @@ class Demonstrator:
         self._envs = [make_safe_env(resolved, self._settings)]
         shown, others = demonstration_tasks(run, resolved)
         self._opening = shown[0]
+        recorded = None
+        if self.imitated and run.config.sft.episodes:
+            recorded = recorded_demonstrations(run, resolved)
+            shown, others = [], self._not_among(recorded, [*shown, *others])
         self._tasks = shown if self.imitated else shown[: self._count]
-        self._others = others[: max(0, self._count - len(shown))] if quick else []
+        self._begin = len(shown) if recorded is None else len(recorded)
+        self._others = others[: max(0, self._count - self._begin)] if quick else []
         self.planned = len(self._tasks) + len(self._others)
         self.on_episode: Callable[[], None] = lambda: None
         self._first: list[Demonstration] = []
         self._expert = resolved.demonstrator == "expert"
-        self._rest = self._watched(self._tasks, self._player, 0)
+        self._source = (
+            self._watched(self._tasks, self._player, 0)
+            if recorded is None
+            else (episode for episode in recorded)
+        )
+        # What the budget does not pay for is not even watched.
+        paid = affordable(run, resolved, self._source, self.spent)
+        self._rest = paid if self.imitated else self._source
 
     def seen(self) -> Iterator[Demonstration]:
         """Yield the first episodes and, as far as they are too few, random ones of other tasks."""
         self._first += islice(self._rest, self._count - len(self._first))
         yield from self._first
         if self._others:
-            yield from self._watched(self._others, _random_player, len(self._tasks))
+            yield from self._watched(self._others, _random_player, self._begin)
 
     @property
     def shown(self) -> Iterator[Demonstration]:
@@ -93,7 +110,7 @@ class Demonstrator:
 
     def close(self) -> None:
         """Stop to play, and close the environments."""
-        self._rest.close()
+        self._source.close()
         for env in self._envs:
             env.close()
 
@@ -106,6 +123,15 @@ class Demonstrator:
         seed = self._seed + first
         # Looked up at each episode: who is told says so after this was begun.
         yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode())
+
+    def _not_among(
+        self, episodes: Sequence[Demonstration], tasks: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Return the tasks of which there is no episode, in their order."""
+        names, made = {str(each.info["task_id"]) for each in episodes}, self._resolved.make_env()
+        kept = [t for t in tasks if made.tasks.task(t["split"], t["index"]).id not in names]
+        made.close()
+        return kept
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
         """Return who plays an episode."""
@@ -182,7 +208,7 @@ def demonstration_tasks(
     size = made.tasks.len(TRAIN)
     made.close()
     total = sum(e.weight for e in run.envs if bool(e.demonstrator) == bool(env.demonstrator))
-    most = math.ceil(run.config.sft.demonstrations * env.weight / total)
+    most = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
     # A stream of its own: the 1 sets it apart from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = [{"split": TRAIN, "index": int(index)} for index in rng.permutation(size)]
@@ -207,14 +233,11 @@ class RivalDemonstrations:
 
     def rows(self, policy: LoadedPolicy, only_successes: bool) -> list[Row]:
         """Return them as training rows of a policy, all or only those that solved their task."""
-        return to_rows(
-            [
-                trajectory
-                for name, shown in self._watched.items()
-                for trajectory in encode(shown, policy.chat, policy.prompts[name])
-                if trajectory.success or not only_successes
-            ]
-        )
+        return [
+            row
+            for name, shown in self._watched.items()
+            for row in _rows(self._run, name, shown, policy, only_successes)
+        ]
 
     @cached_property
     def _watched(self) -> dict[str, list[Demonstration]]:
@@ -240,11 +263,31 @@ def demonstrated_rows(
     rows: list[Row] = []
     for name, each in demonstrators.items():
         if each.imitated:
-            episodes = [e for e in each.shown if e.last["success"] or not sft.only_successes]
-            rows += to_rows(list(encode(episodes, policy.chat, policy.prompts[name])))
+            rows += _rows(run, name, each.shown, policy, sft.only_successes)
     if not rows and sft.only_successes:
         raise ConfigurationError(
-            f"expected demonstrations that solved their task, but none of the {sft.demonstrations} "
-            "did; leave out --sft.only-successes, or choose another demonstrator"
+            "expected demonstrations that solved their task, but none did; leave out "
+            "--sft.only-successes, or choose another demonstrator"
         )
     return rows
+
+
+def _rows(
+    run: ResolvedRun,
+    name: str,
+    shown: Iterable[Demonstration],
+    policy: LoadedPolicy,
+    only_successes: bool,
+) -> list[Row]:
+    """Return the demonstrations of an environment as training rows, each as often as it counts."""
+    kept = [episode for episode in shown if episode.last["success"] or not only_successes]
+    written = list(encode(kept, policy.chat, policy.prompts[name]))
+    if run.config.sft.weights == "none" or not written:
+        return to_rows(written)
+    returns = np.array([episode.episode_return for episode in written])
+    numbers = {task: number for number, task in enumerate({e.task_id: None for e in written})}
+    tasks = np.array([numbers[episode.task_id] for episode in written])
+    weights = advantage_weights(returns, tasks, run.config.sft.beta)
+    # A stream of its own: the 2 sets it apart from every other use of the run's seed.
+    drawn = copies(weights, np.random.Generator(np.random.PCG64([run.config.seed, 2])))
+    return to_rows([e for e, times in zip(written, drawn, strict=True) for _ in range(times)])

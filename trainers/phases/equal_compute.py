@@ -4,7 +4,8 @@ A clock would let the load of a machine decide how long a rival trains. Tokens a
 everywhere. The unit is one token of a training row that goes once forward and once backward:
 
 - a step of reinforcement learning makes ``tokens x (iterations + GENERATION)`` of them. ``tokens``
-  are those of the training rows of its episodes, also of those that the preset leaves out;
+  are those of the training rows of its episodes, also of those that the preset leaves out or
+  replaces;
   ``GENERATION`` is what it takes to play them;
 - a step of imitation makes one for each token of its demonstrations.
 
@@ -26,7 +27,7 @@ __all__ = ["GENERATION", "computed", "imitation_steps", "spaced"]
 GENERATION = 0.5
 """What it takes to play a token of an episode, in passes forward and backward over it.
 
-Measured on the default run, 100 steps on a quiet machine: reinforcement learning took 93 us for a
+Measured in 100 steps in the shop, on a quiet machine: reinforcement learning took 93 us for a
 token of its rows, imitation 75 us, that is 1.2 passes, of which this allows 1.5.
 """
 LOGGED = 10

@@ -14,6 +14,7 @@ from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
+from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
@@ -71,6 +72,8 @@ class Reinforcement:
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         _rewind(folder, self._step)
         schedule, tasks = _schedule_and_tasks(run)
+        # Held-out episodes are worth what the environment pays: no judge is asked about them.
+        self._plain = {"reward_hooks": False} if any(env.judges for env in run.envs) else {}
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
@@ -93,6 +96,7 @@ class Reinforcement:
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
+            critic=_critic(run),
         )
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
@@ -112,7 +116,7 @@ class Reinforcement:
             ConfigurationError: The time is up before the first step.
         """
         if not self._step:
-            self._stop.clock.check()
+            self._stop.check()
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
         self._display.phase(self._title, self._run.config.steps, self._step)
@@ -210,7 +214,7 @@ class Reinforcement:
         """
         mine = processes.share(len(tasks))
         played = self._trainer.play(
-            [tasks[index] for index in mine],
+            [{**tasks[index], **self._plain} for index in mine],
             greedy=greedy,
             seed=self._run.config.seed,
             first=mine.start,
@@ -242,6 +246,19 @@ def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
     sources = {env.name: env.make_training_tasks(*chosen) for env in run.envs}
     weights = {env.name: env.weight for env in run.envs}
     return schedule, MixedTasks(sources, weights, schedule)
+
+
+def _critic(run: ResolvedRun) -> CriticSettings:
+    """Return what the critic of a run is, if its preset has one."""
+    asked = run.config.critic
+    return CriticSettings(
+        asked.kind,
+        asked.trunk,
+        lr=asked.lr,
+        warmup=asked.warmup,
+        updates=asked.updates,
+        max_grad_norm=run.config.rl.max_grad_norm,
+    )
 
 
 @processes.main_only

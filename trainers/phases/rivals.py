@@ -112,8 +112,9 @@ def _own_successes(
     records = processes.on_main(folder.metrics)
     taken = (r["step"] for r in records if r.get("phase") == Phase.REINFORCEMENT)
     config = replace(
-        run.config, steps=max(taken, default=1), minutes=0.0, report_to=(), preset=OWN_SUCCESSES
-    )
+        run.config, steps=max(taken, default=1), minutes=0.0, budget=(), report_to=(),
+        preset=OWN_SUCCESSES,
+    )  # fmt: skip
     alike = replace(run, config=config, preset=get_preset(OWN_SUCCESSES))
     learning = Reinforcement(
         alike, place, display, warm_start(run, folder, display), title=OWN_SUCCESSES

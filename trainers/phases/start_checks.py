@@ -11,6 +11,7 @@ import importlib.util
 import logging
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, NotSupported, require
+from agentgym.rewards.judge.terms import AskingHook
 from agentgym.vector.history import forkable
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
@@ -20,6 +21,7 @@ from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import check_export
 from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
+from trainers.phases.recorded_episodes import recorded_demonstrations
 from trainers.rollouts.engines import check_installed
 
 __all__ = ["PACKAGES", "checked_run"]
@@ -59,6 +61,9 @@ def _check_packages(run: ResolvedRun) -> None:
     check_installed(run.config.engine)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
+    for hook in (hook for env in run.envs for hook in env.judges):
+        if isinstance(hook, AskingHook):
+            hook.check()
     for reporter in run.config.report_to:
         if importlib.util.find_spec(reporter) is None:
             raise DependencyNotInstalled(
@@ -77,6 +82,12 @@ def _check_processes(run: ResolvedRun) -> None:
             f"got {count}"
         )
     config = run.config
+    if count > 1 and settings.refill and settings.staleness:
+        raise ConfigurationError(
+            "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
+            "because they meet to share them out and episodes ahead of the training are played by "
+            f"each process alone; got {settings.staleness}"
+        )
     if not processes.sharded() or config.model == TINY:
         return
     if run.imitating_rivals:
@@ -93,9 +104,11 @@ def _check_processes(run: ResolvedRun) -> None:
 
 
 def _check_openings(run: ResolvedRun) -> None:
-    """Refuse a model that cannot read the opening of the first training episode."""
+    """Refuse episodes that cannot be imitated, and a model that cannot read the first opening."""
     prompts = make_prompts(run)
     for resolved in run.envs:
+        if run.imitates and run.config.sft.episodes:
+            recorded_demonstrations(run, resolved)
         first = demonstration_tasks(run, resolved)[0][0]
         env = resolved.make_env()
         try:

@@ -19,9 +19,11 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
+from trainers.phases.imitation_rounds import ROUND, ImitationRounds
 from trainers.phases.learning_clock import note_cut
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
+from trainers.phases.spending import imitation_is_spent, note_demonstrations
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
 from trainers.rollouts.expert_demonstrations import Demonstration
 from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
@@ -54,7 +56,8 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
         else:
             save_whole(_learn(run, folder, display), finished)
         processes.on_main((finished / COMPLETE).touch)
-    processes.on_main(SftCheckpoints(folder, PREFIX).drop)
+    for prefix in (PREFIX, ROUND):
+        processes.on_main(SftCheckpoints(folder, prefix).drop)
     return load_policy(run, finished)
 
 
@@ -69,9 +72,29 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
         policy = _fresh(run, (episode for each in players.values() for episode in each.seen()))
         for each in players.values():
             each.check_opening(policy)
-        if run.imitates:
-            _imitate(run, folder, display, policy, players)
-        return policy
+        if not run.imitates:
+            return policy
+        together = run.config.model != TINY  # Otherwise no other process is here.
+
+        def watched() -> Sequence[Row]:
+            rows = demonstrated_rows(run, policy, players)
+            note_demonstrations(folder, (each.spent for each in players.values()))
+            return rows
+
+        rows = processes.on_main(watched) if together else watched()
+        rounds = ImitationRounds(run, folder, display, save_whole if together else _save)
+        if not run.config.sft.rounds:
+            _imitate(run, folder, display, policy, rows, together)
+            return policy
+        if rounds.begun:
+            return rounds.run(None, rows)
+        _imitate(run, folder, display, policy, rows, together)
+        return rounds.run(policy, rows)
+
+
+def _save(policy: LoadedPolicy, path: Path) -> None:
+    """Write a policy that the main process holds alone."""
+    policy.save(path)
 
 
 def save_whole(policy: LoadedPolicy, path: Path) -> None:
@@ -100,15 +123,10 @@ def _imitate(
     folder: RunFolder,
     display: Display,
     policy: LoadedPolicy,
-    demonstrators: Mapping[str, Demonstrator],
+    rows: Sequence[Row],
+    together: bool,
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
-    together = run.config.model != TINY  # Otherwise no other process is here.
-
-    def watched() -> Sequence[Row]:
-        return demonstrated_rows(run, policy, demonstrators)
-
-    rows = processes.on_main(watched) if together else watched()
     settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.gate_every)
     sft = make_sft(run, folder, policy, rows, settings)
     checkpoints = SftCheckpoints(folder, PREFIX)
@@ -151,7 +169,8 @@ class ValidationGate:
 
     Of several environments it has to in each whose expert is imitated. It plays on the engine that
     was chosen for the run. Under ``--minutes`` half of the time is the most that the warm start may
-    take. Together, every process plays its share of the tasks.
+    take, or the share that ``--budget`` gives it, as of its tokens. Together, every process plays
+    its share of the tasks.
 
     Attributes:
         engine: What generates.
@@ -183,13 +202,14 @@ class ValidationGate:
             score = figures["rollout/score"]
             self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
         # By the clock of one process: if they disagreed, some would wait for ever.
-        late = self._folder.seconds() > self._run.seconds / 2
+        late = self._folder.seconds() > self._run.seconds * self._run.budget.share_of_time
+        spent = imitation_is_spent(self._run, self._folder, tokens_alone=True)
         if self._together:
-            late = processes.broadcast(late)
+            late, spent = processes.broadcast((late, spent))
         passed = all(map(self.passed, self._gates))
         if late and not passed and step < self._run.config.sft.max_steps:
             note_cut(self._folder, Phase.WARM_START, step)
-        return passed or late
+        return passed or late or spent
 
     @property
     def success(self) -> float:

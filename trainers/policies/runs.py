@@ -15,10 +15,11 @@ from agentgym.conversation import Layout, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.support.redaction import HIDDEN
+from trainers.output.run_folder import MERGED
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
 
-__all__ = ["Runs"]
+__all__ = ["RunSettings", "Runs", "checkpoint_of", "environments_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +77,7 @@ class Runs:
         check_packages()
         run = _run_of(Path(path))
         assert run is not None  # `problem` has looked
-        same = [each for each in _Settings.of(run / CONFIG).envs if each.env_id == env_id]
+        same = [each for each in RunSettings.of(run / CONFIG).envs if each.env_id == env_id]
         if len(same) != 1:
             return {}
         return {k: v for k, v in same[0].kwargs.items() if k not in HARMLESS and v != HIDDEN}
@@ -116,7 +117,7 @@ class Runs:
             raise ConfigurationError(f"expected mismatch to be error or warn, got {mismatch!r:.80}")
         run = _run_of(Path(path))
         assert run is not None  # `problem` has looked
-        settings = _Settings.of(run / CONFIG)
+        settings = RunSettings.of(run / CONFIG)
         place, chosen = _chosen(run, Path(path), checkpoint)
         played, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
         for remark in remarks:
@@ -145,7 +146,7 @@ class Runs:
 
 
 @dataclass(frozen=True)
-class _Settings:
+class RunSettings:
     """The settings of a run: as they were asked for, and what they left open as it was decided."""
 
     path: Path
@@ -156,7 +157,7 @@ class _Settings:
     """What was left open."""
 
     @classmethod
-    def of(cls, path: Path) -> _Settings:
+    def of(cls, path: Path) -> RunSettings:
         """Read them.
 
         Raises:
@@ -226,6 +227,28 @@ class _Settings:
         )
 
 
+def environments_of(path: Path) -> RunSettings:
+    """Return the settings of the run that a folder is, or that holds it, with its environments.
+
+    Raises:
+        ConfigurationError: It is no run's.
+    """
+    if problem := Runs().problem(str(path)):
+        raise ConfigurationError(f"expected {Runs.summary}, got {str(path)!r:.200}: {problem}")
+    run = _run_of(path)
+    assert run is not None  # `problem` has looked
+    return RunSettings.of(run / CONFIG)
+
+
+def checkpoint_of(path: Path) -> Path:
+    """Return the folder of the policy by which a run, or a checkpoint in one, is known.
+
+    Raises:
+        ConfigurationError: It is no run's.
+    """
+    return _chosen(environments_of(path).path.parent, path, None)[0]
+
+
 # -- checkpoints -----------------------------------------------------------------------------------
 
 
@@ -273,6 +296,8 @@ def _chosen(run: Path, path: Path, checkpoint: str | None) -> tuple[Path, dict[s
 def _candidates(run: Path, names: list[str]) -> Iterator[str]:
     """Yield the policies by which a run is known, most of all the one that it compared."""
     summary = _json(run / "summary.json")
+    if (run / MERGED).is_file():
+        yield "trained"
     if summary:
         yield (summary.get("chosen") or {}).get("checkpoint", "trained")
     logger.warning(

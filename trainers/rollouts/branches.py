@@ -72,6 +72,10 @@ class Branches:
             at += share
         return added
 
+    def add(self, number: int) -> None:
+        """Take in an episode that is begun later and is not forked."""
+        self._leaves[number] = 1
+
     def left_over(self, number: int) -> Sequence[Trajectory]:
         """Return the episodes to start with their task since one ended that led to fewer."""
         leaves = self._leaves.pop(number)

@@ -19,7 +19,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
-__all__ = ["Demonstration", "encode", "play", "watch"]
+__all__ = ["Demonstration", "Shown", "encode", "play", "watch"]
 
 AHEAD = 2
 """Episodes that are begun for each environment before the first of them has to have ended: a long

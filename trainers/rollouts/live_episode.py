@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.conversation import SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import RecordedState
-from agentgym.episodes.recorder import FACTS, state_of
+from agentgym.episodes.recorder import FACTS, state_of, verdicts_of
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.context import TokenContext
@@ -72,6 +72,7 @@ class LiveEpisode:
             success=bool(required(info, "success")),
             terminated=bool(terminated),
             truncated=bool(truncated),
+            verdicts=verdicts_of(info),
         )
         trajectory = self.trajectory
         trajectory.turns.append(turn)

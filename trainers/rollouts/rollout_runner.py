@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Protocol
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
@@ -29,6 +30,7 @@ from trainers.rollouts.engines.base import (
     require_idle,
 )
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
+from trainers.rollouts.refill import Refill
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Trajectory
 
@@ -193,6 +195,8 @@ class RolloutRunner:
         sampling: Sampling | None = None,
         training_step: int | None = None,
         first_episode: int = 0,
+        numbers: Sequence[int] | None = None,
+        refill: Refill | None = None,
         branching: Branching | None = None,
         leaves: int = 1,
         cancelled: Callable[[], bool] | None = None,
@@ -214,6 +218,9 @@ class RolloutRunner:
             training_step: Passed to reward hooks with a schedule.
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
+            numbers: Number of each episode, where they do not follow one another.
+            refill: Says what is played in place of groups that train nobody; only where this call
+                plays all groups of a step.
             branching: Where episodes are forked; None: nowhere.
             leaves: Episodes that one of them may become: of as many consecutive ones only the
                 first begins with its task.
@@ -221,8 +228,8 @@ class RolloutRunner:
             on_episode: Called for each episode as it ends.
 
         Returns:
-            ``len(tasks) * group_size`` trajectories, the members of a group next to each other.
-            One that no fork led to is ``unplayed``.
+            ``len(tasks) * group_size`` trajectories, the members of a group next to each other;
+            those that ``refill`` chooses, if it is given. One that no fork led to is ``unplayed``.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
@@ -251,7 +258,7 @@ class RolloutRunner:
             for task, family, g, s in zip(chosen, families, ids, env_seeds, strict=True)
             for _ in range(group_size)
         ]
-        for number, trajectory in enumerate(out, first_episode):
+        for number, trajectory in zip(numbers or count(first_episode), out, strict=False):
             trajectory.number = number
         draw = sampling or Sampling()
         draw = replace(
@@ -261,10 +268,12 @@ class RolloutRunner:
             entropies=branching is not None and branching.reads_entropy,
         )
         branches = Branches(branching, out, leaves, seed, len(self.chat.tokenizer))
-        _Rollout(self, branches, draw, seed, cancelled, on_episode).play()
+        rollout = _Rollout(self, branches, draw, seed, refill, cancelled, on_episode)
+        rollout.play()
+        out += rollout.added
         self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
-        return out
+        return out if refill is None else refill.batch(out)
 
     def _family_of(self, task: Mapping[str, Any]) -> str:
         """Return the family of a task, of which there must be an environment."""
@@ -286,11 +295,6 @@ class _Fork:
     snapshot: Fork
     """What its environment goes on from."""
 
-    @property
-    def number(self) -> int:
-        """Its number."""
-        return self.episode.number
-
     def begun(self, slot: int, info: Mapping[str, Any]) -> LiveEpisode | None:
         """Put the episode into a slot; None if its environment failed."""
         self.episode.slot = slot
@@ -309,24 +313,25 @@ class _Rollout:
         branches: Branches,
         sampling: Sampling,
         seed: int,
+        refill: Refill | None,
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> None:
-        self._on_episode = on_episode
+        self._on_episode, self._refill = on_episode, refill
+        self.added: list[Trajectory] = []
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
         # Of each family by itself: an episode starts in an environment that can play it.
         self._queues: dict[str, deque[Trajectory | _Fork]] = {}
         self._branches = branches
-        for episode in branches.roots:
-            self._queues.setdefault(episode.family, deque()).append(episode)
+        self._queue(branches.roots)
         self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
         for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
             self._free[runner.slot_families[slot]].append(slot)
         self._starting: dict[int, Trajectory | _Fork] = {}
         self._live: dict[int, LiveEpisode] = {}
-        self._numbers: dict[int, int] = {}
+        self._playing: dict[int, Trajectory] = {}
         self._forking: dict[int, list[LiveEpisode]] = {}
         self._generated: list[tuple[int, Completion]] = []
         self._unanswered = 0
@@ -348,6 +353,11 @@ class _Rollout:
             self._envs.abandon_slots()
             raise
 
+    def _queue(self, episodes: Iterable[Trajectory]) -> None:
+        """Let episodes wait for a slot."""
+        for episode in episodes:
+            self._queues.setdefault(episode.family, deque()).append(episode)
+
     def _start(self) -> None:
         """Give free slots to the next episodes."""
         slots = []
@@ -356,7 +366,9 @@ class _Rollout:
             for _ in range(min(len(queue), len(free))):
                 slots.append(free.pop())
                 start = self._starting[slots[-1]] = queue.popleft()
-                self._numbers[slots[-1]] = start.number
+                self._playing[slots[-1]] = (
+                    start.episode.trajectory if isinstance(start, _Fork) else start
+                )
         if not slots:
             return
         began = self._ask(len(slots))
@@ -421,7 +433,7 @@ class _Rollout:
         forked: list[int] = []
         for slot, answer in answers:
             if not isinstance(answer, tuple):
-                self._queue(slot, answer)
+                self._branch_off(slot, answer)
                 ready.append(self._request(self._live[slot]))
                 continue
             # A reset answers with two values, a step with five.
@@ -444,7 +456,7 @@ class _Rollout:
             self._engine.submit(ready, self._sampling)
             self._stats.engine_seconds += time.perf_counter() - began
 
-    def _queue(self, slot: int, snapshot: Fork) -> None:
+    def _branch_off(self, slot: int, snapshot: Fork) -> None:
         """Let what was forked in a slot wait for slots, before all that is still to begin."""
         for copy in reversed(self._forking.pop(slot)):
             trajectory = copy.trajectory
@@ -456,13 +468,19 @@ class _Rollout:
                 self._on_episode()
 
     def _end(self, slot: int) -> None:
-        """Free a slot whose episode is over, and start what was left to it."""
-        number = self._numbers[slot]
+        """Free a slot whose episode is over, and let what follows from that wait for a slot."""
+        episode = self._playing.pop(slot)
         self._live.pop(slot, None)
         self._on_episode()
         self._free[self._runner.slot_families[slot]].append(slot)
-        for fresh in self._branches.left_over(number):
-            self._queues[fresh.family].append(fresh)
+        self._queue(self._branches.left_over(episode.number))
+        if self._refill is not None:
+            begun = self._refill.ended(episode.number, episode)
+            for number, added in begun:
+                added.number = number
+                self._branches.add(number)
+            self.added += [added for _, added in begun]
+            self._queue(added for _, added in begun)
 
     def _fits(self, episode: LiveEpisode) -> bool:
         """Whether the budget allows the next turn; ends the episode if not."""

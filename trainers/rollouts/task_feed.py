@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,8 +19,10 @@ __all__ = [
     "FAMILY",
     "LearningTaskSource",
     "MixedTasks",
+    "RefillingTaskSource",
     "TaskSource",
     "TrainingTasks",
+    "further_tasks",
     "knows_oracle_lengths",
 ]
 
@@ -54,6 +56,21 @@ class LearningTaskSource(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what ``state_dict`` returned."""
+        ...
+
+
+@runtime_checkable
+class RefillingTaskSource(Protocol):
+    """A task source that has tasks in place of those whose groups turn out to train nobody."""
+
+    def further(
+        self, step: int, count: int, horizon: int
+    ) -> Mapping[str, Iterator[Mapping[str, Any]]]:
+        """Reset options of the tasks that follow the ``count`` of a step, by family, without end.
+
+        The key of the only family is empty. What was learned after the call does not change them:
+        they may be drawn while a later step is planned.
+        """
         ...
 
 
@@ -95,22 +112,37 @@ class TrainingTasks:
         Raises:
             ConfigurationError: No task fits the horizon.
         """
-        chosen: dict[str, Task] = {}
-        for index in islice(self._sampler(step, self._stats), TRIES_PER_TASK * count):
-            task = self._tasks.task(self._split, index)
-            if self._fits(task, horizon):
-                chosen.setdefault(task.id, task)
-            if len(chosen) == count:
-                break
-        if not chosen:
-            raise ConfigurationError(
-                f"expected tasks that the expert solves within {horizon} turns, but found none in "
-                f"split {self._split!r} of {self._tasks.name}; start --horizon higher, or pass "
-                "--no-fit-horizon"
-            )
-        ids = list(chosen)
-        # Too few that fit: they come again, as a step has as many groups as it was planned with.
-        return [{"task_id": ids[k % len(ids)]} for k in range(count)]
+        return list(islice(self._drawn(self._sampler(step, self._stats), count, horizon), count))
+
+    def further(self, step: int, count: int, horizon: int) -> dict[str, Iterator[dict[str, Any]]]:
+        """Yield the tasks that follow those of a step; see ``RefillingTaskSource``."""
+        order = self._sampler(step, self._stats)
+        return {"": islice(self._drawn(order, count, horizon), count, None)}
+
+    def _drawn(self, order: Iterator[int], count: int, horizon: int) -> Iterator[dict[str, Any]]:
+        """Yield distinct tasks that fit, and those again where there are no more, without end."""
+        found: dict[str, None] = {}
+        looked = islice(order, TRIES_PER_TASK * count)
+        place = 0
+        while True:
+            for index in looked:
+                task = self._tasks.task(self._split, index)
+                if task.id not in found and self._fits(task, horizon):
+                    found[task.id] = None
+                    break
+            if not found:
+                raise ConfigurationError(
+                    f"expected tasks that the expert solves within {horizon} turns, but found none "
+                    f"in split {self._split!r} of {self._tasks.name}; start --horizon higher, or "
+                    "pass --no-fit-horizon"
+                )
+            ids = list(found)
+            # Too few that fit: they come again, as a step has as many groups as it was planned
+            # with.
+            yield {"task_id": ids[place % len(ids)]}
+            place += 1
+            if place >= count:
+                looked = islice(order, TRIES_PER_TASK)
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Take down the returns of a step; that of an environment that failed is none."""
@@ -118,7 +150,8 @@ class TrainingTasks:
         played = [each for each in episodes if each.task_id and each.stop_reason != failed]
         numbers = [self._tasks.find(each.task_id).index for each in played]
         returns = np.array([each.episode_return for each in played])
-        self._stats = self._stats.update(np.array(numbers, dtype=np.int64), returns)
+        solved = np.array([each.success for each in played], dtype=bool)
+        self._stats = self._stats.update(np.array(numbers, dtype=np.int64), returns, solved)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the returns seen so far."""
@@ -173,6 +206,19 @@ class MixedTasks:
         }
         return [{**next(drawn[name]), FAMILY: name, "horizon": turns[name]} for name in families]
 
+    def further(self, step: int, count: int, horizon: int) -> dict[str, Iterator[dict[str, Any]]]:
+        """Yield the tasks that follow those of a step; see ``RefillingTaskSource``."""
+        turns = self._schedule.values(step)
+        families = self._families((step - 1) * count, step * count)
+
+        def of(name: str) -> Iterator[dict[str, Any]]:
+            (tasks,) = further_tasks(
+                self._sources[name], step, families.count(name), turns[name]
+            ).values()
+            return ({**task, FAMILY: name, "horizon": turns[name]} for task in tasks)
+
+        return {name: of(name) for name in dict.fromkeys(families)}
+
     @property
     def _learning(self) -> dict[str, LearningTaskSource]:
         """The sources that choose by what came of their tasks."""
@@ -204,6 +250,22 @@ class MixedTasks:
             self._due[chosen] -= 1.0
             self._order.append(chosen)
         return self._order[begin:end]
+
+
+def further_tasks(
+    source: TaskSource, step: int, count: int, horizon: int
+) -> Mapping[str, Iterator[Mapping[str, Any]]]:
+    """Return the tasks that follow those of a step; see ``RefillingTaskSource``.
+
+    Raises:
+        ConfigurationError: The source has none.
+    """
+    if not isinstance(source, RefillingTaskSource):
+        raise ConfigurationError(
+            "expected a task source with the method `further` of trainers.rollouts.task_feed."
+            f"RefillingTaskSource, because groups that train nobody are replaced; got {source!r}"
+        )
+    return source.further(step, count, horizon)
 
 
 def knows_oracle_lengths(tasks: TaskSet, split: str) -> bool:

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import StopReason, total
 from agentgym.episodes import RecordedState
+from agentgym.rewards import JudgeMask
 from trainers.algorithms.batch import Batch
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "by_family",
     "family_metrics",
     "fork_metrics",
+    "judge_metrics",
     "nodes_of",
     "rollout_metrics",
     "sampled_once",
@@ -80,6 +83,19 @@ class SampledTurn:
     """Whether the turn budget ended the episode."""
     entropies: list[float] = field(default_factory=list)
     """Entropy of the distribution of each sampled token, in nats, if a fork looks at it."""
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    """What judges said of the turn, by the names of their hooks."""
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether a judge that was asked gave no verdict."""
+        return any(verdict.score is None for verdict in self.verdicts.values())
+
+    @property
+    def ruined(self) -> bool:
+        """Whether a judge of episodes said that the environment ruined this one."""
+        verdict = self.verdicts.get(JudgeMask.name)
+        return verdict is not None and bool(verdict.score)
 
 
 @dataclass(slots=True)
@@ -244,9 +260,11 @@ def sampled_once(trajectories: Sequence[Trajectory]) -> npt.NDArray[np.int64]:
 
 
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
-    """Pack trajectories for the algorithms: action tokens only, with ``aux["invalid_action"]``.
+    """Pack trajectories for the algorithms: action tokens only, with flags of turns.
 
-    Into how many rows an episode is divided for the model is left behind: no loss depends on it.
+    ``aux`` has ``invalid_action``, ``judge_reject`` (a judge says that the environment ruined the
+    episode) and ``unjudged`` (a judge gave no verdict). Into how many rows an episode is divided
+    for the model is left behind: no loss depends on it.
 
     Raises:
         DataError: No trajectory has a turn.
@@ -262,7 +280,11 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
         versions=[[u.version for u in episode] for episode in turns],
         nodes=_node_ids(trajectories),
         logp_behave=[[p for u in episode for p in u.logprobs] for episode in turns],
-        aux={"invalid_action": [[float(not u.valid) for u in episode] for episode in turns]},
+        aux={
+            "invalid_action": [[float(not u.valid) for u in episode] for episode in turns],
+            "judge_reject": [[float(u.ruined) for u in episode] for episode in turns],
+            "unjudged": [[float(u.unjudged) for u in episode] for episode in turns],
+        },
     )
 
 
@@ -341,6 +363,31 @@ def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/forked": len(copies) / len(trajectories),
         "rollout/shared_tokens": 1.0 - sum(each.own_tokens for each in trajectories) / tokens,
     }
+
+
+def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Count what judges were asked, and average what they said; nothing if none was asked.
+
+    Returns:
+        For each judge by the name of its hook ``judges/NAME_asked`` (verdicts, those that were
+        known before included), ``judges/NAME_missing`` and, over the others,
+        ``judges/NAME_score``; of all together ``judges/judge_calls`` and ``judges/judge_tokens``.
+    """
+    turns = [turn.verdicts for trajectory in trajectories for turn in trajectory.turns]
+    figures: dict[str, float] = {}
+    for name in dict.fromkeys(name for verdicts in turns for name in verdicts):
+        scores = [verdicts[name].score for verdicts in turns if name in verdicts]
+        known = [score for score in scores if score is not None]
+        figures[f"judges/{name}_asked"] = len(scores)
+        figures[f"judges/{name}_missing"] = len(scores) - len(known)
+        if known:
+            figures[f"judges/{name}_score"] = sum(known) / len(known)
+    said = [verdict for verdicts in turns for verdict in verdicts.values()]
+    if said:
+        tokens = (each.prompt_tokens + each.completion_tokens for each in said)
+        figures["judges/judge_calls"] = sum(each.calls for each in said)
+        figures["judges/judge_tokens"] = sum(tokens)
+    return figures
 
 
 def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.evaluation.episode_result import EpisodeResult, JudgeCount
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.reports.scale import Scale
@@ -206,6 +206,15 @@ class ReportData:
         """Tokens of all episodes: ``prompt``, ``completion``, ``cached``, ``reasoning``."""
         kinds = ("prompt", "completion", "cached", "reasoning")
         return {kind: sum(getattr(row, f"{kind}_tokens") for row in self.rows) for kind in kinds}
+
+    @property
+    def judges(self) -> dict[str, JudgeCount]:
+        """What judges said of all turns, by the names of their hooks."""
+        found: dict[str, JudgeCount] = {}
+        for row in self.rows:
+            for name, count in row.judges.items():
+                found[name] = found.get(name, JudgeCount()) + count
+        return found
 
     @property
     def cost(self) -> float | None:

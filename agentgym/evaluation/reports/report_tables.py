@@ -117,6 +117,10 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
     share = report.invalid_share
     note = f", {share:.1%} of them with an invalid action" if share else ""
     yield "turns", f"{report.turns_mean:.1f}{note}"
+    for name, count in report.judges.items():
+        mean = "no verdict" if count.mean is None else f"{count.mean:.3f}"
+        told = f"{count.asked - count.missing:,} of {count.asked:,} verdicts, {count.calls:,} calls"
+        yield name, f"{mean}  ({told}, {count.tokens:,} tokens)"
     yield "ended by", _counts({reason_words(k): v for k, v in report.stop_reasons.items()})
 
 

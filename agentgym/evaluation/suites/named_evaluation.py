@@ -39,6 +39,8 @@ from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import make_asked, parse_pairs, resolve
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import is_yardstick
+from agentgym.rewards import parse_hooks
+from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import hide_secrets
 
 CHANGEABLE = (
@@ -199,6 +201,11 @@ class NamedEvaluation:
         named = {"grammar": grammar} if grammar else {}
         suited = env_arguments(setup, {**named, **asked})
         suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in asked}}
+        if its.hooks:
+            suited["reward_hooks"] = hooks = parse_hooks(its.hooks)
+            for hook in hooks:
+                if isinstance(hook, AskingHook):
+                    hook.check()
         return make_asked(self.env, its.set, "`set`", its.grammar, suited)
 
     def terms(self, env: TextEnv) -> Terms:

@@ -111,6 +111,10 @@ class EvaluationSettings:
     sync."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards besides the environment's own, as in agentgym-train --rl.hooks: a judge of
+    every turn is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. Score and success stay the
+    environment's own."""
 
     @property
     def prices(self) -> Prices | None:

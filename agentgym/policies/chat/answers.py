@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from agentgym.policies.base import ModelOutput
-from agentgym.policies.chat.completions import (
+from agentgym.endpoints.completions import (
     REASONING_FIELDS,
     ChatCompletion,
     arguments_text,
@@ -17,7 +15,9 @@ from agentgym.policies.chat.completions import (
     as_mappings,
     as_text,
     content_text,
+    tokens,
 )
+from agentgym.policies.base import ModelOutput
 
 MOST_CALLS = 32
 """Most tool calls of one answer that are shown to the model again."""
@@ -118,10 +118,10 @@ def model_output(completion: ChatCompletion, answer: ChatAnswer) -> ModelOutput:
     details = as_mapping(usage.get("completion_tokens_details"))
     return ModelOutput(
         answer.text,
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
-        _count(details.get("reasoning_tokens") or usage.get("reasoning_tokens")),
+        completion.prompt_tokens,
+        completion.completion_tokens,
+        tokens(prompt.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
+        tokens(details.get("reasoning_tokens") or usage.get("reasoning_tokens")),
         answer.reasoning,
         completion.finish_reason,
     )
@@ -139,17 +139,3 @@ def _sound_arguments(arguments: str) -> str:
     except (ValueError, RecursionError):
         pass
     return json.dumps({"invalid": arguments})
-
-
-def sendable(value: Any) -> Any:
-    """Return JSON data whose texts can be written in UTF-8; lone surrogates become ``?``."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {sendable(key): sendable(entry) for key, entry in value.items()}
-    return [sendable(entry) for entry in value] if isinstance(value, list | tuple) else value
-
-
-def _count(value: object) -> int:
-    """Return a number of tokens; 0 if it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

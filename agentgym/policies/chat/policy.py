@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from agentgym.conversation import DEFAULT, Conversation, Prompt, SeenTurn
+from agentgym.endpoints.endpoint import Endpoint, sendable
+from agentgym.endpoints.waiting import Waits
 from agentgym.policies.base import ModelOutput
-from agentgym.policies.chat.answers import model_output, read_answer, sendable
+from agentgym.policies.chat.answers import model_output, read_answer
 from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.endpoint import Endpoint
-from agentgym.policies.chat.waiting import Waits
 from agentgym.support.random_stream import Stream
 from agentgym.support.redaction import hide_secrets
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.generator.banks import states
+from agentgym.envs.swe.generator.wrong_repairs import edits_anywhere
 from agentgym.envs.swe.held_out import BankBuilder, Fault
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
 from agentgym.envs.swe.trees import contents
 from agentgym.errors import TaskNotFound
+from agentgym.support.random_stream import Stream
 
 FOLDER = Path(__file__).parent / "repositories"
 
@@ -88,7 +90,7 @@ def made(
 
 
 def make_bank(instance: Instance, folder: Path) -> HeldOut:
-    """Make held-out questions for an instance of ``sums``, and for a wrong repair of it."""
+    """Make held-out questions for an instance of ``sums``, and for wrong repairs of it."""
     assert isinstance(instance.source, FolderSource)
     _, faulty, tests = states(instance)
     file, fault = folder / "sums.json.gz", Fault(instance.id, faulty, instance.fail_to_pass)
@@ -99,6 +101,8 @@ def make_bank(instance: Instance, folder: Path) -> HeldOut:
     with BankBuilder(instance.source.folder, "d", file, tests=tests) as builder:
         builder.add([fault])
         builder.tell_apart(fault, [{path: content.replace(b"a - b", new)} for new in repairs])
+        sound = (instance.source.folder / path).read_bytes()
+        builder.guard(edits_anywhere({path: sound}, Stream("edits")))
     return HeldOut(file, "d")
 
 

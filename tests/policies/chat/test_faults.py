@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from agentgym.endpoints.endpoint import _back_off
+from agentgym.endpoints.faults import Cause, EndpointFault, seconds_to_wait
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
 from agentgym.policies import ChatConfig, ChatPolicy
-from agentgym.policies.chat.endpoint import _back_off
-from agentgym.policies.chat.endpoint_faults import Cause, EndpointFault, seconds_to_wait
 from agentgym.policies.play import play
 from agentgym.support.random_stream import Stream
 from tests.policies.endpoint import (

@@ -145,7 +145,7 @@ def test_further_fields_of_the_request(serve: Serve, tmp_path: Path) -> None:
     ("flags", "said"),
     [
         (["--extra", "top_k"], "expected --extra as name=value"),
-        (["--extra", "temperature=1"], "fields in extra that ChatConfig does not have"),
+        (["--extra", "temperature=1"], "fields in extra that have no setting"),
         (["--extra", "top_k=1", "--extra", "top_k=2"], "expected one value of top_k in --extra"),
         (["--max-tokens-parameter", "max_new_tokens"], "max_completion_tokens"),
         (["--api-key-env", "NO_SUCH_KEY"], "NO_SUCH_KEY"),

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from agentgym.conversation import DEFAULT
+from agentgym.endpoints.limiter import RateLimiter
 from agentgym.errors import ConfigurationError, PolicyFailure
 from agentgym.policies import ChatConfig, ChatPolicy, Policy, begin
-from agentgym.policies.chat.limiter import RateLimiter
 from agentgym.policies.play import play
 from agentgym.support.redaction import HIDDEN, Redactor, public_url
 from tests.policies.endpoint import KEY, completion, press_next, refusal, texts

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from agentgym.endpoints import completions
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
 from agentgym.policies import ChatConfig, ChatPolicy
-from agentgym.policies.chat import completions
 from tests.policies.endpoint import Canned, events, press_next, refusal
 from tests.toy import TOY_ID
 

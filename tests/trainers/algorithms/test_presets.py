@@ -15,6 +15,7 @@ from tests.trainers.algorithms.loss_reference import loss_coefficients
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import (
     DEFAULT,
     NEEDS,
@@ -24,7 +25,7 @@ from trainers.algorithms.presets import (
     runnable,
 )
 from trainers.algorithms.shaping import shape_rewards
-from trainers.algorithms.signals import GAE, Implicit, KLToGo
+from trainers.algorithms.signals import Implicit, KLToGo
 
 EXPECTED = {
     "turn-loo",
@@ -33,8 +34,11 @@ EXPECTED = {
     "tree-grpo",
     "scalinginter",
     "agentrl",
+    "ppo",
     "meowtea-ppo",
+    "starpo",
     "starpo-s",
+    "starpo-s-grpo",
     "grpo",
     "dr_grpo",
     "rloo",
@@ -87,18 +91,15 @@ def test_all_the_promised_presets_are_there() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"cispo, dr_grpo.*got 'grop'; agentgym-train presets"):
+    with pytest.raises(ValueError, match=r"cispo, dapo, dr_.*'grop'; agentgym-train presets"):
         get_preset("grop")
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"agentrl", "meowtea-ppo", "starpo-s", "mt-ppo", "istar"}
-    in_part = {"dapo", "erpo", "grpo-tcr", "vspo"}
-    assert runnable() == sorted(EXPECTED - beyond - in_part)
-    assert runnable(NEEDS) == sorted(EXPECTED - in_part - {"agentrl"})
+    beyond = {"agentrl", "istar"}
+    assert runnable() == sorted(EXPECTED - beyond)
+    assert runnable(NEEDS) == sorted(EXPECTED - {"agentrl"})
     assert "grpo" not in runnable([])
-    for name in in_part:
-        assert PRESETS[name].left_out and PRESETS[name].instead
 
 
 def test_an_invalid_turn_costs_what_the_run_says_and_only_once() -> None:
@@ -127,7 +128,9 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
     needs = {
         "critic": GAE in signals,
         "prm": Implicit in signals,
-        "reference": KLToGo in signals or preset.loss.kl_beta > 0,
+        "reference": KLToGo in signals
+        or preset.loss.kl_beta > 0
+        or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,
         "branching": preset.branching is not None,
     }
@@ -140,6 +143,31 @@ def test_a_trainer_refuses_what_it_cannot_serve() -> None:
     preset.require(["reference", "critic"])
     with pytest.raises(ValueError, match=r"'mt-ppo' needs critic \(a value model"):
         preset.require(["reference"])
+
+
+CRITICS = {"ppo": 0.0, "meowtea-ppo": 0.01, "starpo": 0.0, "starpo-s": 0.0, "mt-ppo": 1e-3}
+"""Presets with a critic, and the price of the divergence in their rewards."""
+
+
+@pytest.mark.parametrize("name", CRITICS)
+def test_credit_with_a_critic_in_numbers(name: str) -> None:
+    """Of each token what is still paid after it, less its price and what was expected; whitened."""
+    preset, batch = PRESETS[name], full_batch()
+    assert batch.values is not None
+    masks = apply_filters(batch, preset.filters)
+    worth = np.zeros(batch.n_tokens)
+    for k in range(batch.n_tokens):
+        mine = batch.token_traj == batch.token_traj[k]
+        later = mine & (np.arange(batch.n_tokens) >= k)
+        price = (batch.logp_old - batch.aux["logp_ref"])[later].sum()
+        worth[k] = batch.token_reward[later].sum() - CRITICS[name] * price - batch.values[k]
+    kept = worth[masks.train[batch.token_traj]]
+    expected = (worth - kept.mean()) / (kept.std(ddof=1) + 1e-8)
+    found = advantage(batch, preset.terms, preset.post, train=masks.train)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    trained = {"starpo-s": 4}.get(name, 8)  # a quarter of two groups, at least one
+    assert masks.train.sum() == trained
+    assert preset.loss.value_clip == 0.5
 
 
 @every_preset

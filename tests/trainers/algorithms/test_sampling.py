@@ -28,7 +28,8 @@ from trainers.algorithms.sampling import (
 
 def seen(returns: list[list[float]]) -> TaskStats:
     tasks = np.repeat(np.arange(len(returns)), [len(r) for r in returns])
-    return TaskStats.empty(len(returns)).update(tasks, np.concatenate(returns))
+    flat = np.concatenate(returns)
+    return TaskStats.empty(len(returns)).update(tasks, flat, flat > 0)
 
 
 def drawn(sampler: TaskSampler, step: int, n: int, stats: TaskStats | None = None) -> list[int]:
@@ -87,7 +88,7 @@ def test_value_sampler_draws_in_proportion_to_value() -> None:
 
 def test_value_sampler_gives_new_tasks_the_mean_value() -> None:
     """Values 1/4 and 0 have mean 1/8: the new task gets 1/8 of 3/8, as the others 2/3 and 0."""
-    stats = TaskStats.empty(3).update(np.array([0, 0, 1, 1]), np.array([0, 1.0, 1.0, 1.0]))
+    stats = seen([[0, 1.0], [1.0, 1.0], []])
     ids = drawn(ValueSampler(3), 1, 4000, stats)
     assert chi_square(ids, np.array([2 / 3, 0.0, 1 / 3])) < 10.8
     even = np.full(3, 1 / 3)
@@ -104,26 +105,35 @@ def test_informative_drops_pass_rates_of_zero_and_one() -> None:
     assert drawn(InformativeSampler(1), 1, 3, seen([[1.0] * 8])) == [0, 0, 0]
 
 
+def test_penalties_do_not_make_a_task_informative() -> None:
+    tasks, returns = np.zeros(8, dtype=np.int64), np.arange(8.0)
+    for solved, kept in ((0, False), (3, True), (8, False)):
+        stats = TaskStats.empty(1).update(tasks, returns, np.arange(8) < solved)
+        assert informative(stats).tolist() == [kept]
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), min_size=1, max_size=40))
 def test_statistics_match_numpy_however_they_arrive(rows: list[tuple[int, float]]) -> None:
     tasks, returns = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
     half = len(rows) // 2
-    stats = TaskStats.empty(4).update(tasks[:half], returns[:half])
-    stats = stats.update(tasks[half:], returns[half:])
+    stats = TaskStats.empty(4).update(tasks[:half], returns[:half], returns[:half] > 0)
+    stats = stats.update(tasks[half:], returns[half:], returns[half:] > 0)
     for t in np.unique(tasks):
         mine = returns[tasks == t]
         assert stats.count[t] == len(mine)
         assert stats.mean[t] == pytest.approx(mine.mean(), abs=1e-9)
         assert stats.std[t] == pytest.approx(mine.std(), abs=1e-6)
         assert stats.best[t] == mine.max()
+        assert stats.solved[t] == (mine > 0).sum()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), max_size=40))
 def test_statistics_come_back_from_json_to_the_last_bit(rows: list[tuple[int, float]]) -> None:
     tasks = np.array([row[0] for row in rows], dtype=np.int64)
-    stats = TaskStats.empty(4).update(tasks, np.array([row[1] for row in rows]))
+    returns = np.array([row[1] for row in rows])
+    stats = TaskStats.empty(4).update(tasks, returns, returns > 0)
     again = TaskStats.empty(4).restored(json.loads(json.dumps(stats.state_dict())))
-    for name in ("count", "mean", "spread", "best"):
+    for name in ("count", "mean", "spread", "best", "solved"):
         assert getattr(again, name).tolist() == getattr(stats, name).tolist()
 
 

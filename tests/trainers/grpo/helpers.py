@@ -24,7 +24,7 @@ from trainers.models.sft import Sft, SftSettings
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import to_rows
 
-DAPO = replace(get_preset("dapo"), refill=False)
+DAPO = replace(get_preset("dapo"), refill=0)
 """What this trainer carries out of DAPO: a clip, a filter and a punishment of length."""
 
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=160)

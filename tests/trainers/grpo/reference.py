@@ -59,7 +59,8 @@ def target(
         const: Divisor of the aggregation "const".
     """
     batch: Batch = to_batch(episodes)
-    batch = replace(batch, aux={**batch.aux, **aux})
+    # A fresh critic expects nothing.
+    batch = replace(batch, aux={**batch.aux, **aux}, values=np.zeros(batch.n_tokens))
     if logp_old is not None:
         batch = replace(batch, logp_old=logp_old)
     masks = apply_filters(batch, (FAILED, *preset.filters))

@@ -299,10 +299,10 @@ def test_processes_whose_rows_differ_stay_in_step(tmp_path):
 
 
 def test_mistakes_are_named(tmp_path):
-    with pytest.raises(ValueError, match="critic"):
-        trainer(tmp_path, preset="mt-ppo")
-    with pytest.raises(ConfigurationError, match=r"'dapo', which also needs .*dynamic sampling"):
-        trainer(tmp_path, preset="dapo")
+    with pytest.raises(ValueError, match="process reward model"):
+        trainer(tmp_path, preset="istar")
+    with pytest.raises(ConfigurationError, match=r"a task source with the method `further`"):
+        trainer(tmp_path, preset="dapo").train()
     made = trainer(tmp_path, tasks=lambda step, count, horizon: [])
     with pytest.raises(ConfigurationError, match="expected 4 tasks"):
         made.train()

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,14 @@ import pytest
 
 from tests.benchmarks.toy_study import FLAGS
 from tests.trainers import toy_runs
+from tests.trainers.pictures import begin_blank
 from tests.trainers.test_cli import sentence
 from trainers.cli import main
 from trainers.models.memory_plan import Device
 from trainers.multirun.seed_flags import SEEDS_FILE
 
 RUN = (*FLAGS.split(), "--horizon", "3")
-UNEQUAL = ("wall_s", "commit")
+UNEQUAL = ("wall_s", "cpu_s", "commit")
 """Entries of a run that two equal ones need not share: a commit may be made meanwhile."""
 
 
@@ -40,6 +41,14 @@ def result(folder: Path) -> dict[str, Any]:
         for name in UNEQUAL:
             run.pop(name)
     return content
+
+
+@pytest.fixture(autouse=True, scope="module")
+def blank() -> Iterator[None]:
+    """Leave the pictures of the seeds blank."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trainers.multirun.seeds.begin_process", begin_blank)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -93,20 +102,25 @@ def test_a_seed_comes_to_what_it_comes_to_alone(played: Path, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["seed0/metrics.jsonl:random", "seed1/metrics.jsonl:valid"])
-def test_a_killed_command_goes_on_to_the_same_report(
-    moment: str, played: Path, tmp_path: Path
+def test_a_command_that_is_killed_twice_goes_on_to_the_same_report(
+    played: Path, tmp_path: Path
 ) -> None:
     """Killed while baselines are played, and in training; a third seed comes in afterwards."""
-    folder, (file, word) = tmp_path / "killed", moment.split(":")
+    folder = tmp_path / "killed"
     command = [sys.executable, "-m", "trainers.cli", *over([0, 1], folder, "--jobs", "2")]
-    process = subprocess.Popen(
-        command, cwd=toy_runs.ROOT, env={**os.environ, **toy_runs.ALONE}, stderr=subprocess.DEVNULL
-    )
-    until(lambda: word in read(folder / file), process)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (folder / "summary.json").exists()
+    for more, file, word in (
+        ([], "seed0/metrics.jsonl", "random"),
+        (["--resume"], "seed1/metrics.jsonl", "valid"),
+    ):
+        process = subprocess.Popen(
+            [*command, *more], cwd=toy_runs.ROOT, env={**os.environ, **toy_runs.ALONE},
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert word not in read(folder / file)
+        until(lambda file=file, word=word: word in read(folder / file), process)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert not (folder / "summary.json").exists()
     assert main(["--resume", "--out", str(folder), *over([0, 1, 2], folder)[:-2]]) == 0
     assert result(folder) == result(played)
 

@@ -37,6 +37,7 @@ SUMMARY = Summary(
     steps=2,
     seed=4,
     wall_s=90.0,
+    cpu_s=60.0,
     chosen=ChosenPolicy("trained", 2),
     horizon=Horizon((5, 8), 1, True),
     verdict="It <went> well.",

@@ -53,6 +53,7 @@ CONTENT = {
     "horizon": {"rounds": [5, 8], "every": 1, "fit": True},
     "seed": 4,
     "wall_s": 90.0,
+    "cpu_s": 60.0,
     "eval": {"random": ARM, "sft": ARM, "rl": ARM},
     "paired": {"rl_minus_sft": PAIRED},
     "evaluation": {"split": "test", "panel_sha256": "feed", "decoding": "sampled", "horizon": 8},

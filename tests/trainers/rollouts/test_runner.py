@@ -88,6 +88,15 @@ def test_turns_that_read_the_same_prompt_draw_apart():
     assert len(drawn) == len(seen) == 8
 
 
+def test_members_of_a_group_start_from_one_seed_and_groups_from_their_own():
+    play, settings = runner(lambda p: "look"), {"horizon": 1, "group_size": 2, "seed": 5}
+    episodes = play.run(tiny_policy.tasks(2), **settings)
+    assert [(each.group, each.seed) for each in episodes] == [(0, 5), (0, 5), (1, 6), (1, 6)]
+    # A process of several plays groups of the whole, under their own numbers.
+    episodes = play.run(tiny_policy.tasks(2), groups=[7, 3], **settings)
+    assert [(each.group, each.seed) for each in episodes] == [(7, 12), (7, 12), (3, 8), (3, 8)]
+
+
 def test_horizon_of_a_task_goes_before_that_of_the_run():
     options = [{**tiny_policy.tasks(1)[0], "horizon": 2}, tiny_policy.tasks(1)[0]]
     first, second = runner(lambda p: "press pink").run(options, horizon=3)

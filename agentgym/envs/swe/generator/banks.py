@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.envs.swe.diffs import apply_diff
+from agentgym.envs.swe.generator.mutation import source_files
 from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_file
-from agentgym.envs.swe.generator.wrong_repairs import wrong_repairs
+from agentgym.envs.swe.generator.wrong_repairs import edits_anywhere, wrong_repairs
 from agentgym.envs.swe.grading.protection import is_protected
-from agentgym.envs.swe.held_out.bank import Questions
+from agentgym.envs.swe.held_out.bank import Questions, read_bank
 from agentgym.envs.swe.held_out.building import BankBuilder, Fault
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.trees import contents
+from agentgym.support.random_stream import Stream
 
 TOGETHER = 10
 """Tasks whose questions are made at a time, and written."""
@@ -54,8 +56,9 @@ def build_banks(
     Args:
         folder: The folder of tasks.
         only: Names of repositories; all if empty.
-        search: Whether to look for wrong repairs that the tests accept, and for programs that tell
-            them; a run without it can be followed by one with it.
+        search: Whether to look for wrong repairs that the tests accept, next to the fault of each
+            task and anywhere in the library, and for programs that tell them; a run without it can
+            be followed by one with it.
         boxes: How boxes are opened.
         watch: Called after every task.
 
@@ -68,7 +71,8 @@ def build_banks(
     stored = StoredInstances(folder)
     tasks = [one for one in _tasks(stored) if not only or one.repository in only]
     found: dict[str, Questions] = {}
-    for name in dict.fromkeys(one.file for one in tasks):
+    # A repository as it lies in the folder comes before other states of it, which borrow from it.
+    for name in dict.fromkeys(one.file for one in sorted(tasks, key=lambda one: bool(one.sound))):
         own = [one for one in tasks if one.file == name]
         first = own[0]
         with BankBuilder(
@@ -88,7 +92,24 @@ def build_banks(
                     found[one.fault.id] = asked = builder.bank().tasks[one.fault.id]
                     if watch:
                         watch(BankProgress(one.fault.id, asked, len(found), len(tasks)))
+            if search:
+                _guard(builder, stored, first)
     return found
+
+
+def _guard(builder: BankBuilder, stored: StoredInstances, task: _Task) -> None:
+    """Look for edits anywhere in a library that its tests accept, or take what was found."""
+    lender = bank_file(stored.folder, task.repository)
+    if lender != task.file and lender.exists():
+        builder.borrow(read_bank(lender))
+        return
+    folder = stored.folder_of(task.repository)
+    paths = {*source_files(folder), *task.sound}
+    own = {path: (folder / path).read_bytes() for path in paths if (folder / path).is_file()}
+    state = {path: content for path, content in {**own, **task.sound}.items() if content}
+    sources = {path: state[path] for path in sorted(state) if path.endswith(".py")}
+    stream = Stream("edits anywhere", task.repository)
+    builder.guard(edits_anywhere(sources, stream))
 
 
 @dataclass(frozen=True)

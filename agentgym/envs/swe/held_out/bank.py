@@ -75,6 +75,11 @@ class Bank:
     """Changed programs of all tests."""
     tasks: Mapping[str, Questions] = field(default_factory=dict)
     """What each task asks, by its id."""
+    guards: tuple[tuple[int, ...], ...] | None = None
+    """For each edit anywhere in the library that is known to be wrong and that the visible tests
+    accept: programs that tell it. None while nobody has looked for such edits."""
+    unguarded: int = 0
+    """Further such edits that no program tells: equivalent, or beyond what could be made."""
 
     def draw(self, task: str, seed: str | int) -> list[Question]:
         """Return the questions of one grading: other ones for another seed.
@@ -99,6 +104,9 @@ class Bank:
             ),
             *_some(stream, self.general, MOST_GENERAL),
         ]
+        for tellers in self.guards or ():
+            if not set(tellers) & set(chosen):
+                chosen += _some(stream, tellers, 1)
         return [self.programs[number] for number in stream.shuffled(sorted(set(chosen)))]
 
     def without(self, dropped: Collection[int]) -> Bank:
@@ -123,7 +131,12 @@ class Bank:
 
         tasks = {name: rest(asked) for name, asked in self.tasks.items()}
         programs = tuple(self.programs[number] for number in left)
-        return replace(self, programs=programs, general=kept(self.general), tasks=tasks)
+        found = replace(self, programs=programs, general=kept(self.general), tasks=tasks)
+        if self.guards is None:
+            return found
+        guards = tuple(filter(None, map(kept, self.guards)))
+        lost = len(self.guards) - len(guards)
+        return replace(found, guards=guards, unguarded=self.unguarded + lost)
 
     def save(self, file: Path) -> None:
         """Write the bank.
@@ -142,6 +155,8 @@ class Bank:
                 name: [asked.near, asked.plain, asked.telling, asked.wrong_repairs, asked.untold]
                 for name, asked in self.tasks.items()
             },
+            "guards": self.guards,
+            "unguarded": self.unguarded,
         }
         text = json.dumps(fields, ensure_ascii=True, separators=(",", ":"))
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -169,6 +184,8 @@ def read_bank(file: Path) -> Bank:
             programs=tuple(Question(str(program), answer) for program, answer in pairs),
             general=_numbers(fields["general"]),
             tasks={name: _questions(*entry) for name, entry in fields["tasks"].items()},
+            guards=_lists(fields.get("guards")),  # banks of before there were any lack the field
+            unguarded=int(fields.get("unguarded", 0)),
         )
         _check(bank)
     except _DAMAGED as error:
@@ -206,8 +223,12 @@ def _some(stream: Stream, numbers: Sequence[int], most: int) -> list[int]:
 
 
 def _questions(near: Any, plain: Any, telling: Any, wrong: Any, untold: Any) -> Questions:
-    tellers = None if wrong is None else tuple(map(_numbers, wrong))
-    return Questions(_numbers(near), _numbers(plain), _numbers(telling), tellers, int(untold))
+    told = _numbers(near), _numbers(plain), _numbers(telling)
+    return Questions(*told, _lists(wrong), int(untold))
+
+
+def _lists(values: Any) -> tuple[tuple[int, ...], ...] | None:
+    return None if values is None else tuple(map(_numbers, values))
 
 
 def _numbers(values: Any) -> tuple[int, ...]:
@@ -218,7 +239,7 @@ def _numbers(values: Any) -> tuple[int, ...]:
 
 def _check(bank: Bank) -> None:
     """Refuse numbers of programs that there are not."""
-    used = set(bank.general)
+    used = set(bank.general).union(*(bank.guards or ()))
     for asked in bank.tasks.values():
         used.update(asked.near, asked.plain, asked.telling, *(asked.wrong_repairs or ()))
     if used and not 0 <= min(used) <= max(used) < len(bank.programs):

@@ -25,7 +25,7 @@ from agentgym.envs.swe.held_out.asking import (
 )
 from agentgym.envs.swe.held_out.bank import FEW, FORMAT, Bank, Question, Questions, read_bank
 from agentgym.envs.swe.held_out.programs import read_programs
-from agentgym.envs.swe.held_out.variation import Variation
+from agentgym.envs.swe.held_out.variation import Variation, boundaries_of
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.errors import DataError
@@ -40,6 +40,8 @@ MORE, ROUNDS = 500, 2
 """Further ones that are made, so many times, where a fault or a wrong repair is not told."""
 MOST_FURTHER, MOST_TELLERS = 60, 6
 """Programs that are kept of those that tell a fault in a further round, or a wrong repair."""
+BESIDE = 200
+"""Programs that are made, at boundaries, of tests that reach a function with unnoticed edits."""
 BUILD_SECONDS = 0.2
 """Processor time of a program at build time: a fifth of what it gets at grading."""
 BATCH = 3000
@@ -60,6 +62,18 @@ class Fault:
     """Files that differ from the sound repository."""
     tests: tuple[str, ...]
     """The tests that fail, as pytest names them."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """An edit of one function of the sound library, anywhere in it."""
+
+    place: str
+    """File and qualified name of the function."""
+    files: Files
+    """Files that differ from the sound repository."""
+    wrecked: Files
+    """The same files with a function that only raises: tests that notice reach it."""
 
 
 class BankBuilder:
@@ -89,14 +103,19 @@ class BankBuilder:
         self._programs = [p for name in sorted(tests) for p in read_programs(name, tests[name])]
         self._names = known_names(tests.values())
         self._variation = Variation(self._programs)
-        self._plain = {program.text for program in self._programs}
+        self._plain = {program.text: program.test for program in self._programs}
         bank = read_bank(file) if file.exists() else Bank(digest, _packages(folder, self._sound))
         if bank.digest != digest:
             bank = Bank(digest, _packages(folder, self._sound))
-        self._bank = replace(bank, programs=(), general=(), tasks={})
+        self._bank = replace(bank, programs=(), general=(), tasks={}, guards=None)
+        self._folder = folder
         self._answers: dict[str, Any] = dict(bank.programs)
         self._seen: set[str] = set(self._answers)
         self._general = [bank.programs[n].program for n in bank.general]
+        self._guards: list[list[str]] | None = None
+        if bank.guards is not None:
+            self._guards = [[bank.programs[n].program for n in told] for told in bank.guards]
+        self._unguarded = bank.unguarded
         self._tasks: dict[str, _Texts] = {
             name: _Texts.of(asked, bank) for name, asked in bank.tasks.items()
         }
@@ -152,7 +171,8 @@ class BankBuilder:
         if texts.wrong_repairs is not None:
             return
         texts.wrong_repairs, texts.untold = [], 0
-        for number, files in enumerate(self._survivors(repairs)):
+        survived = zip(repairs, self._survivors(repairs), strict=True)
+        for number, files in enumerate(files for files, one in survived if one):
             known = [*texts.asked(), *self._general]
             tellers = self._telling([(files, known)])[0]
             for attempt in range(ROUNDS if not tellers else 0):
@@ -167,9 +187,47 @@ class BankBuilder:
             texts.untold += not tellers
         self.bank().save(self.file)
 
+    def guard(self, mutants: Sequence[Mutant]) -> None:
+        """Find programs that tell edits far from any fault which the tests accept, and write them.
+
+        A repair may break what it did not have to touch. Programs of the tests that reach the
+        edited function are changed for it, with literals at the boundaries of comparisons.
+
+        Args:
+            mutants: Edits of the library; those that a test as it stands tells are left out.
+        """
+        if self._guards is not None:
+            return
+        found = self._survivors([one.files for one in mutants])
+        left = [one for one, survived in zip(mutants, found, strict=True) if survived]
+        sources = _sources(self._folder, self._sound, self._bank.packages)
+        variation = Variation(self._programs, boundaries_of(sources))
+        told: list[list[str]] = []
+        for place in dict.fromkeys(one.place for one in left):
+            here = [one for one in left if one.place == place]
+            told += filter(None, self._told_at(place, here, variation))
+        self._guards = [tellers[:MOST_TELLERS] for tellers in told]
+        self._unguarded = len(left) - len(told)
+        self.bank().save(self.file)
+
+    def borrow(self, bank: Bank) -> None:
+        """Ask what guards another state of the same library, as this sound copy answers it.
+
+        Args:
+            bank: The bank of that state.
+        """
+        if self._guards is not None or bank.guards is None:
+            return
+        lent = [[bank.programs[n].program for n in tellers] for tellers in bank.guards]
+        self._answer([text for tellers in lent for text in tellers])
+        self._guards = [*filter(None, map(self._kept, lent))]
+        self._unguarded = bank.unguarded + len(lent) - len(self._guards)
+        self.bank().save(self.file)
+
     def bank(self) -> Bank:
         """Return the bank as it is now."""
-        used = set(self._general).union(*(texts.all() for texts in self._tasks.values()))
+        guarding = [text for tellers in self._guards or () for text in tellers]
+        used = {*self._general, *guarding}.union(*(one.all() for one in self._tasks.values()))
         programs = tuple(Question(text, self._answers[text]) for text in sorted(used))
         numbers = {one.program: number for number, one in enumerate(programs)}
         return replace(
@@ -177,9 +235,26 @@ class BankBuilder:
             programs=programs,
             general=tuple(numbers[text] for text in self._general),
             tasks={name: texts.numbered(numbers) for name, texts in self._tasks.items()},
+            guards=None if self._guards is None else _numbered(self._guards, numbers),
+            unguarded=self._unguarded,
         )
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _told_at(
+        self, place: str, mutants: Sequence[Mutant], variation: Variation
+    ) -> list[list[str]]:
+        """Return the programs that tell each of some edits of a function."""
+        plain = self._kept(sorted(self._plain))
+        [reaching] = self._telling([(mutants[0].wrecked, plain)])
+        tests = {self._plain[text] for text in reaching}
+        stream = Stream("held out", FORMAT, self._stub.repo, "guard", place)
+        more = [text for _, text in variation.draw(stream, BESIDE, tests)]
+        self._answer(more)
+        told = self._telling([(one.files, self._kept(more)) for one in mutants])
+        for number, one in enumerate(mutants):
+            told[number] = told[number] or self._telling([(one.files, self._general)])[0]
+        return told
 
     def _drawn(self, fault: Fault) -> tuple[list[str], list[str]]:
         """Return the tests that fail as programs, and changed ones of them."""
@@ -247,12 +322,11 @@ class BankBuilder:
             told.append([text for text, one in pairs if not equal(self._answers[text], one)])
         return told
 
-    def _survivors(self, repairs: Sequence[Files]) -> list[Files]:
-        """Return the changed sources that answer all tests as they stand as the sound copy does."""
+    def _survivors(self, repairs: Sequence[Files]) -> list[bool]:
+        """Return which changed sources answer all tests as they stand as the sound copy does."""
         self._answer(sorted(self._plain))
         plain = self._kept(sorted(self._plain))
-        survived = self._vary([({}, plain), *((one, plain) for one in repairs)], survives=True)
-        return [one for one, line in zip(repairs, survived[1:], strict=True) if line]
+        return self._vary([({}, plain), *((one, plain) for one in repairs)], survives=True)[1:]
 
     def _vary(
         self, variants: Sequence[tuple[Files, Sequence[str]]], *, survives: bool
@@ -327,12 +401,27 @@ class _Texts:
 
     def numbered(self, numbers: Mapping[str, int]) -> Questions:
         """Return the questions as numbers."""
+        near, plain, telling = _numbered((self.near, self.plain, self.telling), numbers)
+        wrong = None if self.wrong_repairs is None else _numbered(self.wrong_repairs, numbers)
+        return Questions(near, plain, telling, wrong, self.untold)
 
-        def of(texts: Sequence[str]) -> tuple[int, ...]:
-            return tuple(numbers[text] for text in texts)
 
-        wrong = None if self.wrong_repairs is None else tuple(map(of, self.wrong_repairs))
-        return Questions(of(self.near), of(self.plain), of(self.telling), wrong, self.untold)
+def _numbered(
+    lists: Sequence[Sequence[str]], numbers: Mapping[str, int]
+) -> tuple[tuple[int, ...], ...]:
+    """Return lists of programs as numbers."""
+    return tuple(tuple(numbers[text] for text in texts) for texts in lists)
+
+
+def _sources(folder: Path, sound: Files, packages: Sequence[str]) -> list[str]:
+    """Return the texts of the sound files of modules and packages."""
+    found = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*.py")}
+    texts = {path: file.read_bytes() for path, file in found.items()} | dict(sound)
+    inside = [
+        path for path in sorted(texts)
+        if path.removeprefix("src/").split("/")[0].removesuffix(".py") in packages
+    ]  # fmt: skip
+    return [(texts[path] or b"").decode("utf-8", "replace") for path in inside]
 
 
 def _packages(folder: Path, sound: Files) -> tuple[str, ...]:

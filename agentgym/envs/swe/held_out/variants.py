@@ -70,13 +70,14 @@ def main(path: str) -> None:
     with open(path, encoding="ascii") as file:
         settings, programs, *variants = map(json.loads, file)
     first: dict[int, str | None] = {}
-    told: dict[int, int] = {}
+    told: dict[str, dict[int, int]] = {}
     for variant in variants:
         before = put(variant["files"])
         want = first if variant["survives"] else {}
         asked = variant["asked"]
-        if want:  # what told the variants before is asked first
-            asked = sorted(asked, key=lambda number: -told.get(number, 0))
+        tellers = told.setdefault(" ".join(sorted(variant["files"])), {})
+        if want:  # what told the variants of the same files before is asked first
+            asked = sorted(asked, key=lambda number: -tellers.get(number, 0))
         found = answers(settings, programs, asked, want)
         put(before)
         if not first:
@@ -84,7 +85,7 @@ def main(path: str) -> None:
         if want:
             last = asked[len(found) - 1]
             survived = found[-1] == want[last]
-            told[last] = told.get(last, 0) + (not survived)
+            tellers[last] = tellers.get(last, 0) + (not survived)
             print(json.dumps(survived))
         else:
             print(json.dumps(found))

@@ -1,16 +1,19 @@
-"""Programs with other inputs: literals are changed, never their types.
+"""Programs with other inputs: literals are changed, and at most a number's type.
 
 Numbers move; texts are cut, spliced and reordered in the alphabet of the library's tests; lists and
 dicts lose, repeat and swap entries; an argument, or a cell of ``parametrize``, becomes one that
-stands elsewhere at the same place of the same callee; a statement is left out or done twice.
+stands elsewhere at the same place of the same callee; a statement is left out or done twice. Where
+boundaries are given, a literal may become one of them, or equal to another one of its program: that
+is where ``<`` and ``<=`` part.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agentgym.envs.swe.held_out.programs import (
@@ -24,6 +27,7 @@ from agentgym.support.random_stream import Stream
 
 TRIES = 5
 """Changed programs that are drawn, at most, for each that is wanted."""
+_NUMBER = re.compile(r"\d+")
 _LITERALS = (int, float, str, bytes)
 _CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
 
@@ -38,16 +42,28 @@ class _Place(NamedTuple):
     argument: tuple[str, int] | None
     """The callee and the number of the argument that it is, if it is one."""
 
+    def put(self, new: ast.expr) -> None:
+        """Put another expression there."""
+        if self.number is None:
+            setattr(self.holder, self.field, new)
+        else:
+            getattr(self.holder, self.field)[self.number] = new
+
 
 class Variation:
     """Changed programs of a suite of tests.
 
     Args:
         programs: All programs of the suite; literals are taken from them.
+        boundaries: Values that the library compares with, see :func:`boundaries_of`; without them
+            no literal is moved to a boundary.
     """
 
-    def __init__(self, programs: Sequence[Program]) -> None:
+    def __init__(self, programs: Sequence[Program], boundaries: Collection[Any] = ()) -> None:
         self._programs = programs
+        self._boundaries: dict[type, list[Any]] = defaultdict(list)
+        for value in boundaries:
+            self._boundaries[type(value)].append(value)
         self._plain = {one.text for one in programs}
         # By identity, of the statements of the tests themselves, which live as long as this does.
         self._texts: dict[int, str] = {}
@@ -119,8 +135,11 @@ class Variation:
             chosen = stream.below(sum(counts))
             place = next(n for n in range(len(body)) if chosen < sum(counts[: n + 1]))
             body[place] = copy.deepcopy(body[place])  # the others are still the test's own
-            places = list(_places(body[place]))
-            self._change(stream, places[chosen - sum(counts[:place])])
+            chosen_place = list(_places(body[place]))[chosen - sum(counts[:place])]
+            if not (self._boundaries and stream.percent(50)):
+                self._change(stream, chosen_place)
+            else:
+                self._move(stream, chosen_place, body)
         try:
             text = "\n".join(map(self._text, body))
         except (ValueError, RecursionError, OverflowError):
@@ -148,12 +167,33 @@ class Variation:
             new = ast.Constant(self._other_value(stream, place.node.value))
         else:
             new = _other_entries(stream, place.node)
-        if new is None:
+        if new is not None:
+            place.put(new)
+
+    def _move(self, stream: Stream, place: _Place, body: Sequence[ast.stmt]) -> None:
+        """Move a literal, or a number in a text, to a boundary or to another one beside it."""
+        value: Any = getattr(place.node, "value", None)
+        inside = [*_NUMBER.finditer(value)] if isinstance(value, str) else []
+        if inside and self._boundaries.get(int) and stream.percent(50):
+            found = stream.choice(inside)
+            number = max(0, stream.choice(self._boundaries[int]) + stream.choice((-1, 0, 0, 1)))
+            text = str(number).zfill(len(found[0]))
+            place.put(ast.Constant(value[: found.start()] + text + value[found.end() :]))
             return
-        if place.number is None:
-            setattr(place.holder, place.field, new)
-        else:
-            getattr(place.holder, place.field)[place.number] = new
+        kinds = (int, float) if type(value) in (int, float) else (type(value),)
+        known = [one for kind in kinds for one in self._boundaries.get(kind, ())]
+        beside = [
+            part.node.value for statement in body for part in _places(statement)
+            if isinstance(part.node, ast.Constant) and type(part.node.value) in kinds
+        ]  # fmt: skip
+        pools = [pool for pool in (known, beside) if pool]
+        if not pools:
+            self._change(stream, place)
+            return
+        new = stream.choice(stream.choice(pools))
+        if type(new) is int and stream.percent(30):
+            new += stream.choice((-1, 1))
+        place.put(ast.Constant(new))
 
     def _other_value(self, stream: Stream, value: Any) -> Any:
         """Return another value of the same type."""
@@ -167,7 +207,7 @@ class Variation:
         if isinstance(value, float):
             return stream.choice((value + 0.5, value - 0.5, value * 2, value / 2, value + 0.1,
                                   -value, value + stream.between(1, 8),
-                                  stream.choice(self._constants[float])))  # fmt: skip
+                                  stream.choice(self._constants[float] or [2.5])))  # fmt: skip
         if isinstance(value, bytes):
             cut, byte = stream.below(len(value) + 1), bytes([stream.below(256)])
             return stream.choice(
@@ -200,6 +240,25 @@ class Variation:
             other,
             " ".join(stream.shuffled(words)) if len(words) > 1 else value + value,
         ))  # fmt: skip
+
+
+def boundaries_of(sources: Iterable[str]) -> list[Any]:
+    """Return the numbers and texts that comparisons of a library compare with, in a fixed order.
+
+    Args:
+        sources: Its files; what is no Python is left out.
+    """
+    found: dict[tuple[str, str], Any] = {}
+    for text in sources:
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        for node in ast.walk(tree):
+            for part in ast.walk(node) if isinstance(node, ast.Compare) else ():
+                if isinstance(part, ast.Constant) and type(part.value) in _LITERALS:
+                    found[type(part.value).__name__, repr(part.value)] = part.value
+    return [found[key] for key in sorted(found)]
 
 
 def _other_cells(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.envs.swe.generator.bundled import BUNDLED, bundled_instances
+from agentgym.envs.swe.generator.bundled import BANKS, BUNDLED, bundled_instances
 from agentgym.envs.swe.generator.stored_instances import HELD_OUT, bank_file
 from agentgym.envs.swe.grading import FULL, NO, Grader
 from agentgym.envs.swe.held_out.bank import read_bank
@@ -97,6 +97,50 @@ def test_the_solution_is_full_and_nothing_is_no(name: str) -> None:
 @pytest.mark.parametrize(("name", "old", "new"), OTHER_FIXES, ids=[one[0] for one in OTHER_FIXES])
 def test_other_right_fixes_are_full(name: str, old: str, new: str) -> None:
     assert Grader(Boxes()).grade(task(name), edited(name, old, new)).verdict == FULL
+
+
+def counted() -> dict[str, str]:
+    """Return what the page says of the search for wrong repairs, reckoned from the banks."""
+    banks = [
+        [read_bank(file) for file in sorted((BUNDLED / name).glob("*.json.gz"))]
+        for name in (BANKS["bundled"], BANKS[TOKENS])
+    ]
+    asked = [[one for bank in some for one in bank.tasks.values()] for some in banks]
+    searched = [sum(one.wrong_repairs is not None for one in some) for some in asked]
+    both = [one for some in asked for one in some]
+    told = sum(len(one.wrong_repairs or ()) for one in both)
+    # Other states of a library borrow what guards it, and so do its one-token tasks.
+    names = bundled_instances().repositories()
+    own = [read_bank(bank_file(BUNDLED, name, BANKS["bundled"])) for name in names]
+    guarded = [bank for bank in own if bank.guards is not None]
+    guards = sum(len(bank.guards or ()) for bank in guarded)
+    share = f"{len(guarded)} of the {len(own)}" if len(guarded) < len(own) else f"All {len(own)}"
+    return {
+        "near": f"{searched[0]} of the {len(asked[0])} bundled tasks, and {searched[1]} of the "
+        f"{len(asked[1])} one-token ones, were searched. Of {told + sum(o.untold for o in both)} "
+        f"edits that the tests accept, {told} are told",
+        "anywhere": f"{share} libraries and releases were searched. Of "
+        f"{guards + sum(bank.unguarded for bank in guarded)} edits that the tests accept, {guards} "
+        "are told",
+    }
+
+
+def test_the_page_says_how_many_wrong_repairs_are_told() -> None:
+    page = " ".join((BUNDLED.parent / "README.md").read_text("utf-8").split())
+    for words in counted().values():
+        assert words in page, words
+
+
+@needs_box
+@pytest.mark.slow
+def test_a_repair_that_breaks_something_far_away_is_no() -> None:
+    """``crossings`` of a series that touches the level: no test of the library asks for it."""
+    instance, path = task("rollwindow-001"), "rollwindow/series.py"
+    assert isinstance(instance.source, FolderSource)
+    text = (instance.source.folder / path).read_bytes()
+    broken = text.replace(b"elif value < level - slack", b"elif value <= level - slack")
+    grade = Grader(Boxes()).grade(instance, {**sound(instance), path: broken})
+    assert broken != text and grade.verdict == NO and grade.cheated and not grade.unfixed
 
 
 @needs_box

@@ -82,6 +82,37 @@ def test_a_repair_that_only_the_tests_accept_is_told(
     assert grade.held_out is not None and "other answers" in grade.reason
 
 
+def test_a_repair_that_breaks_something_far_away_is_told(instance: Instance, bank: Bank) -> None:
+    broken = SOUND.replace("a > 0", "a > 1")  # no test asks for the sign of 1
+    assert bank.guards
+    for seed in map(str, range(5)):
+        assert asked(instance, bank, broken, seed)[1] > 0
+        drawn = {one.program for one in bank.draw(instance.id, seed)}
+        for tellers in bank.guards:
+            assert drawn & {bank.programs[number].program for number in tellers}
+    grade = Grader(BOXES).grade(instance, {WHERE: broken.encode()})
+    assert grade.verdict == NO and grade.cheated
+
+
+def test_another_state_of_a_library_borrows_what_guards_it(
+    instance: Instance, bank: Bank, tmp_path: Path
+) -> None:
+    assert isinstance(PLAIN.source, FolderSource) and bank.guards is not None
+    tests = states(PLAIN)[2]
+    renamed = {"sums/more.py": SOUND.encode(), WHERE: b"from sums.more import *\n"}
+    file, fault = tmp_path / "other.json.gz", Fault("other", {WHERE: b""}, PLAIN.fail_to_pass)
+    with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, sound=renamed) as builder:
+        builder.add([fault])
+        builder.borrow(bank)
+    other = read_bank(file)
+    assert other.guards is not None and len(other.guards) == len(bank.guards)
+    for mine, lent in zip(other.guards, bank.guards, strict=True):
+        assert [other.programs[n] for n in mine] == [bank.programs[n] for n in lent]
+    first = other.guards[0]
+    less = other.without(first)
+    assert less.guards is not None and len(less.guards) + less.unguarded == len(other.guards)
+
+
 def test_files_of_tests_can_run_apart(instance: Instance) -> None:
     grader = Grader(BOXES, apart=True)
     assert grader.grade(instance, {WHERE: SOUND.encode()}).verdict == FULL

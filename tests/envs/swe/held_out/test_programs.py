@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from agentgym.envs.swe.held_out.programs import read_programs
-from agentgym.envs.swe.held_out.variation import Variation
+from agentgym.envs.swe.held_out.variation import Variation, boundaries_of
 from agentgym.support.random_stream import Stream
 
 SUITE = '''"""Tests."""
@@ -102,6 +102,24 @@ def test_variations_differ_from_the_tests_and_from_each_other(most: int) -> None
         ast.parse(text)
         assert text not in plain and "_o(" in text
         assert test in {one.test for one in programs}
+
+
+def test_literals_move_to_what_the_library_compares_with() -> None:
+    source = "def f(a):\n    if 17 <= a < LIMIT or a in ('ell', 4.5):\n        return a + 99\n"
+    known = boundaries_of([source, "no python("])
+    assert known == [4.5, 17, "ell"]
+    programs = read_programs("tests/test_a.py", SUITE)
+    plain, moved = (Variation(programs, values).draw(Stream("a"), 200) for values in ((), known))
+    assert Variation(programs).draw(Stream("a"), 200) == plain
+    for value in ("17", "16", "18"):
+        assert sum(value in text for _, text in moved) > sum(value in text for _, text in plain)
+
+
+def test_numbers_in_texts_move_too_and_keep_their_width() -> None:
+    suite = "from a import parse\n\n\ndef test_time():\n    assert parse('7:05 h') == 425\n"
+    drawn = Variation(read_programs("a.py", suite), [60]).draw(Stream("a"), 60)
+    texts = " ".join(text for _, text in drawn)
+    assert "'7:59 h'" in texts and "'7:60 h'" in texts and "'61:05 h'" in texts
 
 
 def test_variations_of_some_tests_only() -> None:

@@ -48,4 +48,5 @@ def test_canaries_are_not_told_from_tests_by_the_shape_of_their_names() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({one.kind for one in load_exploits()}))
 def test_no_exploit_is_paid(kind: str) -> None:
-    assert paid(load_exploits(only=(kind,)), 2) == []
+    """Every one of them on a task; a campaign on many is stored with the results."""
+    assert paid(load_exploits(only=(kind,)), 1) == []

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.policies.chat.endpoint_faults import Cause, EndpointFault, status_fault
+from agentgym.endpoints.faults import Cause, EndpointFault, status_fault
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields in which endpoints return thinking apart from the answer."""
 LARGEST = 1 << 22
-"""Most characters of a streamed answer, each piece counted as one more: none is endless."""
+"""Most characters of a streamed answer, each piece counted as one more, and most bytes of any
+answer: none is endless."""
 
 LONGEST_REASON = 60
 """Most characters of a finish reason: it is a word, and reports count those that there are."""
@@ -28,6 +29,16 @@ class ChatCompletion:
     """Why the model stopped."""
     usage: Mapping[str, Any]
     """Token counts."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens that the model read; 0 where the endpoint does not say it."""
+        return tokens(self.usage.get("prompt_tokens"))
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens that it wrote; 0 where the endpoint does not say it."""
+        return tokens(self.usage.get("completion_tokens"))
 
 
 def whole(body: bytes) -> ChatCompletion | EndpointFault:
@@ -168,6 +179,11 @@ def arguments_text(arguments: object) -> str:
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     return json.dumps(arguments, default=str)
+
+
+def tokens(value: object) -> int:
+    """Return a number of tokens; 0 if it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def as_mapping(value: object) -> Mapping[str, Any]:

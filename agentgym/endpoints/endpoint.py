@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from agentgym.endpoints.completions import LARGEST, ChatCompletion, streamed, whole
+from agentgym.endpoints.config import EndpointConfig
+from agentgym.endpoints.faults import Cause, EndpointFault, remedy, status_fault
+from agentgym.endpoints.limiter import RateLimiter
+from agentgym.endpoints.waiting import Waits
 from agentgym.errors import ConfigurationError, PolicyFailure, PolicyStopped, require
-from agentgym.policies.chat.completions import ChatCompletion, streamed, whole
-from agentgym.policies.chat.config import ChatConfig
-from agentgym.policies.chat.endpoint_faults import Cause, EndpointFault, remedy, status_fault
-from agentgym.policies.chat.limiter import RateLimiter
-from agentgym.policies.chat.waiting import Waits
 from agentgym.support.random_stream import Stream
 from agentgym.support.redaction import Redactor, public_url, url_secrets
 
@@ -20,6 +21,15 @@ FIRST_WAIT = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
 LONGEST_BACK_OFF = 8.0
 """Most seconds before a retry, unless the endpoint asks for more."""
+
+
+def sendable(value: Any) -> Any:
+    """Return JSON data whose texts can be written in UTF-8; lone surrogates become ``?``."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {sendable(key): sendable(entry) for key, entry in value.items()}
+    return [sendable(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 class Endpoint:
@@ -36,7 +46,7 @@ class Endpoint:
         ConfigurationError: The key is needed and not in the environment, or cannot be sent.
     """
 
-    def __init__(self, config: ChatConfig) -> None:
+    def __init__(self, config: EndpointConfig) -> None:
         self._openai = require("openai", "chat")
         key = _key(config)
         url = config.base_url or os.environ.get("OPENAI_BASE_URL", "")
@@ -49,6 +59,9 @@ class Endpoint:
                 base_url=config.base_url,
                 timeout=config.timeout,
                 max_retries=0,
+                http_client=self._openai.DefaultHttpxClient(
+                    event_hooks={"response": [partial(_bound, config)]}
+                ),
             )
         except Exception as error:  # of httpx, which no line here should have to know
             # Raised below, not here: this error, to which it would be chained, may show a password.
@@ -171,7 +184,27 @@ class Endpoint:
         return PolicyStopped(reason, said) if reason else PolicyFailure(said)
 
 
-def _key(config: ChatConfig) -> str:
+def _bound(config: EndpointConfig, response: Any) -> None:
+    """Let an answer end, whoever sends it: in size, and unless it is streamed in time.
+
+    The client's own timeout holds for each piece, and it reads whatever comes.
+    """
+    pieces, deadline = response.iter_bytes, time.monotonic() + config.timeout
+
+    def bounded(*arguments: Any) -> Iterator[bytes]:
+        size = 0
+        for piece in pieces(*arguments):
+            size += len(piece)
+            if size > LARGEST:
+                raise OverflowError(f"an answer of more than {LARGEST:,} bytes")
+            if not config.stream and time.monotonic() > deadline:
+                raise TimeoutError(f"no whole answer within {config.timeout:g} seconds")
+            yield piece
+
+    response.iter_bytes = bounded
+
+
+def _key(config: EndpointConfig) -> str:
     """Read the key from the environment; the messages never hold it."""
     key = os.environ.get(config.api_key_env, "").strip()
     if not key and config.base_url is None and not os.environ.get("OPENAI_BASE_URL"):

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from agentgym.core.outcome import StopReason
-from agentgym.policies.chat.config import LIMIT_NAMES, ChatConfig
+from agentgym.endpoints.config import LIMIT_NAMES, EndpointConfig
 
 LONGEST_WAIT = 120.0
 """Most seconds that are waited because an endpoint asks for it."""
@@ -195,7 +195,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: ChatConfig) -> str:
+def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig) -> str:
     """Say what to do about a fault.
 
     Args:
@@ -224,7 +224,7 @@ def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: ChatConfig) ->
     return _by_status(fault, config) if refused is None else _without(refused, config)
 
 
-def _without(name: str, config: ChatConfig) -> str:
+def _without(name: str, config: EndpointConfig) -> str:
     """Say how to leave a field out that an endpoint refuses."""
     if name in LIMIT_NAMES:
         return (
@@ -243,7 +243,7 @@ def _without(name: str, config: ChatConfig) -> str:
     return f"the endpoint refuses this {name}: leave `{name}` out"
 
 
-def _by_status(fault: EndpointFault, config: ChatConfig) -> str:
+def _by_status(fault: EndpointFault, config: EndpointConfig) -> str:
     if fault.cause is Cause.TIMEOUT:
         return f"raise `timeout`, now {config.timeout:g} seconds, or lower `max_tokens`"
     if fault.cause is Cause.CONNECTION:

@@ -1,0 +1,88 @@
+"""Episodes from whatever file holds them: records, or rows of an export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgym.episodes.atif import read_trajectories, trajectory_files
+from agentgym.episodes.records import Episode, read_episodes
+from agentgym.episodes.table_rows import from_row
+from agentgym.errors import DataError, require
+
+__all__ = ["read_any"]
+
+_KINDS = (
+    "expected records of episodes, or what agentgym export --to jsonl, parquet, datasets or atif "
+    "wrote of them"
+)
+_TABLE = 64
+"""Rows of a parquet file that are read at a time."""
+
+
+def read_any(path: str | Path) -> Iterator[Episode]:
+    """Read the episodes of a file of records or of an export, one at a time.
+
+    Args:
+        path: A JSONL file of records, such as a run, `agentgym.episodes.Recorder` or
+            ``agentgym serve --record`` writes; or a JSONL or parquet file, a folder of
+            ``datasets``, or a file or folder of ``atif``, of ``agentgym export``. A torn last line,
+            which a killed process leaves, is skipped.
+
+    Yields:
+        The episodes in order.
+
+    Raises:
+        DataError: The file is none of these, or is broken.
+        DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
+    """
+    path = Path(path)
+    if trajectories := trajectory_files(path):
+        yield from read_trajectories(trajectories)
+    elif path.is_dir():
+        parts = sorted(path.glob("data/*.parquet"))
+        if not parts:
+            raise DataError(f"{_KINDS}; got the folder {path} without any of these")
+        for part in parts:
+            yield from read_any(part)
+    elif path.suffix == ".parquet":
+        yield from map(from_row, _table(path))
+    elif _is_export(path):
+        with path.open(encoding="utf-8") as file:
+            yield from (from_row(json.loads(line)) for line in file if line.strip())
+    else:
+        yield from read_episodes(path, on_torn=lambda number: None)
+
+
+def _table(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a parquet file."""
+    arrow, parquet = require("pyarrow", "search"), require("pyarrow.parquet", "search")
+    try:
+        with parquet.ParquetFile(path) as table:
+            for batch in table.iter_batches(batch_size=_TABLE):
+                yield from batch.to_pylist()
+    except (OSError, arrow.ArrowException) as error:
+        raise DataError(f"{_KINDS}; {path} cannot be read: {error}") from error
+
+
+def _is_export(path: Path) -> bool:
+    """Return whether a JSONL file holds rows of an export; records have no ``num_turns``.
+
+    Raises:
+        DataError: It holds conversations, which do not tell what the policy is to read.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            first: Any = json.loads(next((line for line in file if line.strip()), "{}"))
+    except (OSError, ValueError, RecursionError):
+        return False  # Whoever reads records says what is wrong.
+    if not isinstance(first, Mapping):
+        return False
+    if {"messages", "completion"} & set(first):
+        raise DataError(
+            f"{_KINDS}; got conversations in {path}, which are written for one prompt and do not "
+            "tell what another policy would read: export the records with --to jsonl"
+        )
+    return "num_turns" in first

@@ -1,0 +1,189 @@
+"""Where the questions of all judges of a kind are asked: once each, within bounds, at one endpoint.
+
+Nothing here raises because of an endpoint. What is not answered is a `Verdict` without a score.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agentgym.core.hooks import Verdict
+from agentgym.endpoints.completions import ChatCompletion, content_text
+from agentgym.endpoints.config import EndpointConfig
+from agentgym.endpoints.endpoint import Endpoint, sendable
+from agentgym.endpoints.waiting import Waits
+from agentgym.errors import AgentGymError, PolicyFailure
+from agentgym.rewards.judge.question import Question, digest
+from agentgym.support.caching import BoundedCache, entry_path, load_json, save_json
+from agentgym.support.random_stream import Stream
+
+REMEMBERED = 65_536
+"""Most verdicts that are kept in memory."""
+PATIENCE = 5
+"""Questions in a row without an answer after which only every so many-th one is sent."""
+EVERY = 20
+"""That number: a dead endpoint must not cost every turn its timeouts."""
+LONGEST_PROBLEM = 300
+"""Most characters that are kept of why there is no verdict."""
+PER_TOKEN = 3
+"""Characters that count as a token where the endpoint does not tell them."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a process may ask in all."""
+
+    calls: int
+    """Most questions that are sent."""
+    tokens: int
+    """Tokens, read and written, after which none is sent any more."""
+
+
+class Desk:
+    """Asks a judge, from any number of threads; copies of a hook share it.
+
+    Args:
+        config: Model, endpoint and sampling.
+        bounds: What may be asked in all.
+    """
+
+    def __init__(self, config: EndpointConfig, bounds: Bounds) -> None:
+        self._config, self._bounds = config, bounds
+        self._lock = threading.Lock()
+        self._waits = Waits()
+        self._endpoint: Endpoint | None = None
+        self._known: BoundedCache[str, float] = BoundedCache(REMEMBERED)
+        self._asked: dict[str, Future[Verdict]] = {}
+        self._calls = self._tokens = 0
+        self._unanswered = self._skipped = 0
+
+    def __deepcopy__(self, memo: Any) -> Desk:
+        """Return itself: copies of environments share connection, cache and bounds."""
+        return self
+
+    def __reduce__(self) -> Any:
+        """Be made anew in another process, where what was spent here does not count."""
+        return Desk, (self._config, self._bounds)
+
+    def key(self, question: Question) -> str:
+        """Return what a question to this judge is known by."""
+        its = self._config
+        how = [its.base_url or "", its.model, its.temperature, its.max_tokens]
+        return digest(*how, *map(dict, question.messages))
+
+    def check(self) -> None:
+        """Prepare the endpoint, without asking it.
+
+        Raises:
+            DependencyNotInstalled: The package ``openai`` is missing.
+            ConfigurationError: The key is needed and not in the environment, or cannot be sent.
+        """
+        self._opened()
+
+    def interrupt(self) -> None:
+        """End all waits of this moment, from any thread."""
+        self._waits.interrupt()
+
+    def ask(self, key: str, question: Question) -> Verdict:
+        """Return the verdict on a question, of which equal ones are sent once.
+
+        Who asks what somebody else is asking waits for that answer. Verdicts are kept on the disk;
+        what was not answered is asked again.
+        """
+        with self._lock:
+            if (score := self._known.get(key)) is not None:
+                return Verdict(key, score)
+            mine = Future[Verdict]()
+            found = self._asked.setdefault(key, mine)
+        if found is not mine:
+            return replace(found.result(), calls=0, prompt_tokens=0, completion_tokens=0)
+        try:
+            verdict = self._looked_up(key) or self._sent(key, question)
+        except BaseException as error:  # of what kind ever: who waits for it must not wait for ever
+            verdict = Verdict(key, None, f"{type(error).__name__}: {error}"[:LONGEST_PROBLEM])
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            with self._lock:
+                del self._asked[key]
+                if verdict.score is not None:
+                    self._known[key] = verdict.score
+            mine.set_result(verdict)
+        return verdict
+
+    def _looked_up(self, key: str) -> Verdict | None:
+        """Return a verdict that an earlier run was given."""
+        stored = load_json(_place(key), key)
+        score = stored.get("score") if isinstance(stored, Mapping) else None
+        sound = isinstance(score, int | float) and 0.0 <= score <= 1.0
+        return Verdict(key, float(score)) if sound else None  # type: ignore[arg-type]
+
+    def _sent(self, key: str, question: Question) -> Verdict:
+        """Send a question, if it may be sent."""
+        if problem := self._refused():
+            return Verdict(key, None, problem)
+        try:
+            answer = self._opened().complete(
+                self._request(question), Stream("judge-retries", key), self._waits
+            )
+        except (PolicyFailure, AgentGymError) as error:
+            with self._lock:
+                self._unanswered += 1
+            _log.warning("a judge gave no verdict: %s", error)
+            return Verdict(key, None, str(error)[:LONGEST_PROBLEM], calls=1)
+        return self._read(key, question, answer)
+
+    def _read(self, key: str, question: Question, answer: ChatCompletion) -> Verdict:
+        """Read an answer, and keep its verdict."""
+        said = content_text(answer.message.get("content"))
+        asked = sum(len(message["content"]) for message in question.messages)
+        read = answer.prompt_tokens or asked // PER_TOKEN
+        written = answer.completion_tokens or len(said) // PER_TOKEN
+        with self._lock:
+            self._unanswered = 0
+            self._tokens += read + written
+        score = question.read(said)
+        if score is None:
+            why = f"no line VERDICT {question.mark} in the answer, or several that differ"
+            return Verdict(key, None, why, 1, read, written)
+        save_json(_place(key), key, {"score": score})
+        return Verdict(key, score, "", 1, read, written)
+
+    def _refused(self) -> str:
+        """Count a question that is sent; return why it is not, or nothing."""
+        with self._lock:
+            if self._calls >= self._bounds.calls or self._tokens >= self._bounds.tokens:
+                return f"the bounds are reached: {self._calls:,} calls, {self._tokens:,} tokens"
+            if self._unanswered >= PATIENCE and (self._skipped + 1) % EVERY:
+                self._skipped += 1
+                return f"the last {self._unanswered} questions were not answered: not asked"
+            self._skipped = 0
+            self._calls += 1
+            return ""
+
+    def _request(self, question: Question) -> dict[str, Any]:
+        config = self._config
+        return {
+            "model": config.model,
+            "messages": sendable([dict(message) for message in question.messages]),
+            "max_tokens": config.max_tokens,
+            "temperature": config.temperature,
+        }
+
+    def _opened(self) -> Endpoint:
+        with self._lock:
+            if self._endpoint is None:
+                self._endpoint = Endpoint(self._config)
+            return self._endpoint
+
+
+def _place(key: str) -> Any:
+    """Return the file of a verdict; in folders by its key, as there may be very many."""
+    return entry_path(f"judge/{key[:2]}", "verdict", key)

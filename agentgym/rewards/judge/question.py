@@ -1,0 +1,164 @@
+"""What a judge is asked, and what its answer means.
+
+The text of an episode is hostile: a policy that learns may learn to write what a judge obeys. So
+each of its lines begins with a bar, which keeps it apart from the headings of the record. The
+record stands between two lines with a mark, and only a line with the mark is a verdict. The mark is
+a hash of all that is shown, the record included: who writes the record cannot know it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agentgym.actions.parser import strip_think
+from agentgym.errors import ConfigurationError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LONGEST_RUBRIC = 32_768
+"""Most characters of a rubric."""
+CUT = " [...] "
+"""What stands where a text was cut."""
+_MARK = 12
+_FIELD = re.compile(r"\{(rubric|record|mark|verdict)\}")
+_GRADE = r"\d{1,3}(?:\.\d{1,3})?"
+
+
+@dataclass(frozen=True)
+class JudgePrompt:
+    """What a kind of judge reads, and what it may answer, as data."""
+
+    system: str
+    """The system message."""
+    user: str
+    """The user's message, with the fields ``{rubric}``, ``{record}``, ``{mark}``, ``{verdict}``."""
+    verdict: str
+    """What it may answer, in words."""
+    rubric: str
+    """How it decides, unless somebody brings a rubric of their own."""
+    most: float = 0.0
+    """The best grade, if it grades."""
+    words: Mapping[str, float] = field(default_factory=dict)
+    """What it may say, and the score that stands for, if it does not grade."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question to a judge."""
+
+    messages: tuple[Mapping[str, str], ...]
+    """What is sent."""
+    mark: str
+    """What a verdict has to carry."""
+    prompt: JudgePrompt
+    """By which its answer is read."""
+
+    def read(self, answer: str) -> float | None:
+        """Return the score in [0, 1] that an answer gives; None if it gives none, or several."""
+        word = "|".join(map(re.escape, self.prompt.words)) or _GRADE
+        line = rf"^[*_`# ]*VERDICT:?[*_` ]+{self.mark}[:=*_` ]+({word})(?:/{self._most})?[.*_` ]*$"
+        found = set(re.findall(line, strip_think(answer), re.MULTILINE))
+        if len(found) != 1:
+            return None
+        said = found.pop()
+        if self.prompt.words:
+            return float(self.prompt.words[said])
+        grade = float(said) / self.prompt.most
+        return grade if grade <= 1.0 else None
+
+    @property
+    def _most(self) -> str:
+        return f"{self.prompt.most:g}"
+
+
+@cache
+def read_prompt(kind: str) -> JudgePrompt:
+    """Return the prompt of a kind of judge: ``turn`` or ``episode``."""
+    with (Path(__file__).parent / f"{kind}.toml").open("rb") as file:
+        data: dict[str, Any] = tomllib.load(file)
+    for name in ("system", "user", "rubric"):
+        data[name] = data[name].strip()
+    return JudgePrompt(**data)
+
+
+def read_rubric(file: str) -> str:
+    """Read a rubric of one's own.
+
+    Raises:
+        ConfigurationError: The file cannot be read, is empty or too long.
+    """
+    try:
+        text = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"expected rubric= to name a text file in UTF-8 that says how to judge, got "
+            f"{file!r:.200}: {error}"
+        ) from error
+    if not 0 < len(text) <= LONGEST_RUBRIC:
+        raise ConfigurationError(
+            f"expected a rubric of 1 to {LONGEST_RUBRIC:,} characters, got {len(text):,} in "
+            f"{file!r:.200}"
+        )
+    return text
+
+
+def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, str]]) -> Question:
+    """Make a question.
+
+    Args:
+        prompt: The judge's prompt.
+        rubric: How it decides; empty: as the prompt says.
+        parts: The record: headings of ours, and under each a text of the episode.
+    """
+    rubric = rubric or prompt.rubric
+    record = "\n".join(line for heading, text in parts for line in (f"{heading}:", quoted(text)))
+    shown = json.dumps([prompt.system, prompt.user, prompt.verdict, rubric, record])
+    mark = hashlib.sha256(shown.encode()).hexdigest()[:_MARK]
+    known = {"rubric": rubric, "record": record, "mark": mark, "verdict": prompt.verdict}
+    # In one pass: a field that stands in a rubric or a record is text.
+    user = _FIELD.sub(lambda found: known[found[1]], prompt.user)
+    messages: list[Mapping[str, str]] = [
+        {"role": "system", "content": prompt.system}, {"role": "user", "content": user},
+    ]  # fmt: skip
+    return Question(tuple(messages), mark, prompt)
+
+
+def quoted(text: str) -> str:
+    """Return text of others with a bar before each line, whatever breaks its lines."""
+    return "\n".join(f"| {_plain(line)}" for line in text.splitlines() or [""])
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text of at most so many characters; of a longer one the middle is left out."""
+    if len(text) <= most:
+        return text
+    half = max(most - len(CUT), 2) // 2
+    return text[:half] + CUT + text[-half:]
+
+
+def digest(*parts: Any) -> str:
+    """Return the key of a question: a hash of who is asked, how, and what."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _plain(line: str) -> str:
+    """Return a line without characters that act on what is around them, and hide it."""
+    if line.isprintable():
+        return line
+    kept = (c if c == "\t" or unicodedata.category(c) not in _ACTING else "\ufffd" for c in line)
+    return "".join(kept)
+
+
+_ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))

@@ -1,0 +1,224 @@
+"""A judge in training: verdicts act, missing ones leave episodes out, and none stops a run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from agentgym.core.hooks import Verdict
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import ConfigurationError
+from tests.policies.endpoint import KEY, Answer, ChatServer, refusal
+from tests.rewards.judging import judging
+from tests.trainers import toy_runs
+from trainers.algorithms.filters import JUDGE_REJECT, FlaggedTurns
+from trainers.algorithms.presets import JUDGE, PRESETS, SERVES
+from trainers.cli import main
+from trainers.config.resolve import resolve
+from trainers.grpo.advantages import assign_credit
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, judge_metrics
+
+pytest.importorskip("openai")
+
+QUICK: dict[str, Any] = {
+    "steps": 2, "horizon_every": None, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 4,
+    "horizon": "3", "rollout__backend": "sync", "rl__log_groups": 4,
+}  # fmt: skip
+Weights = dict[str, torch.Tensor]
+
+
+def any_grade(record: str) -> int:
+    """A grade that varies with whatever a policy writes, which has learned nothing yet."""
+    return sum(map(ord, record)) % 11
+
+
+Serve = Callable[[Answer], ChatServer]
+
+
+@pytest.fixture
+def serve(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Callable[[Answer], ChatServer]]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    opened: list[ChatServer] = []
+
+    def start(answer: Answer) -> ChatServer:
+        opened.append(ChatServer(answer))
+        return opened[-1]
+
+    yield start
+    for server in opened:
+        server.close()
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> Weights:
+    """The weights after two steps through the command."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+
+
+def equal(ours: Weights, theirs: Weights) -> bool:
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def summary(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Weights:
+    """The weights of the same run without a judge."""
+    return trained(tmp_path_factory.mktemp("plain") / "run")
+
+
+def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, str]:
+    return "--rl.hooks", f"{hook}:model=m,url={server.url},retries=0{more}"
+
+
+@pytest.mark.slow
+def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+    server = serve(judging(any_grade))
+    first = trained(tmp_path / "a", *flag(server))
+    asked = len(server.requests)
+    assert not equal(first, plain) and asked
+    told = summary(tmp_path / "a")["judges"]
+    # Held-out episodes are not judged, and no question is sent twice.
+    assert told["judge_calls"] == asked == len({str(each) for each in server.requests})
+    assert told["judge_missing"] == 0 < told["judge_asked"] and told["judge_tokens"] == 14 * asked
+    steps = toy_runs.by_phase(tmp_path / "a")["rl"]
+    assert all(0.0 <= step["judge_score"] <= 1.0 for step in steps)
+    assert equal(trained(tmp_path / "b", *flag(server)), first)
+    assert len(server.requests) == asked and summary(tmp_path / "b")["judges"]["judge_calls"] == 0
+
+
+@pytest.mark.slow
+def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+    def sometimes(body: dict[str, Any], number: int) -> Any:
+        return refusal("down", 500) if number % 4 == 0 else judging(any_grade)(body, number)
+
+    server = serve(sometimes)
+    trained(tmp_path / "run", *flag(server), preset="mt-grpo")
+    server.close()
+    found = summary(tmp_path / "run")
+    missing, asked = (found["judges"][f"judge_{kind}"] for kind in ("missing", "asked"))
+    assert 0 < missing < asked
+    sentence = f"{missing} of {asked} verdicts of judges are missing; training left out"
+    assert any(sentence in remark for remark in found["remarks"])
+    episodes = list(read_episodes(tmp_path / "run" / "episodes.jsonl"))
+    turns = [turn for episode in episodes for turn in episode.turns]
+    assert sum(turn.verdicts["judge"].score is None for turn in turns) == missing
+    assert all(
+        ("judge" in t.reward_terms) == (t.verdicts["judge"].score is not None) for t in turns
+    )
+    assert all(replay(episode).equal for episode in episodes[:8])
+    whole = [np.mean([not e.unjudged for e in episodes[s : s + 16]]) for s in (0, 16)]
+    steps = toy_runs.by_phase(tmp_path / "run")["rl"]
+    assert [step["trained_fraction"] for step in steps] == pytest.approx(whole)
+
+
+@pytest.mark.slow
+def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+    server = serve(judging(any_grade))
+    server.close()
+    trained(tmp_path / "run", *flag(server))
+    found = summary(tmp_path / "run")
+    assert found["untrained"] and found["judges"]["judge_missing"] == found["judges"]["judge_asked"]
+
+
+@pytest.mark.slow
+def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+    sound = serve(judging(lambda record: "SOUND"))
+    assert equal(trained(tmp_path / "sound", *flag(sound, "judge_mask")), plain)
+    some = serve(judging(lambda record: "SOUND" if any_grade(record) % 2 else "RUINED"))
+    assert not equal(trained(tmp_path / "some", *flag(some, "judge_mask")), plain)
+    steps = toy_runs.by_phase(tmp_path / "some")["rl"]
+    assert all(0.0 < step["judge_mask_score"] < 1.0 for step in steps)
+    for step in steps:
+        assert step["trained_fraction"] <= 1.0 - step["judge_mask_score"] + 1e-9
+
+
+def test_credit_is_that_of_the_others() -> None:
+    """Closed form: of three members one is unjudged, so the others are compared with each other."""
+    members = []
+    for reward, score in ((1.0, 0.5), (0.0, 0.5), (5.0, None)):
+        turn = SampledTurn([1], [2], [-0.5], reward=reward, verdicts={"judge": Verdict("k", score)})
+        members.append(Trajectory(turns=[turn], stop_reason="success"))
+    credit = assign_credit(members, PRESETS["grpo"])
+    assert credit.advantage.tolist() == pytest.approx([0.70710678, -0.70710678, 0.0], abs=1e-4)
+    assert credit.train.tolist() == [True, True, False]
+    ruined = {"judge_mask": Verdict("k", 1.0)}
+    members[2] = replace(members[2], turns=[replace(members[2].turns[0], verdicts=ruined)])
+    again = assign_credit(members, PRESETS["grpo"])
+    assert again.advantage.tolist() == credit.advantage.tolist()
+
+
+def test_what_is_counted() -> None:
+    said = [Verdict("a", 0.2, "", 1, 5, 2), Verdict("b", None, "down", 1), Verdict("a", 0.4)]
+    turns = [SampledTurn([1], [2], [0.0], verdicts={"judge": each}) for each in said]
+    assert judge_metrics([Trajectory(turns=turns)]) == pytest.approx(
+        {
+            "judges/judge_asked": 3, "judges/judge_missing": 1, "judges/judge_score": 0.3,
+            "judges/judge_calls": 2, "judges/judge_tokens": 7,
+        }
+    )  # fmt: skip
+    assert judge_metrics([Trajectory(turns=[SampledTurn([1], [2], [0.0])])]) == {}
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+def test_erpo_wants_a_judge_of_episodes() -> None:
+    erpo = PRESETS["erpo"]
+    assert erpo.filters[0] == FlaggedTurns(JUDGE_REJECT, in_baseline=False)
+    alone = replace(erpo, refill=False, beyond=())
+    with pytest.raises(ConfigurationError, match=r"--rl\.hooks judge_mask:model=NAME,url=URL"):
+        alone.require(SERVES)
+    alone.require((*SERVES, JUDGE))
+
+
+def test_a_preset_file_that_masks_wants_a_judge_too(tmp_path: Path) -> None:
+    own = tmp_path / "mine.yaml"
+    own.write_text("filters: [{part: FlaggedTurns, name: judge_reject}]\n")
+    with pytest.raises(ConfigurationError, match="needs judge"):
+        resolve(toy_runs.config(tmp_path / "run", f"--preset-file={own}"))
+    hook = "judge_mask:model=m,url=http://127.0.0.1:9/v1"
+    flags = [f"--preset-file={own}", "--rl.hooks", hook]
+    assert resolve(toy_runs.config(tmp_path / "run", *flags)).preset.needs == (JUDGE,)
+
+
+def test_a_dry_run_says_what_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    command = toy_runs.arguments(tmp_path / "run", "--dry-run", "--rl.hooks", "judge:model=m")
+    assert main(command) == 2
+    assert "API key in the environment variable OPENAI_API_KEY" in capsys.readouterr().err
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert main([*command[:-1], "judge:model=m,calls=50"]) == 0
+    said = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "judge is asked of m: at most 50 questions and 10,000,000 tokens in each" in said
+    config = toy_runs.config(tmp_path / "run", "--rl.hooks", "judge:model=m")
+    assert resolve(config).config.rollout.backend == "thread"
+
+
+def test_another_rubric_is_another_run(tmp_path: Path) -> None:
+    rubric = tmp_path / "rubric.txt"
+    found = []
+    for text in ("Red is good.", "Blue is good."):
+        rubric.write_text(text)
+        hook = f"judge:model=m,url=http://127.0.0.1:9/v1,rubric={rubric}"
+        run = resolve(toy_runs.config(tmp_path / "run", "--rl.hooks", hook))
+        found.append(run.resolved()["rubric_sha256"]["judge"])
+    assert found[0] != found[1]

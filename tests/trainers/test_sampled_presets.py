@@ -1,0 +1,184 @@
+"""Presets that choose and replace their tasks: what is trained, through the command."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.trainers import toy_runs
+from trainers.cli import main
+from trainers.config.resolve import resolve
+from trainers.output.run_folder import RunFolder
+
+QUICK: dict[str, Any] = {
+    "steps": 2, "horizon_every": None, "horizon": "3", "sft__max_steps": 20, "eval__every": 0,
+    "eval__tasks": 4, "rl__log_groups": 99, "rl__minibatches": 1, "rl__invalid_penalty": 0,
+    "rl__groups": 3, "rl__group_size": 2,
+}  # fmt: skip
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> Path:
+    """Train through the command."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return out
+
+
+def episodes(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
+
+
+def step_of(episode: dict[str, Any]) -> int:
+    return int(episode["options"]["training_step"])
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    ours, theirs = (
+        load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (one, other)
+    )
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_and_resumed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
+) -> Path:
+    """Train, die when the record of a step has been written, and go on."""
+    log = RunFolder.log
+
+    def dying(self: RunFolder, **record: Any) -> None:
+        log(self, **record)
+        if (record["phase"], record.get("step")) == ("rl", step):
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", dying)
+        with pytest.raises(Killed):
+            trained(folder, **settings)
+    return trained(folder, "--resume", **settings)
+
+
+@pytest.mark.slow
+def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatch):
+    """DAPO whole, and without the refill; killed behind a checkpoint it ends as it would have."""
+    settings = {
+        "preset": "dapo", "steps": 3, "rl__save_every": 1, "rl__sampler": "informative",
+        "rl__hooks": "progressive=0.5",
+    }  # fmt: skip
+    whole = trained(tmp_path / "whole", **settings)
+    records = toy_runs.by_phase(whole)["rl"]
+    played = [record["groups_played"] for record in records]
+    assert max(played) > 3 and all(3 <= count <= 30 for count in played)
+    for record, count in zip(records, played, strict=True):
+        mine = [each for each in episodes(whole) if step_of(each) == record["step"]]
+        assert len(mine) == 2 * count
+        assert record["turns_total"] >= sum(len(each["turns"]) for each in mine)
+        groups = Counter(each["task_id"] for each in mine)
+        assert set(groups.values()) == {2} and len(groups) == count
+        # As many groups train as are not missing of the three.
+        live = record["trained_fraction"] * 3
+        assert live == pytest.approx(3 - record["groups_missing"])
+    plain = trained(tmp_path / "plain", "--rl.refill=0", **settings)
+    assert "groups_played" not in toy_runs.by_phase(plain)["rl"][0]
+    assert not same_weights(plain, whole)
+    again = killed_and_resumed(tmp_path / "again", monkeypatch, 2, **settings)
+    assert same_weights(again, whole)
+    assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+
+
+@pytest.mark.slow
+def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypatch):
+    """What records hold of step s satisfies R = alpha(s) outcome + (1 - alpha(s)) mean gain."""
+    stages = "progressive:first=0.3,second=0.7,third=1,every=1,gate=1"
+    settings = {
+        "preset": "vspo", "steps": 4, "rl__save_every": 2, "rl__hooks": stages,
+        "rl__invalid_penalty": 0.25, "sft__max_steps": 80,
+    }  # fmt: skip
+    whole = trained(tmp_path / "whole", **settings)
+    seen = set()
+    for episode in episodes(whole):
+        alpha = (0.3, 0.7, 1.0, 1.0)[step_of(episode) - 1]
+        turns = episode["turns"]
+        outcome = sum(v for t in turns for k, v in t["reward_terms"].items() if k != "progressive")
+        shut = not all(turn["action_valid"] for turn in turns)
+        ended = turns[-1]["terminated"] or turns[-1]["truncated"]
+        potentials = [
+            episode["start"]["potential"],
+            *(turn["after"]["potential"] for turn in turns),
+        ]
+        gain = (potentials[-1] - potentials[0]) / len(turns)
+        expected = (0.0 if shut and ended else alpha * outcome) + (1 - alpha) * gain
+        assert sum(turn["reward"] for turn in turns) == pytest.approx(expected, abs=1e-12)
+        seen.add((alpha, shut))
+    assert {alpha for alpha, _ in seen} == {0.3, 0.7, 1.0} and len({shut for _, shut in seen}) == 2
+    again = killed_and_resumed(tmp_path / "again", monkeypatch, 3, **settings)
+    assert same_weights(again, whole)
+    assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "without"),
+    [
+        ("vspo", {"rl__sampler": "uniform"}),
+        ("vspo", {"rl__refill": 0}),
+        ("vspo", {"rl__hooks": "progressive=1"}),
+        ("erpo", {"rl__refill": 0}),
+    ],
+)
+def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):
+    assert not same_weights(varied(tmp_path / "run", preset, **without), runs(preset))
+
+
+def varied(out: Path, preset: str, **changes: Any) -> Path:
+    """Train with rewards that differ although hardly any task is solved."""
+    hooks = {} if preset == "vspo" else {"rl__hooks": "progressive=0.5"}
+    return trained(out, preset=preset, **{**hooks, **changes})
+
+
+@pytest.mark.slow
+def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
+    """The bonus is .1 for every valid action before the one that solves the task."""
+    settings = {"preset": "grpo-tcr", "sft__max_steps": 160, "horizon": "5"}
+    out = trained(tmp_path / "run", **settings)
+    solved = [each for each in episodes(out) if each["success"]]
+    assert solved
+    for episode in solved:
+        *calls, last = episode["turns"]
+        valid = sum(turn["action_valid"] for turn in calls)
+        assert last["reward_terms"]["tool_bonus"] == pytest.approx(0.1 * valid)
+    plain = trained(tmp_path / "plain", **settings, rl__hooks="tool_bonus=0")
+    assert not same_weights(out, plain)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Two steps of each preset, made once."""
+    made: dict[str, Path] = {}
+
+    def run(preset: str) -> Path:
+        if preset not in made:
+            made[preset] = varied(tmp_path_factory.mktemp(preset) / "run", preset)
+        return made[preset]
+
+    return run
+
+
+def test_a_preset_brings_its_rewards_and_stages(tmp_path):
+    found = resolve(toy_runs.config(tmp_path / "run", preset="vspo", steps=None))
+    (env,) = found.envs
+    assert [hook.name for hook in env.make_hooks()][
+        -1
+    ] == "progressive" and found.config.steps == 300
+    own = resolve(toy_runs.config(tmp_path / "run", preset="vspo", rl__hooks="progressive=0.5"))
+    assert own.envs[0].hooks == ("progressive=0.5",)
+    assert (found.config.rl.sampler, found.config.rl.refill) == ("value", 4)
+    assert resolve(toy_runs.config(tmp_path / "run")).config.rl.refill == 0

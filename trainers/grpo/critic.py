@@ -1,0 +1,311 @@
+"""The critic: what it expects of every state, and how it learns to.
+
+V_k, the value before sampled token k, is a linear function of the hidden state from which the token
+is drawn: the policy's own, or that of a second model that began as a copy of it. A critic is no
+part of the policy: it has weights, an optimiser and a file of its own, so nothing of it is served,
+saved or sharded with the policy. Every process holds it whole and averages its gradient by hand.
+
+Most critics learn apart: each step, before the policy does, a few updates on all of the batch,
+
+    minimise 1/K' sum_k u_k E_k        (``trainers.grpo.objective.value_errors``).
+
+One with a shared trunk learns with the policy instead, whose layers its error then trains as well.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedType
+from torch import Tensor, nn
+
+from agentgym.errors import NotSupported
+from trainers.grpo.forward import Scores, StateListener
+from trainers.grpo.objective import value_errors
+from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
+from trainers.rollouts.engines.policy_weights import base_model
+
+__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "make_critic"]
+
+CRITIC_FILE = "critic.pt"
+"""Where a checkpoint keeps the critic and its optimiser."""
+
+
+@dataclass(frozen=True)
+class CriticSettings:
+    """What a critic is and how it learns; the clip of its values and its targets are the loss's."""
+
+    kind: Literal["head", "model", "zero"] = "head"
+    """A linear head on the policy's hidden states; a model of its own; or none: every value is 0,
+    which tells what a critic is worth."""
+    trunk: Literal["detached", "shared"] = "detached"
+    """Whether the error of a head trains the policy's layers, too."""
+    lr: float = 1e-4
+    """Learning rate."""
+    warmup: int = 0
+    """First steps, in which the critic learns and the policy does not."""
+    updates: int = 16
+    """Updates of a step, each on all of the batch."""
+    max_grad_norm: float = 1.0
+    """Gradient norm at which its gradients are clipped, apart from the policy's."""
+
+
+class Critic:
+    """Expects nothing of any state: the control of every comparison, which the others refine.
+
+    Attributes:
+        settings: How it learns.
+        shares: Whether it learns with the policy, by a term of the policy's loss.
+        listener: Is to be told the policy's hidden states before :meth:`values`; None: need not.
+    """
+
+    shares = False
+    listener: StateListener | None = None
+
+    def __init__(self, settings: CriticSettings) -> None:
+        self.settings = settings
+
+    def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
+        """Compute the values (B, T) of the sampled tokens, without gradients.
+
+        Args:
+            batch: Rows under TRL's names.
+            parts: Indices of the rows of each pass.
+        """
+        return torch.zeros(batch["completion_ids"].shape, device=batch["completion_ids"].device)
+
+    def learn(
+        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
+    ) -> float:
+        """Learn from a batch, apart from the policy.
+
+        Args:
+            batch: That of :meth:`values`, with the columns of the loss.
+            parts: Indices of the rows of each pass.
+            clip: Most that a value may move, see ``value_errors``.
+
+        Returns:
+            The mean error before the last update; 0 if there is nothing to learn.
+        """
+        return 0.0
+
+    def judged(self, scores: Scores) -> Scores:
+        """Add values to scores; their gradient flows back to the policy."""
+        return scores
+
+    def step(self) -> None:
+        """Update the weights by the gradients that they have."""
+        return
+
+    def slow_down(self, factor: float) -> None:
+        """Learn at a share of the rate from now on."""
+        return
+
+    def save(self, folder: Path) -> None:
+        """Write weights and optimiser into a checkpoint."""
+        return
+
+    def load(self, folder: Path) -> None:
+        """Read what :meth:`save` wrote."""
+        return
+
+
+class LearningCritic(Critic):
+    """A critic with weights: an optimiser of its own, and gradients averaged over processes."""
+
+    def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
+        """Begin with values of 0, so that training begins without a baseline."""
+        super().__init__(settings)
+        self._accelerator = accelerator
+        self._head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
+        nn.init.zeros_(self._head.weight)
+        nn.init.zeros_(self._head.bias)
+        self._trained: dict[str, nn.Parameter] = {}
+        self._optimizer: torch.optim.Optimizer
+        self._factor = 1.0
+        self._train({f"head.{name}": each for name, each in self._head.named_parameters()})
+
+    def _train(self, weights: Mapping[str, nn.Parameter]) -> None:
+        """Train these weights as well."""
+        self._trained |= weights
+        self._optimizer = torch.optim.AdamW(
+            self._trained.values(), lr=self.settings.lr, weight_decay=0.0
+        )
+
+    def _of_states(self, states: Tensor) -> Tensor:
+        """Values (...) of hidden states (..., H), in single precision."""
+        with torch.autocast(states.device.type, enabled=False):
+            values: Tensor = self._head(states.float()).squeeze(-1)
+        return values
+
+    def step(self) -> None:
+        """Average the gradients over processes, clip them apart from the policy's, and update."""
+        for weight in self._trained.values():
+            if weight.grad is not None:
+                weight.grad = self._accelerator.reduce(weight.grad, reduction="mean")
+        norm = nn.utils.clip_grad_norm_(self._trained.values(), self.settings.max_grad_norm)
+        if math.isfinite(float(norm)):  # Else it would leave no weight as it is.
+            self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def slow_down(self, factor: float) -> None:
+        """Learn at a share of its rate, also after a checkpoint has brought that of its time."""
+        self._factor = factor
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.settings.lr * factor
+
+    def save(self, folder: Path) -> None:
+        """Write weights and optimiser into a folder, which is made."""
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = {name: weight.detach() for name, weight in self._trained.items()}
+        torch.save(
+            {"weights": weights, "optimizer": self._optimizer.state_dict()}, folder / CRITIC_FILE
+        )
+
+    def load(self, folder: Path) -> None:
+        """Read them, in every process."""
+        device = self._accelerator.device
+        kept = torch.load(folder / CRITIC_FILE, map_location=device, weights_only=True)
+        with torch.no_grad():
+            for name, weight in self._trained.items():
+                weight.copy_(kept["weights"][name])
+        self._optimizer.load_state_dict(kept["optimizer"])
+        self.slow_down(self._factor)
+
+    def _tokens(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """K' of a batch, and of that the share of a process: gradients are averaged."""
+        return batch["num_items_in_batch"] / self._accelerator.num_processes
+
+
+class HeadCritic(LearningCritic):
+    """A linear function of the policy's own hidden states.
+
+    Those of a batch are kept from the pass that gives them until the critic has learnt: it reads no
+    row again, and its updates cost next to nothing.
+    """
+
+    def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
+        super().__init__(settings, accelerator, hidden)
+        self.shares = settings.trunk == "shared"
+        self.listener = self._hear
+        self._heard: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def _hear(self, rows: Tensor, mask: Tensor, states: Tensor) -> None:
+        """Keep the hidden states (n, T', H) of some rows at the tokens of a mask (n, T')."""
+        self._heard.append((rows, mask, states[mask]))
+
+    def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
+        """Return the values (B, T) of what it was told."""
+        out = super().values(batch, parts)
+        with torch.no_grad():
+            for rows, mask, states in self._heard:
+                part = torch.zeros(mask.shape, device=mask.device)
+                part[mask] = self._of_states(states)
+                out[rows, : mask.shape[1]] = part
+        if self.shares:
+            self._heard.clear()
+        return out
+
+    def learn(
+        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
+    ) -> float:
+        """Update on all states at once."""
+        if self.shares:
+            return 0.0
+        names = ("value_targets", "old_values", "value_weights")
+        # (K,) each, in the order of the states.
+        columns = {
+            name: torch.cat([batch[name][rows, : m.shape[1]][m] for rows, m, _ in self._heard])
+            for name in names
+        }
+        states = torch.cat([states for _, _, states in self._heard])
+        self._heard.clear()
+        loss = torch.zeros(())
+        for _ in range(self.settings.updates):
+            errors = value_errors(self._of_states(states), columns, clip)
+            loss = (columns["value_weights"] * errors).sum() / self._tokens(batch)
+            loss.backward()
+            self.step()
+        return float(self._accelerator.reduce(loss.detach(), reduction="mean"))
+
+    def judged(self, scores: Scores) -> Scores:
+        """Add the values of the states that came with them."""
+        assert scores.states is not None
+        return scores._replace(values=self._of_states(scores.states))
+
+
+class ModelCritic(LearningCritic):
+    """A model of its own, which began as a copy of the policy and trains what the policy does."""
+
+    def __init__(
+        self, settings: CriticSettings, accelerator: Accelerator, policy: nn.Module
+    ) -> None:
+        base = base_model(policy)
+        super().__init__(settings, accelerator, base.config.get_text_config().hidden_size)
+        self._trunk: Any = copy.deepcopy(base.base_model).to(accelerator.device)
+        named = self._trunk.named_parameters()
+        self._train({f"trunk.{name}": each for name, each in named if each.requires_grad})
+
+    def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
+        """Return the values (B, T) by passes of its own."""
+        out = super().values(batch, parts)
+        self._trunk.eval()  # There, activations are not checkpointed.
+        with torch.no_grad():
+            for rows in parts:
+                values = self._forward(trimmed(batch, rows))
+                out[rows, : values.shape[1]] = values
+        return out
+
+    def learn(
+        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
+    ) -> float:
+        """Update on all rows, in the passes that memory allows."""
+        self._trunk.train()
+        total = torch.zeros((), device=self._accelerator.device)
+        for _ in range(self.settings.updates):
+            total = torch.zeros_like(total)
+            for rows in parts:
+                part = trimmed(batch, rows)
+                errors = value_errors(self._forward(part), part, clip)
+                loss = (part["value_weights"] * errors).sum() / self._tokens(batch)
+                loss.backward()
+                total += loss.detach()
+            self.step()
+        return float(self._accelerator.reduce(total, reduction="mean"))
+
+    def _forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Values (B, T) of the sampled tokens of some rows; 0 elsewhere."""
+        mask = sampled_mask(batch)
+        ids, _, _, columns = left_aligned(batch, mask)
+        with self._accelerator.autocast():
+            states = self._trunk(input_ids=ids).last_hidden_state
+        values = self._of_states(states)
+        # As with a log-probability: what is said about a token stands at the one before it.
+        places = (columns - 1).clamp(max=ids.shape[1] - 1)
+        return torch.where(mask, values.gather(1, places), 0.0)
+
+
+def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
+    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+
+    Raises:
+        NotSupported: DeepSpeed would train the policy while the critic warms up.
+    """
+    if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
+        raise NotSupported(
+            "expected --critic.warmup 0 with DeepSpeed, which updates the policy within its "
+            f"backward pass, got {settings.warmup}: launch with ddp or fsdp2"
+        )
+    if settings.kind == "zero":
+        return Critic(settings)
+    if settings.kind == "model":
+        return ModelCritic(settings, accelerator, policy)
+    hidden = base_model(policy).config.get_text_config().hidden_size
+    return HeadCritic(settings, accelerator, hidden)

@@ -1,0 +1,67 @@
+"""The groups of a step that replace others, where several processes share them.
+
+One process replaces a group as soon as it is found to be flat. Several play in rounds: all hear of
+the groups of a round, and share those that replace its flat ones. Both end up with the same groups,
+by the rule of ``trainers.rollouts.refill``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trainers.grpo.step_plan import StepPlan
+from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.task_feed import FAMILY
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["play_in_rounds"]
+
+
+def play_in_rounds(
+    runner: RolloutRunner,
+    plan: StepPlan,
+    rank: int,
+    world: int,
+    gather: Callable[[list[Trajectory], str], list[Trajectory]],
+) -> list[Trajectory]:
+    """Play a process's part of a step.
+
+    Args:
+        runner: Plays the episodes.
+        plan: What is played.
+        rank: Index of the process.
+        world: Number of processes; one replaces groups without rounds.
+        gather: Returns the episodes of all processes, given those of this one and what is awaited.
+
+    Returns:
+        Its part of the batch.
+    """
+    refill = plan.refill
+    if refill is None or world == 1:
+        return runner.run(**plan.arguments, refill=refill)
+    mine = runner.run(**plan.arguments)
+    count = len(mine)
+    played: list[Trajectory] = []
+    while True:
+        heard = gather(mine, f"the end of a round of step {plan.step}")
+        numbered = enumerate(heard, len(played))
+        played += heard
+        begun = [each for number, episode in numbered for each in refill.ended(number, episode)]
+        if not begun:
+            return refill.batch(played)[rank * count :][:count]
+        first, last = (each * len(begun) // world for each in (rank, rank + 1))
+        mine = _play(runner, plan, begun[first:last])
+
+
+def _play(
+    runner: RolloutRunner, plan: StepPlan, begun: Sequence[tuple[int, Trajectory]]
+) -> list[Trajectory]:
+    """Play episodes that replace others, with their numbers."""
+    changed: dict[str, Any] = {
+        "tasks": [{**blank.options, FAMILY: blank.family} for _, blank in begun],
+        "groups": [blank.group for _, blank in begun],
+        "seeds": [blank.seed for _, blank in begun],
+        "numbers": [number for number, _ in begun],
+    }
+    return runner.run(**{**plan.arguments, **changed}) if begun else []

@@ -1,0 +1,230 @@
+"""Rounds of play and imitation between the warm start and reinforcement learning.
+
+In each round the policy plays training tasks. What it then imitates depends on the teacher:
+
+- ``self``: the episodes that it solved, with the demonstrations. Every round begins anew with the
+  warm start (AgentEvol, arXiv 2406.04151; with one round rejection sampling, arXiv 2308.01825).
+- ``expert``: in every state that it came through, what the expert would do there, with the
+  demonstrations and the states of all rounds before. The policy goes on learning (DAgger, arXiv
+  1011.0686).
+
+A round keeps its episodes as records and what is learnt of them as rows, so that a run which is
+killed goes on with the same round.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from agentgym.core.outcome import StopReason
+from agentgym.support.caching import write_atomically
+from trainers import processes
+from trainers.algorithms.sampling import InterleavedSampler
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.models.loaded_policy import LoadedPolicy, load_policy
+from trainers.output.display import Display
+from trainers.output.episode_log import EpisodeLog
+from trainers.output.phase import Phase
+from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.held_out import HeldOutPlayer
+from trainers.phases.safe_env import make_safe_env
+from trainers.phases.sft_loop import make_sft, sft_settings
+from trainers.phases.spending import Spent, imitation_is_spent, note_round
+from trainers.rollouts.expert_labels import labelled_rows
+from trainers.rollouts.task_feed import FAMILY
+from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+
+__all__ = ["ROUND", "ImitationRounds"]
+
+ROUND = "round"
+"""Beginning of the checkpoints of the rounds; round 0 is the warm start before them."""
+FOLDER = "rounds"
+"""Folder of episodes and rows within a run's."""
+
+
+class ImitationRounds:
+    """Let a policy play and imitate, round by round; continues where it was killed.
+
+    Args:
+        run: The run.
+        folder: Its folder.
+        display: Shows the progress.
+        save: Writes a policy, by all processes that train it.
+    """
+
+    def __init__(
+        self,
+        run: ResolvedRun,
+        folder: RunFolder,
+        display: Display,
+        save: Callable[[LoadedPolicy, Path], None],
+    ) -> None:
+        self._run, self._folder, self._display, self._save = run, folder, display, save
+        self._together = run.config.model != TINY  # Else the main process is alone here.
+        self._settings = run.config.sft
+
+    @property
+    def begun(self) -> bool:
+        """Whether the warm start before the rounds is done."""
+        return self._done(0)
+
+    def run(self, policy: LoadedPolicy | None, demonstrations: Sequence[Row]) -> LoadedPolicy:
+        """Carry out all rounds that the budget pays for, and return the policy of the last.
+
+        Args:
+            policy: The warm start; None if it was kept before.
+            demonstrations: Those of the warm start.
+        """
+        if policy is not None:
+            self._keep(policy, 0)
+        number = 0
+        while number < self._settings.rounds and not self._spent():
+            number += 1
+            if not self._done(number):
+                self._keep(self._learn(number, demonstrations), number)
+        return load_policy(self._run, self._place(number))
+
+    def _learn(self, number: int, demonstrations: Sequence[Row]) -> LoadedPolicy:
+        """Play a round and imitate; return the policy."""
+        rows = self._rows_of(number)
+        if rows is None:
+            rows = self._play(number)
+        from_expert = self._settings.teacher == "expert"
+        earlier = range(1, number) if from_expert else ()
+        learnt = [*demonstrations, *(row for k in earlier for row in self._rows_of(k) or ()), *rows]
+        policy = load_policy(self._run, self._place(number - 1 if from_expert else 0))
+        steps = self._settings.round_steps
+        first = (number - 1) * steps
+        settings = replace(
+            sft_settings(self._run, steps, steps), seed=self._run.config.seed + number
+        )
+        sft = make_sft(self._run, self._folder, policy, learnt, settings)
+        self._folder.rewind(Phase.IMITATION, first)
+        self._display.phase(f"round {number}", steps)
+
+        def progress(step: int, figures: Mapping[str, float]) -> None:
+            self._folder.log(phase=Phase.IMITATION, step=first + step, **figures)
+            self._display.update(step, loss=figures["loss"], tokens_s=figures["tokens_per_second"])
+
+        sft.run(None, progress)
+        policy.model = sft.merged()
+        return policy
+
+    # -- what is played ----------------------------------------------------------------------------
+
+    def _play(self, number: int) -> list[Row]:
+        """Play the tasks of a round, and keep what is learnt of them."""
+        policy = load_policy(self._run, self._place(number - 1))
+        tasks = self._tasks(number)
+        self._display.phase(f"round {number}: play", len(tasks))
+        slots = len(processes.share(len(tasks))) if self._together else len(tasks)
+        slots = min(slots, self._run.config.rl.episodes)
+        player = HeldOutPlayer(self._run, policy, slots, together=self._together)
+        # So far apart that no round shares a seed with training or validation.
+        seed = (self._run.config.seed * 1_000_003 + number) * 10_007 + 5_003
+        try:
+            played = player.play(tasks, seed, version=number)
+        finally:
+            player.close()
+        sound = [each for each in played if each.stop_reason != StopReason.ERROR.value]
+
+        def kept() -> list[Row]:
+            rows, price = self._taught(sound, policy)
+            log = EpisodeLog(self._run, policy.chat, training=False)
+            log.replace(self._file(number), played, round=number)
+            # The last: with it the round has been played.
+            write_rows(self._file(number).with_suffix(".rows.json"), rows)
+            turns = sum(len(each.turns) for each in played)
+            note_round(
+                self._folder, number, Spent(turns + price.turns, len(played) + price.episodes)
+            )
+            solved = sum(each.success for each in sound) / max(1, len(sound))
+            self._display.note(f"round {number}: success {solved:.3f} on {len(sound)} tasks")
+            return rows
+
+        return processes.on_main(kept) if self._together else kept()
+
+    def _taught(
+        self, episodes: Sequence[Trajectory], policy: LoadedPolicy
+    ) -> tuple[list[Row], Spent]:
+        """Return what is learnt of episodes, and what the teacher asks for it."""
+        if self._settings.teacher == "self":
+            return to_rows([each for each in episodes if each.success]), Spent()
+        rows: list[Row] = []
+        for resolved in self._run.envs:
+            env = make_safe_env(resolved, self._run.config.rollout)
+            mine = [each for each in episodes if each.family == resolved.name]
+            for each in mine:
+                rows += labelled_rows(each, env, policy.chat, policy.prompts[resolved.name])
+            env.close()
+        price = self._run.budget.demonstration
+        return rows, Spent(price * len(rows), price * len(episodes))
+
+    def _tasks(self, number: int) -> list[dict[str, object]]:
+        """Choose the training tasks of a round: others in every round, as far as there are."""
+        total = sum(env.weight for env in self._run.envs)
+        tasks: list[dict[str, object]] = []
+        for env in self._run.envs:
+            count = max(1, round(self._settings.round_tasks * env.weight / total))
+            feed = env.make_training_tasks(self._run.config.seed, InterleavedSampler)
+            own = {FAMILY: env.name, "horizon": env.full_horizon}
+            tasks += [{**task, **own} for task in feed(number, count, env.full_horizon)]
+        return tasks
+
+    # -- what is kept ------------------------------------------------------------------------------
+
+    def _place(self, number: int) -> Path:
+        """Return where the policy of a round is."""
+        return self._folder.checkpoints / f"{ROUND}-{number}"
+
+    def _file(self, number: int) -> Path:
+        """Return where the episodes of a round are."""
+        return self._folder.path / FOLDER / f"{ROUND}-{number}.jsonl"
+
+    def _done(self, number: int) -> bool:
+        """Return whether the policy of a round is there."""
+        found = (self._place(number) / COMPLETE).exists
+        return processes.on_main(found) if self._together else found()
+
+    def _rows_of(self, number: int) -> list[Row] | None:
+        """Return what was learnt of a round's episodes; None if it was not played."""
+
+        def read() -> list[Row] | None:
+            return read_rows(self._file(number).with_suffix(".rows.json"))
+
+        return processes.on_main(read) if self._together else read()
+
+    def _keep(self, policy: LoadedPolicy, number: int) -> None:
+        """Write the policy of a round."""
+        place = self._place(number)
+        self._save(policy, place)
+        if self._together:
+            processes.on_main((place / COMPLETE).touch)
+        else:
+            (place / COMPLETE).touch()
+
+    def _spent(self) -> bool:
+        """Return whether imitation has used up its share of the budget."""
+
+        def spent() -> bool:
+            return imitation_is_spent(self._run, self._folder)
+
+        return processes.on_main(spent) if self._together else spent()
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Write training rows; their log-probabilities are not kept."""
+    plain = [[row.ids, row.mask, row.prompt_length] for row in rows]
+    write_atomically(path, json.dumps(plain).encode())
+
+
+def read_rows(path: Path) -> list[Row] | None:
+    """Return what ``write_rows`` wrote; None if there is no such file."""
+    if not path.exists():
+        return None
+    plain = json.loads(path.read_text(encoding="ascii"))
+    return [Row(ids, mask, [0.0] * len(ids), start) for ids, mask, start in plain]

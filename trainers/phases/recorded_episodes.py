@@ -1,0 +1,121 @@
+"""Recorded episodes as demonstrations: one's own, other models', or those of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from agentgym.conversation import SeenTurn
+from agentgym.core.env import TextEnv
+from agentgym.core.language import Language
+from agentgym.core.outcome import StopReason
+from agentgym.episodes import Episode, Turn, read_any
+from agentgym.errors import ConfigurationError, DataError
+from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import TRAIN, ResolvedEnv
+from trainers.rollouts.expert_demonstrations import Demonstration, Shown
+
+__all__ = ["recorded_demonstrations"]
+
+_GRAMMAR = "native"
+"""Grammar of an environment that names none."""
+
+
+def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Demonstration]:
+    """Return the episodes of ``--sft.episodes`` that were played in an environment.
+
+    Those that the environment did not start or failed in are left out.
+
+    Raises:
+        ConfigurationError: There are none, or there are episodes of held-out tasks.
+        DataError: A file cannot be read; or the prompt lists admissible actions, which records do
+            not hold, and an episode does not play as it was recorded.
+    """
+    files = run.config.sft.episodes
+    most = run.config.sft.demonstrations or None
+    found = list(islice(_usable(files, resolved), most))
+    if not found:
+        raise ConfigurationError(
+            f"expected episodes of {resolved.env_id} in --sft.episodes "
+            f"{' '.join(map(str, files))}, but there is none with a turn"
+        )
+    env = resolved.make_env(expose_oracle=False)
+    try:
+        shown = [_demonstration(episode, env.language, resolved) for episode in found]
+        if not resolved.layout.lists_actions:
+            return shown
+        return [_played_again(*each, env) for each in zip(found, shown, strict=True)]
+    finally:
+        env.close()
+
+
+def _usable(files: Sequence[Path], resolved: ResolvedEnv) -> Iterator[Episode]:
+    """Yield the episodes of an environment from which an action can be learnt."""
+    for file in files:
+        for episode in read_any(file):
+            if episode.env_id != resolved.env_id:
+                continue
+            if episode.split != TRAIN:
+                raise ConfigurationError(
+                    f"expected --sft.episodes of training tasks, got {episode.task_id} of the "
+                    f"split {episode.split!r} in {file}: to imitate held-out tasks would make "
+                    "every comparison worthless"
+                )
+            if episode.turns and episode.stop_reason != StopReason.ERROR.value:
+                yield episode
+
+
+def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) -> Demonstration:
+    """Return an episode as it was recorded."""
+    alike = episode.env_kwargs.get("grammar", _GRAMMAR) == resolved.kwargs.get("grammar", _GRAMMAR)
+    turns = [
+        Shown(
+            _said(turn, language, alike),
+            SeenTurn(turn.after.observation, (), "" if turn.action_valid else turn.reason or ""),
+            turn.reward,
+            turn.action_valid,
+        )
+        for turn in episode.turns
+    ]
+    info = {
+        "task_id": episode.task_id,
+        "goal": episode.goal,
+        "horizon": episode.options.get("horizon", resolved.full_horizon),
+        "action_valid": True,
+    }
+    last = {
+        "stop_reason": episode.stop_reason,
+        "success": episode.success,
+        "score": episode.score,
+    }
+    return Demonstration(episode.start.observation, info, turns, last)
+
+
+def _said(turn: Turn, language: Language, alike: bool) -> str:
+    """Return what is to be learnt of a turn, in the grammar of the run."""
+    if alike or not turn.action_valid:
+        return turn.action if turn.raw_text is None else turn.raw_text
+    return language.write(turn.executed)
+
+
+def _played_again(episode: Episode, recorded: Demonstration, env: TextEnv) -> Demonstration:
+    """Return an episode with what the environment offers in each state, as it plays now."""
+    horizon = {k: v for k, v in episode.options.items() if k == "horizon"}
+    options = {**horizon, "task_id": episode.task_id}
+    observation, info = env.reset(seed=episode.seed, options=options)
+    played = [SeenTurn.of(observation, info)]
+    for turn in recorded.turns:
+        observation, *_, later = env.step(turn.action)
+        played.append(SeenTurn.of(observation, later))
+    texts = [recorded.observation, *(turn.seen.observation for turn in recorded.turns)]
+    if [seen.observation for seen in played] != texts:
+        raise DataError(
+            f"expected {episode.task_id} to play as it was recorded, because the prompt lists "
+            "admissible actions, which records do not hold; choose another --prompt"
+        )
+    turns = [
+        turn._replace(seen=seen) for turn, seen in zip(recorded.turns, played[1:], strict=True)
+    ]
+    return replace(recorded, info={**recorded.info, **info}, turns=turns)

@@ -1,0 +1,141 @@
+"""What a run has spent of its ``--budget``: imitation first, then reinforcement learning.
+
+Both phases count, so that the ratio of the two can be asked at a fixed cost. A demonstration costs
+its price, once, however often it is trained on; tokens count whenever they are trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+
+from agentgym.errors import ConfigurationError
+from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import ResolvedEnv
+from trainers.output.phase import Phase
+from trainers.output.run_folder import RunFolder
+from trainers.rollouts.expert_demonstrations import Demonstration
+
+__all__ = [
+    "Spent",
+    "affordable",
+    "check_left",
+    "imitation_is_spent",
+    "note_demonstrations",
+    "note_round",
+    "spent_on_imitation",
+]
+
+NOTE = "demonstrated"
+"""Note: what the demonstrations of the warm start cost."""
+ROUNDS = "rounds"
+"""Note: what each round of imitation cost."""
+
+
+@dataclass
+class Spent:
+    """What was spent, in the units of a budget."""
+
+    turns: float = 0.0
+    """Environment turns."""
+    episodes: float = 0.0
+    """Episodes."""
+    tokens: float = 0.0
+    """Tokens of training rows, forward and backward."""
+
+    def within(self, limit: Spent) -> bool:
+        """Return whether no unit is above a limit."""
+        return (
+            self.turns <= limit.turns
+            and self.episodes <= limit.episodes
+            and self.tokens <= limit.tokens
+        )
+
+    def reaches(self, limit: Spent) -> bool:
+        """Return whether a unit has reached a limit."""
+        return (
+            self.turns >= limit.turns
+            or self.episodes >= limit.episodes
+            or self.tokens >= limit.tokens
+        )
+
+
+def affordable(
+    run: ResolvedRun, env: ResolvedEnv, shown: Iterable[Demonstration], spent: Spent
+) -> Iterator[Demonstration]:
+    """Yield the first demonstrations that the share of imitation pays for.
+
+    Args:
+        run: The run.
+        env: The environment, which has its part of the share by weight.
+        shown: Its demonstrations.
+        spent: Gets what those that are yielded cost.
+    """
+    budget = run.budget
+    part = budget.share * env.weight / sum(each.weight for each in run.envs if each.demonstrator)
+    limit = Spent(budget.turns * part, budget.episodes * part, float("inf"))
+    for episode in shown:
+        turns = spent.turns + budget.demonstration * len(episode.turns)
+        cost = Spent(turns, spent.episodes + budget.demonstration)
+        if not cost.within(limit):
+            return
+        spent.turns, spent.episodes = cost.turns, cost.episodes
+        yield episode
+
+
+def note_demonstrations(folder: RunFolder, costs: Iterable[Spent]) -> None:
+    """Remember what the demonstrations cost."""
+    known = [*costs]
+    total = Spent(sum(each.turns for each in known), sum(each.episodes for each in known))
+    folder.note(**{NOTE: asdict(total)})
+
+
+def note_round(folder: RunFolder, number: int, cost: Spent) -> None:
+    """Remember what was played and taught in a round of imitation."""
+    known = folder.state().get(ROUNDS, {})
+    folder.note(**{ROUNDS: {**known, str(number): asdict(cost)}})
+
+
+def spent_on_imitation(folder: RunFolder) -> Spent:
+    """Return what imitation has spent in a run; the main process knows."""
+    state = folder.state()
+    parts = [Spent(**part) for part in (state.get(NOTE, {}), *state.get(ROUNDS, {}).values())]
+    phases = (Phase.WARM_START, Phase.IMITATION)
+    steps = (record for record in folder.metrics() if record.get("phase") in phases)
+    return Spent(
+        sum(part.turns for part in parts),
+        sum(part.episodes for part in parts),
+        sum(record.get("tokens", 0.0) for record in steps),
+    )
+
+
+def imitation_is_spent(run: ResolvedRun, folder: RunFolder, *, tokens_alone: bool = False) -> bool:
+    """Return whether imitation has used up its share of the budget.
+
+    Args:
+        run: The run.
+        folder: Its folder.
+        tokens_alone: Ask of the tokens only: turns and episodes are paid for.
+    """
+    share, spent = run.budget.share, spent_on_imitation(folder)
+    if tokens_alone:
+        return spent.tokens >= run.budget.tokens * share
+    limits = (run.budget.turns, run.budget.episodes, run.budget.tokens)
+    return spent.reaches(Spent(*(share * limit for limit in limits)))
+
+
+def check_left(run: ResolvedRun, imitation: Spent) -> None:
+    """Refuse to begin reinforcement learning with nothing left.
+
+    Raises:
+        ConfigurationError: Imitation has taken all of a unit.
+    """
+    budget = run.budget
+    if not imitation.reaches(Spent(budget.turns, budget.episodes, budget.tokens)):
+        return
+    raise ConfigurationError(
+        "expected a --budget of which imitation leaves something to reinforcement learning, got "
+        f"{' '.join(run.config.budget)}, and the warm start took {imitation.turns:g} turns, "
+        f"{imitation.episodes:g} episodes and {imitation.tokens:g} tokens; give more, or less to "
+        "imitation with imitation=0.5, --sft.demonstrations or --sft.max-steps"
+    )

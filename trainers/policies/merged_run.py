@@ -1,0 +1,224 @@
+"""``agentgym-train merge``: policies of several runs as one, in a folder that plays like a run's.
+
+Each policy counts with its whole weights, adapters added to their base, in 32 bits. The folder
+holds ``config.yaml`` (of the first run, with the environments of all), ``merge.json`` (who was
+merged, and how) and ``checkpoints/trained``: any ``--policy`` of ``agentgym eval`` may be the
+folder, and any ``--model`` of ``agentgym-train`` that checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tyro.conf import Positional
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.caching import publish, write_atomically
+from agentgym.support.folder_lock import holds_other_files
+from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
+from trainers.config.schema import TINY
+from trainers.models.loaded_policy import loading
+from trainers.models.merging import Merge, MergeMethod
+from trainers.output.card import has_adapters
+from trainers.output.run_folder import COMPLETE, MERGED
+from trainers.phases.adapter_merge import base_of
+from trainers.phases.warm_start import FINISHED
+from trainers.policies.runs import checkpoint_of, environments_of
+from trainers.policies.weights import weights_sha256
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+__all__ = ["MergeSettings", "merge_runs"]
+
+TRAINED = Path("checkpoints") / "trained"
+
+
+@dataclass(frozen=True)
+class MergeSettings:
+    """Merge policies that began with the same weights into one, which plays like a run's."""
+
+    runs: Positional[tuple[Path, ...]]
+    """Folders of runs, or of checkpoints in them: two or more."""
+    method: MergeMethod
+    """linear: their weighted mean. ties: of each its largest changes, and where they disagree the
+    sign of their sum. ram: a weight that one changed is taken from it, one that several changed is
+    their mean; ram+ lets the former grow."""
+    out: Path
+    """Folder to write: agentgym eval --policy takes it, and agentgym-train --model its
+    checkpoints/trained."""
+    weights: tuple[float, ...] = ()
+    """Weight of each run, with linear and ties; all alike if left out."""
+    density: float = 0.2
+    """Share of the changes of each run that ties keeps."""
+    base: str = ""
+    """What they began with: a folder or hub id. If left out: their warm start, if it is the same,
+    or their --model."""
+
+
+def merge_runs(settings: MergeSettings) -> Path:
+    """Merge the policies of runs, and return the folder of the new one.
+
+    Raises:
+        ConfigurationError: There are too few, one is no run, they have different bases, shapes or
+            tokenizers, or the folder is not empty.
+    """
+    import torch
+
+    merge = _checked(settings)
+    checkpoints = [checkpoint_of(run) for run in settings.runs]
+    base = settings.base or _base(settings.runs)
+    model = _whole(base)
+    start = _weights(model)
+    deltas = []
+    for checkpoint in checkpoints:
+        _check_reader(checkpoints[0], checkpoint)
+        its = _weights(_whole(checkpoint))
+        _check_shapes(start, its, base, checkpoint)
+        deltas.append({name: its[name].float() - part.float() for name, part in start.items()})
+    with torch.no_grad():
+        for name, change in merge(deltas).items():
+            start[name].copy_(start[name].float() + change)
+    _write(settings, merge, model, base, checkpoints)
+    return settings.out
+
+
+def _checked(settings: MergeSettings) -> Merge:
+    """Return how to merge, if that can be done and written."""
+    count = len(settings.runs)
+    if count < 2:
+        raise ConfigurationError(f"expected two runs or more to merge, got {count}")
+    weights = settings.weights or (1.0 / count if settings.method == "linear" else 1.0,) * count
+    if settings.weights and settings.method.startswith("ram"):
+        raise ConfigurationError("expected --weights with linear or ties, got them with ram")
+    if len(weights) != count or not all(0.0 <= weight < 1e6 for weight in weights):
+        raise ConfigurationError(
+            f"expected --weights of at least 0, one for each of the {count} runs, got "
+            f"{' '.join(f'{weight:g}' for weight in weights)}"
+        )
+    if settings.method == "linear":
+        if not (total := sum(weights)):
+            raise ConfigurationError("expected a weight above 0, got none")
+        weights = tuple(weight / total for weight in weights)
+    if settings.out.exists() and (not settings.out.is_dir() or holds_other_files(settings.out)):
+        raise ConfigurationError(f"expected --out to be a new folder, got {settings.out}")
+    return Merge(settings.method, weights, settings.density)
+
+
+def _base(runs: Sequence[Path]) -> str:
+    """Return what the runs began with: one warm start, or one pretrained model."""
+    folders = [environments_of(run).path.parent for run in runs]
+    starts = [folder / "checkpoints" / FINISHED for folder in folders]
+    if all(start.is_dir() for start in starts) and len({*map(weights_sha256, starts)}) == 1:
+        return str(starts[0])
+    models = [str(environments_of(run).get("model")) for run in runs]
+    if len(set(models)) == 1 and models[0] != TINY:
+        return models[0]
+    raise ConfigurationError(
+        "expected runs that began with the same weights, because only what they changed can be "
+        f"merged, got {', '.join(models)} with different warm starts: name what they have in "
+        "common with --base, or train the second with --model RUN/checkpoints/warm-start"
+    )
+
+
+def _whole(folder: str | Path) -> PreTrainedModel:
+    """Load a policy with all its weights; adapters are added to what they stand on."""
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    with loading(folder):
+        if not has_adapters(Path(folder)):
+            return AutoModelForCausalLM.from_pretrained(str(folder), dtype="auto")
+        under = _whole(base_of(Path(folder))).float()
+        whole: Any = PeftModel.from_pretrained(under, str(folder))
+        merged: PreTrainedModel = whole.merge_and_unload(safe_merge=True)
+        return merged
+
+
+def _weights(model: PreTrainedModel) -> dict[str, Tensor]:
+    """Return what is learned; tensors that share memory stand in it once."""
+    return {name: part.data for name, part in model.named_parameters()}
+
+
+def _check_shapes(
+    start: Mapping[str, Tensor], its: Mapping[str, Tensor], base: str, checkpoint: Path
+) -> None:
+    """Refuse a policy whose weights are not those of the base, one by one."""
+    ours, theirs = ({name: tuple(part.shape) for name, part in w.items()} for w in (start, its))
+    if ours != theirs:
+        name = next(n for n in {**ours, **theirs} if ours.get(n) != theirs.get(n))
+        raise ConfigurationError(
+            f"expected policies with the weights of {base}, got {checkpoint}, whose {name} is "
+            f"{theirs.get(name, 'missing')} and not {ours.get(name, 'there')}"
+        )
+
+
+def _check_reader(first: Path, other: Path) -> None:
+    """Refuse policies that read other tokens: the same id would be two words."""
+    texts = [(folder / "tokenizer.json").read_bytes() for folder in (first, other)]
+    if texts[0] != texts[1]:
+        raise ConfigurationError(
+            f"expected policies with the same tokenizer, got those of {first} and {other}, which "
+            "differ: train one from the other's warm start"
+        )
+
+
+def _write(
+    settings: MergeSettings,
+    merge: Merge,
+    model: PreTrainedModel,
+    base: str,
+    checkpoints: Sequence[Path],
+) -> None:
+    """Write the folder; its settings are last, so that half a folder is no run."""
+    from transformers import AutoTokenizer
+    from yaml import safe_dump
+
+    out = settings.out
+    half = out / TRAINED.parent / ".trained-new"
+    shutil.rmtree(half, ignore_errors=True)
+    half.mkdir(parents=True)
+    model.save_pretrained(half)
+    AutoTokenizer.from_pretrained(str(checkpoints[0])).save_pretrained(half)
+    (half / COMPLETE).touch()
+    publish(half, out / TRAINED)
+    about = {
+        "method": merge.method,
+        "weights": None if merge.method.startswith("ram") else list(merge.weights),
+        "density": merge.density if merge.method == "ties" else None,
+        "base": base,
+        "policies": [
+            {"path": str(path), "weights_sha256": weights_sha256(path)} for path in checkpoints
+        ],
+        "weights_sha256": weights_sha256(out / TRAINED),
+    }
+    write_atomically(out / MERGED, json.dumps(about, indent=1).encode())
+    written = safe_dump(_settings(settings.runs), sort_keys=False, allow_unicode=True)
+    write_atomically(out / CONFIG_FILE, written.encode())
+
+
+def _settings(runs: Sequence[Path]) -> dict[str, Any]:
+    """Return the settings of the first run, with the environments of all, and whole weights."""
+    envs: dict[str, Any] = {}
+    for run in runs:
+        for env in environments_of(run).envs:
+            name = env.name or env.env_id.rpartition("/")[2]
+            while envs.get(name, replace(env, name=name)) != replace(env, name=name):
+                name += "-also"  # another environment has the name
+            envs[name] = replace(env, name=name)
+    first = read_settings(environments_of(runs[0]).path)
+    resolved = {**first[RESOLVED], "envs": {}}
+    for name, env in envs.items():
+        resolved["envs"][name] = {
+            "env_id": env.env_id, "kwargs": dict(env.kwargs), "full_horizon": env.horizon,
+            "prompt": env.prompt, "layout": dict(env.layout),
+        }  # fmt: skip
+    memory = {**(first.get("memory") or {}), "quantize": "none"}
+    resolved["memory"] = {**(resolved.get("memory") or {}), "quantize": "none"}
+    return {**first, "memory": memory, RESOLVED: resolved}

@@ -1,0 +1,61 @@
+"""What an expert would do in the states that a policy came through (DAgger, arXiv 1011.0686)."""
+
+from __future__ import annotations
+
+import gymnasium
+
+from agentgym.conversation import Prompt, SeenTurn
+from agentgym.core.oracle import OraclePolicy
+from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.context import TokenContext
+from trainers.rollouts.trajectory import Row, Trajectory
+
+__all__ = ["labelled_rows"]
+
+
+def labelled_rows(
+    episode: Trajectory, env: gymnasium.Env[str, str], chat: TurnTokenizer, prompt: Prompt
+) -> list[Row]:
+    """Play an episode again with the expert beside it, and write down what it would have done.
+
+    Args:
+        episode: An episode of the policy.
+        env: An environment like the one in which it was played.
+        chat: Turns texts into tokens.
+        prompt: What the policy reads.
+
+    Returns:
+        A row for each state from which the expert knows an action: what the policy read there, and
+        that action. Empty where the environment fails.
+    """
+    rows: list[Row] = []
+    expert = OraclePolicy(env)
+    try:
+        observation, info = env.reset(seed=episode.seed, options=dict(episode.options))
+        context = TokenContext(chat, prompt, SeenTurn.of(observation, info), str(info["goal"]))
+        for turn in episode.turns:
+            action = _next_action(expert, observation, info)
+            if action is not None:
+                rows.append(_row(context.prompt, chat.encode_action(action)))
+            observation, *_, info = env.step(turn.text)
+            context.extend(turn.ids, turn.stopped, SeenTurn.of(observation, info))
+    except EnvFailure:
+        return []
+    return rows
+
+
+def _next_action(expert: OraclePolicy, observation: str, info: dict[str, object]) -> str | None:
+    """Return the expert's action; None from a state that is lost."""
+    try:
+        return expert.act(observation, info)
+    except NotSupported:
+        return None
+    except PolicyFailure as failure:
+        raise EnvFailure(str(failure)) from failure
+
+
+def _row(prompt: list[int], ids: list[int]) -> Row:
+    """Return a row in which one action is learnt."""
+    size = len(prompt) + len(ids)
+    return Row([*prompt, *ids], [0] * len(prompt) + [1] * len(ids), [0.0] * size, len(prompt))
