@@ -96,7 +96,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"agentrl", "istar"}
+    beyond = {"agentrl", "istar", "erpo"}
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED - {"agentrl"})
     assert "grpo" not in runnable([])
