@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -37,6 +38,12 @@ class Conversation:
     def __len__(self) -> int:
         """Return the number of turns that were played."""
         return len(self._turns)
+
+    def forked(self) -> Conversation:
+        """Return another conversation that goes on from here by itself."""
+        twin = copy.copy(self)
+        twin._turns, twin._said = list(self._turns), list(self._said)
+        return twin
 
     def text(self, seen: SeenTurn) -> str:
         """Return what the user says now: the content of the last message."""

@@ -21,11 +21,12 @@ from agentgym.registration import family
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotSnapshot, derive_seed
-from agentgym.vector.exchange import Exchange, called_values
+from agentgym.vector.exchange import SNAPSHOT, Answer, Exchange, called_values
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
 from agentgym.vector.requests import (
     Call,
     Called,
+    Calls,
     SetAttribute,
     TimeLimits,
 )
@@ -238,8 +239,25 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         """
         self._exchange.send(self._exchange.steps(slots, actions))
 
-    def receive(self, timeout: float | None = None) -> list[tuple[int, Reset | Step]]:
-        """Return the answers that have come to :meth:`send_resets` and :meth:`send_slots`.
+    def send_snapshots(self, slots: Sequence[int]) -> None:
+        """Fork the episodes of some slots without waiting; :meth:`receive` gives the snapshots.
+
+        Raises:
+            ConfigurationError: A slot does not exist, or has not answered yet.
+        """
+        self._exchange.check(slots)
+        self._exchange.send(Calls(slots, [Call(SNAPSHOT)] * len(slots)))
+
+    def send_restores(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+        """Continue forked episodes in some slots without waiting; :meth:`receive` says how.
+
+        Raises:
+            ConfigurationError: An argument does not fit, or a slot has not answered yet.
+        """
+        self._exchange.restore(slots, snapshots)
+
+    def receive(self, timeout: float | None = None) -> list[tuple[int, Answer]]:
+        """Return the answers that have come to what was sent.
 
         Time limits are kept here: an environment that hangs is given up when this is called.
 
@@ -247,13 +265,15 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             timeout: Seconds to wait for the first answer; None waits until there is one.
 
         Returns:
-            For each slot that has answered its number, and what :meth:`reset_slots` or
-            :meth:`step_slots` would have returned for it; nothing if time is up or no answer is
-            to come.
+            For each slot that has answered its number, and what :meth:`reset_slots`,
+            :meth:`step_slots`, :meth:`snapshot_slots` (None where the environment failed) or
+            :meth:`restore_slots` would have returned for it; nothing if time is up or no answer
+            is to come.
 
         Raises:
-            ConfigurationError: A reset option is not known. The slot counts as answered, and the
-                answers of others come with the next call.
+            ConfigurationError: A reset option is not known, or a snapshot does not fit. The slot
+                counts as answered, and the answers of others come with the next call.
+            NotSupported: The family's engine has no snapshots; the same holds.
             TaskNotFound: A task that was asked for does not exist; the same holds.
         """
         return self._exchange.receive(timeout)

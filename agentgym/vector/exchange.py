@@ -9,8 +9,9 @@ from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector.backends import Backend, Received, run
-from agentgym.vector.episode import SlotEpisode
+from agentgym.vector.episode import SlotEpisode, SlotSnapshot
 from agentgym.vector.requests import (
+    Began,
     Call,
     Called,
     Calls,
@@ -22,6 +23,13 @@ from agentgym.vector.requests import (
     SlotRequest,
     Steps,
 )
+
+SNAPSHOT, RESTORE = "snapshot", "restore"
+"""Methods of an environment that can be called without waiting."""
+Snap = SlotSnapshot | None
+"""A forked episode; None if its environment failed in being forked."""
+Answer = Reset | Step | Snap
+"""What comes back of a question that was asked without waiting."""
 
 
 class Exchange:
@@ -40,7 +48,8 @@ class Exchange:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
         self._open = True
-        self._unanswered: dict[int, ResetArgs | str] = {}
+        self._unanswered: dict[int, ResetArgs | str | Call | SetAttribute] = {}
+        self._restoring: dict[int, SlotSnapshot] = {}
         self._arrived: list[Received] = []
 
     # -- questions -------------------------------------------------------------------------------
@@ -161,13 +170,30 @@ class Exchange:
 
     # -- one by one ------------------------------------------------------------------------------
 
-    def send(self, request: Resets | Steps) -> None:
+    def send(self, request: Resets | Steps | Calls) -> None:
         """Ask without waiting."""
         # Send first: what raises here has asked nothing, and no answer is waited for.
         self.backend.send(request)
         self._unanswered.update(zip(request.slots, request.args, strict=True))
 
-    def receive(self, timeout: float | None) -> list[tuple[int, Reset | Step]]:
+    def restore(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
+        """Ask to go on from snapshots, without waiting."""
+        self.check(slots, snapshots=snapshots)
+        self._restoring.update(zip(slots, snapshots, strict=True))
+        # One that failed, or never began, is made anew by a reset, which needs a task that exists.
+        fresh = [slot for slot in slots if self.episodes[slot].broken]
+        tasks = [{"task_id": self._restoring[slot].info["task_id"]} for slot in fresh]
+        if fresh:
+            self.send(self.resets(fresh, None, tasks))
+        self._put([slot for slot in slots if slot not in fresh])
+
+    def _put(self, slots: Sequence[int]) -> None:
+        """Send snapshots to slots whose environments can take them."""
+        if slots:
+            calls = [Call(RESTORE, (self._restoring[slot].state,)) for slot in slots]
+            self.send(Calls(slots, calls))
+
+    def receive(self, timeout: float | None) -> list[tuple[int, Answer]]:
         """Return the answers that have come; see ``TextVectorEnv.receive``."""
         if self._unanswered and not self._arrived:
             self._arrived = self.backend.receive(timeout)
@@ -175,16 +201,44 @@ class Exchange:
             if isinstance(result, Mistake):
                 # Take out this one alone: the answers behind it come with the next call.
                 del self._arrived[index], self._unanswered[slot]
+                self._restoring.pop(slot, None)
                 raise result.error
         arrived, self._arrived = self._arrived, []
-        answers: list[tuple[int, Reset | Step]] = []
+        answers: list[tuple[int, Answer]] = []
+        made: list[int] = []
         for slot, result in arrived:
             asked, episode = self._unanswered.pop(slot), self.episodes[slot]
-            if isinstance(asked, ResetArgs):
-                answers.append((slot, episode.begin(result, asked.options)))
-            else:
+            if isinstance(asked, Call | SetAttribute):
+                answers.append((slot, self._called(slot, asked, result)))
+            elif isinstance(asked, str):
                 answers.append((slot, self._stepped(episode, result)))
+            else:
+                begun = episode.begin(result, asked.options)
+                if slot in self._restoring and isinstance(result, Began):
+                    made.append(slot)
+                else:
+                    self._restoring.pop(slot, None)
+                    answers.append((slot, begun))
+        self._put(made)
+        if made and (not self.backend.concurrent or (not answers and timeout is None)):
+            # In this thread they have answered: as those that needed no reset, in their order.
+            answers += self.receive(timeout)
+            places = {slot: at for at, (slot, _) in enumerate(arrived)}
+            answers.sort(key=lambda answer: places.get(answer[0], len(places)))
         return answers
+
+    def _called(
+        self, slot: int, asked: Call | SetAttribute, result: Called | Failure
+    ) -> Reset | Snap:
+        """Note what a snapshot gave, or that an episode goes on from one."""
+        episode = self.episodes[slot]
+        if asked.name == SNAPSHOT:
+            return None if isinstance(result, Failure) else episode.snapshot(result.value)
+        snapshot = self._restoring.pop(slot)
+        if isinstance(result, Failure):
+            return episode.begin(result, snapshot.info)
+        episode.restore(snapshot)
+        return snapshot.observation, dict(snapshot.info)
 
     def abandon(self) -> None:
         """Give up what is unanswered; the episodes of those slots are over."""
@@ -193,6 +247,7 @@ class Exchange:
         for slot in self._unanswered:
             self.episodes[slot].active = False
         self._unanswered.clear()
+        self._restoring.clear()
         self._arrived.clear()
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from agentgym.errors import ConfigurationError
-from benchmarks.tables import boxes, horizons, origins, speed, tasks, training
+from benchmarks.tables import boxes, fork_credit, horizons, origins, speed, tasks, training
 from benchmarks.tables.formats import Table, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +41,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     **{f"training {name}": partial(training.training_table, name) for name in training.TRAININGS},
     "horizons": horizons.horizon_table,
     "power of the horizons": horizons.power_table,
+    "fork credit": fork_credit.noise_table,
     "speed": speed.speed_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,

@@ -131,7 +131,10 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
         ("terms: [{part: Term, signal: 3}]", "expected a part as terms[0].signal"),
         ("terms: [{part: Term, signal: {part: Implicit}}]", "needs prm"),
         ("terms: [{part: Term, signal: {part: RewardToGo, gamma: .nan}}]", "to be finite, got nan"),
-        ("terms: [{part: Term, signal: {part: StepReward}, center: us}]", "to be 'group', 'state'"),
+        (
+            "terms: [{part: Term, signal: {part: StepReward}, center: us}]",
+            "to be 'group', 'tree', 'state'",
+        ),
         ("loss: {part: Loss, lo: 1}", "got 'lo' (did you mean 'low'?)"),
         ("loss: {part: Loss, low: 3}", "expected 0 <= low <= 1"),
         ("loss: {part: Loss, clip: hard}", "expected loss.clip to be 'ppo', 'cispo' or 'none'"),

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.core.env import TextEnv
+from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
 from tests.prepared import PreparedEnv
@@ -50,6 +51,48 @@ def test_answers_are_those_of_lockstep(backend: str, workers: int) -> None:
     assert seen == wanted
     assert streamed.active == lockstep.active
     streamed.close()
+
+
+def test_forks_go_on_alone_as_those_that_are_waited_for(backend: str) -> None:
+    """Also in slots that never had an episode, and in one whose environment failed."""
+    envs = TextVectorEnv.make(FaultyEnv, 4, backend=backend, workers=2)
+    envs.reset_slots([0, 1], [0, 1])
+    envs.step_slots([0], ["roll"])
+    envs.step_slots([1], ["raise"])
+    envs.send_snapshots([0])
+    (fork,) = collect(envs).values()
+    (before,) = envs.snapshot_slots([0])
+    assert (fork.observation, fork.info, fork.active) == (
+        before.observation, before.info, True
+    )  # fmt: skip
+    there = envs.step_slots([0], ["roll"])
+    envs.send_restores([1, 2, 3], [fork] * 3)
+    begun = collect(envs)
+    assert begun == dict.fromkeys([1, 2, 3], (fork.observation, fork.info))
+    assert envs.step_slots([1, 2, 3], ["roll"] * 3) == there * 3
+    assert envs.active == (True,) * 4
+    envs.send_snapshots([2])
+    with pytest.raises(ConfigurationError, match="still to come"):
+        envs.send_slots([2], ["roll"])
+    envs.close()
+
+
+def test_what_cannot_be_forked_says_so(backend: str) -> None:
+    envs = TextVectorEnv.make(Unforkable, 2, backend=backend)
+    envs.reset_slots([0, 1])
+    envs.send_snapshots([0])
+    with pytest.raises(NotSupported, match="Unforkable cannot fork an episode"):
+        collect(envs)
+    envs.send_slots([0, 1], ["press red"] * 2)
+    assert sorted(collect(envs)) == [0, 1]
+    envs.close()
+
+
+class Unforkable(ToyEnv):
+    """An engine without snapshots."""
+
+    def _snapshot(self) -> Any:
+        return TextEnv._snapshot(self)
 
 
 class Gated(ToyEnv):

@@ -26,11 +26,13 @@ from trainers.algorithms.segments import (
     sums,
 )
 from trainers.algorithms.signals import SignalFn, TurnSelector, select_turns
+from trainers.algorithms.trees import tree_of
 
-Key = Literal["group", "state", "turn_index", "turn_index_padded", "family", "batch"]
+Key = Literal["group", "tree", "state", "turn_index", "turn_index_padded", "family", "batch"]
 """Whom an element is compared with.
 
 - group: trajectories (turns, tokens) of the same task instance.
+- tree: those of the group that were forked from one episode (Tree-GRPO, arXiv 2509.21240).
 - state: turns of the group that acted on the same observation (anchor states, GiGPO).
 - turn_index: turns of the group at the same position, among members still alive. Biased when the
   policy decides when to stop: it takes away the reward for taking another turn.
@@ -194,6 +196,8 @@ def _key(batch: Batch, name: Key, level: Level) -> IntArray:
     traj = batch.traj_at(level)
     if name == "batch":
         return np.zeros(len(traj), dtype=np.int64)
+    if name == "tree":
+        return tree_of(batch)[traj]
     if name in ("group", "family"):
         return dense(batch.group if name == "group" else batch.family)[traj]
     if level == "trajectory" or (name == "turn_index_padded" and level == "token"):

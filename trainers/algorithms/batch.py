@@ -58,6 +58,9 @@ class Batch:
     """(K,) critic's value before each token, or None without a critic."""
     aux: Mapping[str, FloatArray] = field(default_factory=dict)
     """Named extra signals, each (K,) or (M,), such as a reference model's log-probabilities."""
+    node: IntArray = None  # type: ignore[assignment]  # a column like the others once it is made
+    """(M,) id of the sampled turn; equal ids are one turn, which several trajectories share since
+    they were forked behind it. Left out: no turn is shared."""
 
     def __post_init__(self) -> None:
         """Convert the arrays and check every invariant above.
@@ -65,6 +68,8 @@ class Batch:
         Raises:
             DataError: An array has the wrong length, order, range or a value that is not finite.
         """
+        if self.node is None:
+            object.__setattr__(self, "node", np.arange(len(self.traj)))
         for name, (_, kind) in _COLUMNS.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _column(name, getattr(self, name), kind))
@@ -84,6 +89,7 @@ class Batch:
         stop_reasons: Sequence[StopReason | str] | None = None,
         states: Sequence[Sequence[Hashable]] | None = None,
         versions: Sequence[Sequence[int]] | None = None,
+        nodes: Sequence[Sequence[Hashable]] | None = None,
         logp_behave: Sequence[Sequence[float]] | None = None,
         logp_old: Sequence[Sequence[float]] | None = None,
         values: Sequence[Sequence[float]] | None = None,
@@ -101,6 +107,7 @@ class Batch:
             stop_reasons: Why each trajectory ended; None leaves it open.
             states: State id of each turn; None makes every state unique.
             versions: Weight version of each turn; None means 0.
+            nodes: Id of each sampled turn, over all trajectories; None: none is shared.
             logp_behave: Sampling log-probability of each action token; None fills zeros.
             logp_old: Log-probability of each action token before the update; None: as sampled.
             values: Critic value of each action token; None for no critic.
@@ -134,6 +141,7 @@ class Batch:
             stop_reason=np.array([_text(reason) for reason in stop_reasons or [""] * n]),
             state=np.arange(m) if states is None else _ids(_flat("states", states, turns)),
             version=per_turn("versions", versions),
+            node=np.arange(m) if nodes is None else _ids(_flat("nodes", nodes, turns)),
             logp_behave=behave,
             logp_old=per_token("logp_old", logp_old, behave),
             values=per_token("values", values, None),
@@ -259,6 +267,7 @@ _COLUMNS: Mapping[str, tuple[Level, str]] = MappingProxyType(
         "stop_reason": ("trajectory", "U"),
         "state": ("turn", "i"),
         "version": ("turn", "i"),
+        "node": ("turn", "i"),
         "logp_behave": ("token", "f"),
         "logp_old": ("token", "f"),
         "values": ("token", "f"),

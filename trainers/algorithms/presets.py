@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
+from trainers.algorithms.branching import Branching, EntropyRise, EveryTurn, MainEpisodes
 from trainers.algorithms.filters import (
     JUDGE_REJECT,
     Filter,
@@ -24,9 +25,10 @@ from trainers.algorithms.filters import (
     TopVariance,
     ZeroVariance,
 )
+from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.gae import GAE, ValueSignal
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
+from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong, Shaper
 from trainers.algorithms.signals import (
@@ -53,19 +55,20 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "critic")
+SERVES = ("reference", "critic", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
         "pool": "turns of a stale policy",
-        "brancher": "branching rollouts",
     }
 )
 """Fields of ``Preset`` that the bundled trainer does not carry out, and what they stand for."""
 _PACKAGE = __name__.rpartition(".")[0]
-PARTS = ("terms", "post", "loss", "filters", "shapers")
+PARTS = ("terms", "post", "loss", "filters", "shapers", "branching")
 """Fields of ``Preset`` that decide the gradient."""
-_WITHIN_GROUPS: frozenset[Key] = frozenset({"group", "state", "turn_index", "turn_index_padded"})
+_WITHIN_GROUPS: frozenset[Key] = frozenset(
+    {"group", "tree", "state", "turn_index", "turn_index_padded"}
+)
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,8 @@ class Preset:
     """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None
     """Cross-policy sampling."""
-    brancher: EntropyBrancher | None = None
-    """Branching rollouts."""
+    branching: Branching | None = None
+    """Where episodes are forked."""
     beyond: tuple[str, ...] = ()
     """What the paper adds that none of these parts expresses, in a few words each."""
     note: str = ""
@@ -131,7 +134,7 @@ class Preset:
             or getattr(self.value_signal, "kl", 0.0) > 0,
             "prm": Implicit in signals,
             "policy_pool": self.pool is not None,
-            "branching": self.brancher is not None,
+            "branching": self.branching is not None,
             JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
         }
         return tuple(need for need in NEEDS if found[need])
@@ -515,9 +518,50 @@ _ALL = (
         "2507.19849",
         (_Z,),
         loss=_CLIP,
-        brancher=EntropyBrancher(),
+        branching=Branching(EntropyRise()),
         group_size=16,
-        note="Soft advantage: prefix tokens that branches share appear once in each of them.",
+        note="The budget of 16 is dealt to the 8 first episodes, so that none waits for another.",
+    ),
+    Preset(
+        "fork-value",
+        "agentgym: values by continuations from the very same state",
+        None,
+        (Term(ForkValue(prior=2.0)),),
+        filters=(ZeroVariance(),),
+        branching=Branching(EveryTurn(2), roots=8, nested=False, refill=False, credit="tree"),
+        group_size=16,
+        note="Every advantage is a difference of mean returns, so that a group of equal returns "
+        "has none; prior=0 compares in the very same state alone. Without forks it is rloo.",
+    ),
+    Preset(
+        "vineppo",
+        "VinePPO: refining credit assignment by Monte-Carlo values",
+        "2410.01679",
+        (Term(ForkValue("added")),),
+        loss=_CLIP,
+        filters=(MainEpisodes(),),
+        branching=Branching(
+            EveryTurn(), roots=2, copies=3, nested=False, refill=False, credit="tree"
+        ),
+        group_size=64,
+        groups=4,
+        note="A step of its reasoning is a turn here. The continuations of a state, 3 as in its "
+        "ablation and 9 as in its main runs (--rl.branch-copies 9 --rl.group-size 128), are not "
+        "trained. The value of the first state is that of the other episodes that begin there.",
+    ),
+    Preset(
+        "tree-grpo",
+        "Tree search for LLM agent reinforcement learning: Tree-GRPO",
+        "2509.21240",
+        (
+            Term(EpisodeReturn(), center="tree", scale="tree"),
+            Term(EpisodeReturn(), center="group", scale="group"),
+        ),
+        loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3),
+        branching=Branching(EveryTurn(), roots=4, copies=1),
+        group_size=16,
+        note="Trees grow as they are played: a fork at every turn while the budget of a tree "
+        "lasts, where the paper draws states of finished episodes.",
     ),
     Preset(
         "vspo",

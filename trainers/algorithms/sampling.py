@@ -1,4 +1,4 @@
-"""Which tasks come next, which policy acts, and where a rollout branches.
+"""Which tasks come next, and which policy acts.
 
 Everything is a pure function of (seed, step) and of the returns seen so far: a run that resumes at
 a step draws the same tasks. ``rollouts.tasks`` is where the trainer takes its tasks from a sampler.
@@ -229,43 +229,6 @@ class PolicyPool:
         """Steps that had been trained when the stale policy's weights were copied, at a step."""
         check_step(step)
         return (step - 1) // self.refresh_every * self.refresh_every
-
-
-@dataclass(frozen=True)
-class EntropyBrancher:
-    """ARPO (arXiv 2507.19849): branches a rollout where entropy rose after a tool's answer.
-
-    ``P(branch) = clip(base + weight * dH, 0, 1)`` with dH the rise of the normalised entropy over
-    that of the first turn; a branch makes beam - 1 copies of the episode so far.
-    """
-
-    base: float = 0.5
-    """Branching probability without a rise."""
-    weight: float = 0.2
-    """Probability gained by one unit of normalised entropy."""
-    beam: int = 2
-    """Episodes a branch continues as."""
-    initial: int = 8
-    """Episodes started from the prompt."""
-    total: int = 16
-    """Most episodes of a prompt; what branching leaves over is started fresh."""
-
-    def branch(self, rise: FloatArray, used: int, rng: np.random.Generator) -> IntArray:
-        """Copy to make of each active episode.
-
-        Args:
-            rise: (A,) rise dH of each active episode.
-            used: Episodes of the prompt so far, copies included.
-            rng: Source of the draws.
-
-        Returns:
-            (A,) copies; their sum never exceeds ``total - used``.
-        """
-        chosen = rng.random(len(rise)) <= np.clip(self.base + self.weight * rise, 0.0, 1.0)
-        wanted = np.where(chosen, self.beam - 1, 0)
-        before = np.cumsum(wanted) - wanted
-        room = np.maximum(self.total - used - before, 0)
-        return np.where(room < wanted, room, wanted)
 
 
 def _rng(seed: int, step: int, *more: int) -> np.random.Generator:

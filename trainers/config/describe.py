@@ -51,7 +51,10 @@ def describe_presets() -> RenderableType:
 
 def _parts(preset: Preset) -> Iterator[str]:
     """Say what a preset is made of: each part by its class and what differs from its defaults."""
-    parts = (*preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers)
+    parts = (
+        *preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers,
+        preset.branching,
+    )  # fmt: skip
     for part in parts:
         if part is not None:
             yield _part(part)

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.core.options import own, with_guesses
 from agentgym.errors import ConfigurationError
-from trainers.algorithms import filters, gae, shaping, signals
+from trainers.algorithms import branching, filters, fork_value, gae, shaping, signals
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import PARTS, Preset
@@ -30,13 +30,16 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "loss": (Loss,),
     "filters": (
         filters.ZeroVariance, filters.TopVariance, filters.HarnessEndings, filters.FlaggedTurns,
+        branching.MainEpisodes,
     ),
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
-        signals.Implicit, signals.QMinusV, signals.KLToGo,
+        signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
         gae.GAE, gae.TurnGAE, gae.BiLevelGAE,
     ),
+    "branching": (branching.Branching,),
+    "rule": (branching.EntropyRise, branching.RandomTurns, branching.EveryTurn),
 }  # fmt: skip
 """The supplied classes by the field in which they may stand."""
 _LISTS = ("terms", "filters", "shapers")
@@ -47,8 +50,8 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
 
     Args:
         preset: What the file leaves out is as in this preset.
-        path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters`` and ``shapers``,
-            as under ``preset_parts`` in the ``config.yaml`` of a run.
+        path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters``, ``shapers`` and
+            ``branching``, as under ``preset_parts`` in the ``config.yaml`` of a run.
 
     Raises:
         ConfigurationError: It cannot be read, or holds something else.
@@ -72,7 +75,7 @@ def _read(value: Any, field: str) -> Any:
         if not isinstance(value, list):
             raise ConfigurationError(f"expected a list of parts as {field}, got {value!r:.80}")
         return tuple(_part(each, f"{field}[{n}]", field) for n, each in enumerate(value))
-    if value is None and field == "post":
+    if value is None and field in ("post", "branching"):
         return None
     return _part(value, field, field)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from agentgym.core.options import own
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
+from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.presets import PRESETS, Preset
 from trainers.algorithms.signals import KLToGo, RewardToGo
 from trainers.config.sections import RlConfig
 
@@ -46,6 +47,12 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = replace(preset, filters=_filters(rl.filters))
     if rl.refill is not None:
         preset = replace(preset, refill=rl.refill)
+    preset = replace(preset, branching=_branching(preset, rl))
+    if preset.branching is not None and preset.refill:
+        raise ConfigurationError(
+            f"expected --rl.refill 0 with --preset {preset.name}, whose groups grow as they are "
+            f"played, got {preset.refill}"
+        )
     return preset if rl.normalize is None else preset.normalized(rl.normalize)
 
 
@@ -92,3 +99,42 @@ def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
     return tuple(
         FILTERS[name] if name in FILTERS else own(name, form, wanted, callable) for name in names
     )
+
+
+def _branching(preset: Preset, rl: RlConfig) -> Branching | None:
+    """Return how a preset branches with what the flags change of it."""
+    asked = {"roots": rl.branch_roots, "copies": rl.branch_copies, "credit": rl.branch_credit}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    if rl.branch is not None:
+        given["rule"] = _fork_rule(rl.branch)
+    if not given:
+        return preset.branching
+    if preset.branching is None:
+        names = [name for name, each in PRESETS.items() if each.branching is not None]
+        raise ConfigurationError(
+            f"expected --rl.branch and its like with a preset whose episodes are forked "
+            f"({', '.join(names)}), because the credit of {preset.name!r} takes them for "
+            "independent; leave them out"
+        )
+    return replace(preset.branching, **given)
+
+
+def _fork_rule(text: str) -> ForkRule:
+    """Read where episodes are forked."""
+    name, _, tail = text.partition(":")
+    cls = FORK_RULES.get(name)
+    known = {} if cls is None else {item.name: item for item in fields(cls)}
+    pairs = [pair.partition("=") for pair in tail.split(",") if pair]
+    # All fields are numbers that have a default.
+    kinds: dict[str, Any] = {name: type(item.default) for name, item in known.items()}
+    try:
+        values = {field: kinds[field](value) for field, _, value in pairs}
+    except (KeyError, ValueError):
+        values = {}
+    if cls is not None and len(values) == len(pairs):
+        return cls(**values)
+    forms = [
+        f"{each}:{','.join(f'{item.name}={item.default}' for item in fields(rule))}"
+        for each, rule in FORK_RULES.items()
+    ]
+    raise ConfigurationError(f"expected --rl.branch as in {' or '.join(forms)}, got {text!r:.80}")

@@ -490,6 +490,8 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
             f"expected --rl.group-size to be at least 2, because preset {preset.name!r} compares "
             f"the episodes of a task; got {size}"
         )
+    if preset.branching is not None:
+        preset.branching.leaves(size)
     episodes = groups * size
     if episodes < 2:
         raise ConfigurationError(

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
+from trainers.algorithms.branching import ForkCredit
 from trainers.algorithms.loss import Aggregation
 from trainers.config.field_types import (
     Count,
@@ -234,6 +235,20 @@ class RlConfig:
     (zero-variance-turns), all but the quarter of the groups that varies most (top-variance), those
     that the turn or token limit ended (harness-endings), none of these (none), or what a filter of
     your own leaves out, ``MODULE:NAME``. None: the preset's."""
+    branch: str | None = None
+    """Where episodes are forked: after turns at which the entropy of what the policy writes has
+    risen (entropy), at any (random), or after every n-th (uniform); with fields as in
+    ``entropy:base=0.5,weight=0.2``, ``random:rate=0.5``, ``uniform:n=1``. In presets that branch;
+    None: the preset's."""
+    branch_roots: Count | None = None
+    """Episodes of a group that begin with its task, and of which forks make the others; None: the
+    preset's."""
+    branch_copies: Count | None = None
+    """Most episodes that a fork adds; None: the preset's."""
+    branch_credit: ForkCredit | None = None
+    """How tokens that episodes share since a fork are trained: in each of them (soft), once with
+    the mean of their advantages and weighed by their number (hard), or once and weighed as if each
+    fork were a draw among its continuations (tree). None: the preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
     """Normalize the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch,
     or within each of several environments, so that the one with the widest rewards does not decide

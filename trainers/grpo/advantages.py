@@ -16,11 +16,19 @@ from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filt
 from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
 from trainers.algorithms.presets import Preset
-from trainers.algorithms.segments import BoolArray, FloatArray
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
+from trainers.algorithms.trees import fork_weights
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
-__all__ = ["Credit", "assign_credit", "check_sampled", "group_trains", "loss_columns"]
+__all__ = [
+    "Credit",
+    "assign_credit",
+    "check_sampled",
+    "group_trains",
+    "loss_columns",
+    "trained_once",
+]
 
 _UNKNOWN = (
     HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
@@ -95,6 +103,8 @@ def assign_credit(
     weight = max(1, int(train.sum())) * aggregation_weights(
         batch, loss.aggregation, const=loss.const, train=masks.train
     )
+    if preset.branching is not None and preset.branching.credit == "tree":
+        weight *= fork_weights(batch, masks.train)[batch.token_traj]
     mode = "clip" if correct and loss.behave == "none" else loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {
@@ -153,6 +163,33 @@ def loss_columns(
     if segments is not None and several_updates:
         columns["ratio_segments"] = segments
     return columns
+
+
+def trained_once(
+    columns: Mapping[str, npt.NDArray[np.generic]], train: BoolArray, once: IntArray
+) -> tuple[dict[str, npt.NDArray[np.generic]], BoolArray]:
+    """Put the columns of tokens that several episodes share together, to train each token once.
+
+    Its advantage is their weighted mean and its weight their sum: before anything is clipped, the
+    gradient of training it in all of them. Everything else is a fact of the token itself.
+
+    Args:
+        columns: From :func:`loss_columns`, (K,) each.
+        train: (K,) tokens in the loss.
+        once: (K,) place of each token among the U tokens that are trained once.
+
+    Returns:
+        The columns and the mask, (U,) each.
+    """
+    size = int(once.max()) + 1
+    first = np.unique(once, return_index=True)[1]
+    weights = np.where(train, np.asarray(columns["token_weights"], dtype=np.float64), 0.0)
+    total = np.bincount(once, weights, size)
+    advantages = np.asarray(columns["advantages"], dtype=np.float64)
+    mean = np.bincount(once, weights * advantages, size) / np.where(total > 0, total, 1.0)
+    folded = {name: column[first] for name, column in columns.items()}
+    folded |= {"token_weights": total, "advantages": mean}
+    return folded, np.bincount(once, train, size) > 0
 
 
 def _spread_within_groups(batch: Batch) -> dict[str, float]:

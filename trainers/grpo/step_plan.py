@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from trainers.algorithms.branching import Branching
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
@@ -47,6 +48,7 @@ def plan_step(
     sampling: Sampling,
     refill: int = 0,
     trains: Callable[[Sequence[Trajectory]], bool] = bool,
+    branching: Branching | None = None,
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
@@ -62,10 +64,12 @@ def plan_step(
         sampling: How tokens are drawn.
         refill: Groups that may be played for each that the step wants; 0 replaces none.
         trains: Whether a group that has ended has anything to train on.
+        branching: Where episodes are forked; None: nowhere.
 
     Raises:
         ConfigurationError: The task source returned another number of tasks than asked for, or has
-            none that could replace them.
+            none that could replace them, or a process would have a part of what one episode may
+            become.
     """
     horizon = int(schedule(step))
     # To choose changes a source that draws as it goes; a learning one changes when it is told.
@@ -78,6 +82,12 @@ def plan_step(
             f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
             f"{group_size}), got {len(chosen)}: return as many as asked for, and let the "
             "group size divide the number of episodes"
+        )
+    leaves = branching.leaves(group_size) if branching is not None else 1
+    if count % leaves:
+        raise ConfigurationError(
+            f"expected the {count} episodes of each process to be a multiple of the {leaves} that "
+            "one may become by forks; launch fewer processes, or raise --rl.groups"
         )
     groups = [k // group_size for k in range(rank * count, (rank + 1) * count)]
     # So far apart that the groups of a step, up to 10,007, share no seed with those of the next.
@@ -102,5 +112,7 @@ def plan_step(
         "sampling": sampling,
         "training_step": step,
         "first_episode": rank * count,
+        "branching": branching,
+        "leaves": leaves,
     }
     return StepPlan(step, horizon, arguments, before, made)

@@ -48,12 +48,14 @@ from trl import GRPOConfig
 from agentgym.conversation import Prompt
 from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
+from trainers.algorithms.segments import IntArray
 from trainers.grpo.advantages import (
     Credit,
     assign_credit,
     check_sampled,
     group_trains,
     loss_columns,
+    trained_once,
 )
 from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
 from trainers.grpo.critic import CriticSettings, make_critic
@@ -88,8 +90,10 @@ from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
     family_metrics,
+    fork_metrics,
     judge_metrics,
     rollout_metrics,
+    sampled_once,
     to_rows,
 )
 
@@ -218,7 +222,8 @@ class MultiTurnTrainer(BatchTrainer):
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
-        everyone = self._gather(self.trajectories, f"the end of the episodes of step {step}")
+        gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
+        everyone = [each for each in gathered if not each.unplayed]
         check_sampled(everyone)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
@@ -229,9 +234,10 @@ class MultiTurnTrainer(BatchTrainer):
         credit = self._credit(batch, everyone, mask)
         # The part of this process is counted by trajectories: a mask that lost tokens must not
         # shift advantages onto others.
-        before = sum(t.action_tokens for t in everyone[: rank * count])
-        mine = slice(before, before + sum(t.action_tokens for t in self.trajectories))
-        self._add_credit(batch, credit, mask, mine)
+        tokens = [t.own_tokens if self._once else t.action_tokens for t in gathered]
+        before = sum(tokens[: rank * count])
+        mine = slice(before, before + sum(tokens[rank * count :][:count]))
+        self._add_credit(batch, credit, mask, mine, sampled_once(everyone) if self._once else None)
         self._teach_critic(batch)
         self._report(step, everyone, credit)
         # Only now: the probe of the report generates as well.
@@ -265,6 +271,7 @@ class MultiTurnTrainer(BatchTrainer):
             sampling=self._sampling(),
             refill=self.preset.refill,
             trains=partial(group_trains, self.preset),
+            branching=self.preset.branching,
         )
         if self._producer is None:
             plan, stats = plans(step), self.runner.stats
@@ -285,7 +292,8 @@ class MultiTurnTrainer(BatchTrainer):
 
     def _rows(self) -> dict[str, Tensor]:
         """3: put the trajectories into rows of one width, as many in every process and update."""
-        rows, parts = [to_rows([t]) for t in self.trajectories], self.args.steps_per_generation
+        rows = [to_rows([t], self._once) for t in self.trajectories]
+        parts = self.args.steps_per_generation
         rank, device = self.accelerator.process_index, self.accelerator.device
         count = len(rows) * self.accelerator.num_processes
         # Every process draws for all of them, alike, and takes its part: nothing has to be sent.
@@ -326,6 +334,8 @@ class MultiTurnTrainer(BatchTrainer):
             if name in batch:
                 local = gather_tokens(batch[name], mask).tolist()
                 packed[name] = np.array(self._gather(local), dtype=np.float64)  # (K,) of all.
+                if self._once:  # Of those that the rows hold; the batch has them in each episode.
+                    packed[name] = packed[name][sampled_once(everyone)]
         reference = packed.get("ref_per_token_logps")
         return assign_credit(
             everyone,
@@ -337,15 +347,23 @@ class MultiTurnTrainer(BatchTrainer):
         )
 
     def _add_credit(
-        self, batch: dict[str, Tensor], credit: Credit, mask: Tensor, mine: slice
+        self,
+        batch: dict[str, Tensor],
+        credit: Credit,
+        mask: Tensor,
+        mine: slice,
+        once: IntArray | None = None,
     ) -> None:
         """5: put this process's part of the credit into the columns that the loss reads."""
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
+        train = credit.train
+        if once is not None:
+            columns, train = trained_once(columns, train, once)
         for name, values in columns.items():
             batch[name] = scatter_tokens(values[mine], mask)
         # TRL trains the tokens whose tool mask is 1: the sampled ones, less those of episodes that
         # a filter left out.
-        batch["tool_mask"] = batch["tool_mask"] * scatter_tokens(credit.train[mine], mask)
+        batch["tool_mask"] = batch["tool_mask"] * scatter_tokens(train[mine], mask)
         # Without anything to train all masks are 0, and so is the loss: 0 / 1.
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=mask.device)
@@ -366,7 +384,7 @@ class MultiTurnTrainer(BatchTrainer):
             # What was played and replaced is told of, and learned from, like what trains.
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
-        figures |= {**judge_metrics(everyone), **credit.metrics}
+        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics}
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
@@ -375,7 +393,7 @@ class MultiTurnTrainer(BatchTrainer):
         if self._probe_every and self._generations % self._probe_every in (0, 2):
             figures["sampling/probe_gap"] = self._probe(everyone)
         self._generations += 1
-        tokens = sum(len(turn.context) + len(turn.ids) for t in everyone for turn in t.turns)
+        tokens = sum(len(turn.context) + len(turn.ids) for t in everyone for turn in t.own_turns)
         self.state.num_input_tokens_seen += tokens
         returns = sum(trajectory.episode_return for trajectory in everyone) / len(everyone)
         trl = {"reward": returns, "num_tokens": self.state.num_input_tokens_seen}
@@ -532,6 +550,12 @@ class MultiTurnTrainer(BatchTrainer):
         """Whether sampled log-probabilities are not those of the trainer's policy."""
         rounded = self.args.bf16 or self.args.fp16
         return rounded or not self.runner.engine.exact or self.top_p < 1.0 or self.staleness > 0
+
+    @property
+    def _once(self) -> bool:
+        """Whether tokens that several episodes share since a fork are trained once."""
+        branching = self.preset.branching
+        return branching is not None and branching.credit != "soft"
 
     @property
     def _needs_reference(self) -> bool:

@@ -79,8 +79,8 @@ class RunLogger:
 
     def on_rollout(self, event: RolloutEvent) -> None:
         """Take down one step's episodes."""
-        self.turns += sum(len(trajectory.turns) for trajectory in event.trajectories)
-        self._tokens = sum(trajectory.action_tokens for trajectory in event.trajectories)
+        self.turns += sum(len(trajectory.own_turns) for trajectory in event.trajectories)
+        self._tokens = sum(trajectory.own_tokens for trajectory in event.trajectories)
         self.tokens += self._tokens
         self.episodes += len(event.trajectories)
         row_tokens = sum(len(row.ids) for row in to_rows(event.trajectories))

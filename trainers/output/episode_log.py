@@ -116,8 +116,16 @@ def to_episode(
         turns=tuple(_turn(turn, raw_text) for turn in answered),
         stop_reason=trajectory.stop_reason,
         details=details,
-        extra=dict(extra or {}),
+        extra={**(extra or {}), **_fork(trajectory)},
     )
+
+
+def _fork(trajectory: Trajectory) -> dict[str, object]:
+    """Say where an episode was forked from, whose first turns it repeats to stand by itself."""
+    if trajectory.parent is None:
+        return {"number": trajectory.number} if trajectory.chances else {}
+    fork = {"from": trajectory.parent, "turns": trajectory.shared}
+    return {"number": trajectory.number, "forked": fork}
 
 
 def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:

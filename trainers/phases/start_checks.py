@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib.util
 import logging
 
-from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
+from agentgym.errors import ConfigurationError, DependencyNotInstalled, NotSupported, require
 from agentgym.rewards.judge.terms import AskingHook
+from agentgym.vector.history import forkable
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import TINY, TrainConfig
@@ -48,6 +49,8 @@ def checked_run(config: TrainConfig) -> ResolvedRun:
     check_hub(run)
     processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     processes.on_main(lambda: _check_openings(run))
+    if run.preset.branching is not None:
+        processes.on_main(lambda: _check_forks(run))
     return run
 
 
@@ -118,3 +121,27 @@ def _check_openings(run: ResolvedRun) -> None:
         opening = first_messages(prompts[resolved.name], observation, info)
         chat, budget = reader_of(run, [message["content"] for message in opening])
         require_room(chat, budget, opening, info["task_id"])
+
+
+def _check_forks(run: ResolvedRun) -> None:
+    """Refuse environments whose episodes cannot be forked: those of all are, after any turn."""
+    for resolved in run.envs:
+        env = resolved.make_env()
+        try:
+            env.reset(options=demonstration_tasks(run, resolved)[0][0])
+            # What an engine or a sandbox lacks may show only once something was done there.
+            env.step(env.get_wrapper_attr("oracle_action")() or "")
+            if not forkable(env):
+                raise NotSupported("a wrapper around it may remember what no snapshot holds")
+            env.get_wrapper_attr("restore")(env.get_wrapper_attr("snapshot")())
+        except NotSupported as error:
+            raise ConfigurationError(
+                f"expected environments whose episodes can be forked for --preset "
+                f"{run.preset.name}, got {resolved.name}: {error}; choose another --env or preset"
+            ) from error
+        except ConfigurationError:
+            raise
+        except Exception:
+            logger.info("no episode of %s to fork", resolved.name, exc_info=True)
+        finally:
+            env.close()

@@ -10,6 +10,7 @@ prompt is one message made anew in each turn, a new row begins.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 from agentgym.conversation import Conversation, Prompt, SeenTurn
@@ -57,6 +58,13 @@ class TokenContext:
     def fresh(self) -> bool:
         """Whether the next turn begins a training row."""
         return self.new_from == 0
+
+    def forked(self) -> TokenContext:
+        """Return another context that goes on from here by itself."""
+        twin = copy.copy(self)
+        twin._conversation = self._conversation.forked()
+        twin.prompt, twin._segments = list(self.prompt), list(self._segments)
+        return twin
 
     def extend(self, ids: list[int], stopped: bool, seen: SeenTurn) -> None:
         """Go on after a turn: append, or rewrite the history where prompt or template does.

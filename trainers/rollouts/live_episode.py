@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgym.conversation import SeenTurn
@@ -55,6 +55,7 @@ class LiveEpisode:
             context=self.context.new,
             ids=out.ids,
             logprobs=out.logprobs,
+            entropies=out.entropies,
             fresh=self.context.fresh,
             stopped=out.stopped,
             text=action,
@@ -81,6 +82,20 @@ class LiveEpisode:
         if terminated or truncated:
             _finish(trajectory, info, truncated)
         return turn
+
+    def forked(self, number: int) -> LiveEpisode:
+        """Return another episode that goes on from here, in a slot that is still to be found."""
+        old = self.trajectory
+        trajectory = replace(
+            old, turns=list(old.turns), number=number, parent=old.number, shared=len(old.turns),
+            chances=0,
+        )  # fmt: skip
+        context = self.context.forked()
+        return LiveEpisode(trajectory, number, -1, context, self.observation, self.state_key)
+
+    def fail(self, info: Info) -> None:
+        """End the episode, whose environment could not go on from where it was forked."""
+        _finish(self.trajectory, info)
 
     def extend(self, turn: SampledTurn, observation: str, info: Info) -> None:
         """Go on after a turn."""

@@ -11,13 +11,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from itertools import count
 from typing import Any, Protocol
 
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
+from trainers.algorithms.branching import Branching
+from trainers.rollouts.branches import Branches, turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
@@ -51,6 +52,9 @@ _CANCEL_SECONDS = 1.0
 
 Start = tuple[str, dict[str, Any]]
 """What an environment's reset returns: observation and info."""
+Fork = object
+"""What the environments tell of an episode that was forked: any object but a tuple, for them to go
+on from; None if the environment failed."""
 
 
 class Envs(Protocol):
@@ -80,7 +84,15 @@ class Envs(Protocol):
         """Take one turn in some slots."""
         ...
 
-    def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer]]:
+    def send_snapshots(self, slots: Sequence[int]) -> None:
+        """Fork the episodes of some slots."""
+        ...
+
+    def send_restores(self, slots: Sequence[int], snapshots: Sequence[Any]) -> None:
+        """Go on from snapshots in some slots."""
+        ...
+
+    def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer | Fork]]:
         """Return the answers that have come, by slot; wait for the first at most so long."""
         ...
 
@@ -185,6 +197,8 @@ class RolloutRunner:
         first_episode: int = 0,
         numbers: Sequence[int] | None = None,
         refill: Refill | None = None,
+        branching: Branching | None = None,
+        leaves: int = 1,
         cancelled: Callable[[], bool] | None = None,
         on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
@@ -207,12 +221,15 @@ class RolloutRunner:
             numbers: Number of each episode, where they do not follow one another.
             refill: Says what is played in place of groups that train nobody; only where this call
                 plays all groups of a step.
+            branching: Where episodes are forked; None: nowhere.
+            leaves: Episodes that one of them may become: of as many consecutive ones only the
+                first begins with its task.
             cancelled: Asked again and again whether to end.
             on_episode: Called for each episode as it ends.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other;
-            those that ``refill`` chooses, if it is given.
+            those that ``refill`` chooses, if it is given. One that no fork led to is ``unplayed``.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
@@ -241,13 +258,20 @@ class RolloutRunner:
             for task, family, g, s in zip(chosen, families, ids, env_seeds, strict=True)
             for _ in range(group_size)
         ]
+        for number, trajectory in zip(numbers or count(first_episode), out, strict=False):
+            trajectory.number = number
         draw = sampling or Sampling()
-        draw = replace(draw, max_tokens=self.budget.turn_tokens, stop_ids=self.chat.stop_ids)
-        numbered = zip(numbers or count(first_episode), out, strict=False)
-        rollout = _Rollout(self, list(numbered), draw, seed, refill, cancelled, on_episode)
+        draw = replace(
+            draw,
+            max_tokens=self.budget.turn_tokens,
+            stop_ids=self.chat.stop_ids,
+            entropies=branching is not None and branching.reads_entropy,
+        )
+        branches = Branches(branching, out, leaves, seed, len(self.chat.tokenizer))
+        rollout = _Rollout(self, branches, draw, seed, refill, cancelled, on_episode)
         rollout.play()
         out += rollout.added
-        self.stats.turns += sum(len(trajectory.turns) for trajectory in out)
+        self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out if refill is None else refill.batch(out)
 
@@ -262,13 +286,31 @@ class RolloutRunner:
         return str(family)
 
 
+@dataclass(frozen=True)
+class _Fork:
+    """An episode that goes on from where another one was."""
+
+    episode: LiveEpisode
+    """The episode."""
+    snapshot: Fork
+    """What its environment goes on from."""
+
+    def begun(self, slot: int, info: Mapping[str, Any]) -> LiveEpisode | None:
+        """Put the episode into a slot; None if its environment failed."""
+        self.episode.slot = slot
+        failed = info.get("stop_reason") == StopReason.ERROR.value
+        if failed:
+            self.episode.fail(info)
+        return None if failed else self.episode
+
+
 class _Rollout:
     """The episodes of one call, each in its slot and each at its own turn."""
 
     def __init__(
         self,
         runner: RolloutRunner,
-        episodes: Sequence[tuple[int, Trajectory]],
+        branches: Branches,
         sampling: Sampling,
         seed: int,
         refill: Refill | None,
@@ -281,13 +323,16 @@ class _Rollout:
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
         # Of each family by itself: an episode starts in an environment that can play it.
-        self._queues: dict[str, deque[tuple[int, Trajectory]]] = {}
-        self._queue(episodes)
+        self._queues: dict[str, deque[Trajectory | _Fork]] = {}
+        self._branches = branches
+        self._queue(branches.roots)
         self._free: dict[str, list[int]] = {family: [] for family in runner.slot_families}
         for slot in reversed(range(runner.envs.num_envs)):  # `pop` begins with slot 0.
             self._free[runner.slot_families[slot]].append(slot)
-        self._starting: dict[int, tuple[int, Trajectory]] = {}
+        self._starting: dict[int, Trajectory | _Fork] = {}
         self._live: dict[int, LiveEpisode] = {}
+        self._playing: dict[int, Trajectory] = {}
+        self._forking: dict[int, list[LiveEpisode]] = {}
         self._generated: list[tuple[int, Completion]] = []
         self._unanswered = 0
         self._asked_at = 0.0
@@ -308,25 +353,10 @@ class _Rollout:
             self._envs.abandon_slots()
             raise
 
-    def _queue(self, episodes: Iterable[tuple[int, Trajectory]]) -> None:
-        """Let episodes, with their numbers, wait for a slot."""
-        for number, episode in episodes:
-            self._queues.setdefault(episode.family, deque()).append((number, episode))
-
-    def _in(self, slot: int) -> tuple[int, Trajectory]:
-        """Return the number and the record of the episode that a slot plays."""
-        starting = self._starting.get(slot)
-        if starting is not None:
-            return starting
-        return self._live[slot].number, self._live[slot].trajectory
-
-    def _end(self, number: int, episode: Trajectory) -> None:
-        """Tell of an episode that has ended, and let what replaces its group wait for a slot."""
-        self._on_episode()
-        if self._refill is not None:
-            begun = self._refill.ended(number, episode)
-            self.added += [added for _, added in begun]
-            self._queue(begun)
+    def _queue(self, episodes: Iterable[Trajectory]) -> None:
+        """Let episodes wait for a slot."""
+        for episode in episodes:
+            self._queues.setdefault(episode.family, deque()).append(episode)
 
     def _start(self) -> None:
         """Give free slots to the next episodes."""
@@ -335,14 +365,21 @@ class _Rollout:
             free = self._free[family]
             for _ in range(min(len(queue), len(free))):
                 slots.append(free.pop())
-                self._starting[slots[-1]] = queue.popleft()
+                start = self._starting[slots[-1]] = queue.popleft()
+                self._playing[slots[-1]] = (
+                    start.episode.trajectory if isinstance(start, _Fork) else start
+                )
         if not slots:
             return
         began = self._ask(len(slots))
-        episodes = [self._starting[slot][1] for slot in slots]
-        self._envs.send_resets(
-            slots, [e.seed for e in episodes], [dict(e.options) for e in episodes]
-        )
+        starts = {slot: self._starting[slot] for slot in slots}
+        tasks = {slot: each for slot, each in starts.items() if isinstance(each, Trajectory)}
+        forks = {slot: each.snapshot for slot, each in starts.items() if isinstance(each, _Fork)}
+        if tasks:
+            options = [dict(each.options) for each in tasks.values()]
+            self._envs.send_resets([*tasks], [each.seed for each in tasks.values()], options)
+        if forks:
+            self._envs.send_restores([*forks], [*forks.values()])
         self._stats.env_seconds += time.perf_counter() - began
 
     def _generate(self) -> None:
@@ -392,22 +429,58 @@ class _Rollout:
         self._unanswered -= len(answers)
         if answers and not self._unanswered:
             self._stats.env_busy_seconds += now - self._asked_at
-        ready = []
+        ready: list[Request] = []
+        forked: list[int] = []
         for slot, answer in answers:
-            record = self._in(slot)
+            if not isinstance(answer, tuple):
+                self._branch_off(slot, answer)
+                ready.append(self._request(self._live[slot]))
+                continue
             # A reset answers with two values, a step with five.
             episode = self._begun(slot, answer) if len(answer) == 2 else self._went_on(slot, answer)
-            if episode is not None and self._fits(episode):
-                self._live[slot] = episode
-                ready.append(self._request(episode))
+            if episode is None or not self._fits(episode):
+                self._end(slot)
+                continue
+            self._live[slot] = episode
+            if len(answer) == 5 and (added := self._branches.forked(episode)):
+                self._forking[slot] = added
+                forked.append(slot)
             else:
-                self._live.pop(slot, None)
-                self._end(*record)
-                self._free[self._runner.slot_families[slot]].append(slot)
+                ready.append(self._request(episode))
+        if forked:
+            began = self._ask(len(forked))
+            self._envs.send_snapshots(forked)
+            self._stats.env_seconds += time.perf_counter() - began
         if ready:
             began = time.perf_counter()
             self._engine.submit(ready, self._sampling)
             self._stats.engine_seconds += time.perf_counter() - began
+
+    def _branch_off(self, slot: int, snapshot: Fork) -> None:
+        """Let what was forked in a slot wait for slots, before all that is still to begin."""
+        for copy in reversed(self._forking.pop(slot)):
+            trajectory = copy.trajectory
+            if snapshot is not None:
+                self._queues[trajectory.family].appendleft(_Fork(copy, snapshot))
+            else:  # Its environment failed: the episode itself says so at its next turn.
+                trajectory.stop_reason = StopReason.ERROR.value
+                trajectory.error = "the environment failed in being forked"
+                self._on_episode()
+
+    def _end(self, slot: int) -> None:
+        """Free a slot whose episode is over, and let what follows from that wait for a slot."""
+        episode = self._playing.pop(slot)
+        self._live.pop(slot, None)
+        self._on_episode()
+        self._free[self._runner.slot_families[slot]].append(slot)
+        self._queue(self._branches.left_over(episode.number))
+        if self._refill is not None:
+            begun = self._refill.ended(episode.number, episode)
+            for number, added in begun:
+                added.number = number
+                self._branches.add(number)
+            self.added += [added for _, added in begun]
+            self._queue(added for _, added in begun)
 
     def _fits(self, episode: LiveEpisode) -> bool:
         """Whether the budget allows the next turn; ends the episode if not."""
@@ -418,7 +491,9 @@ class _Rollout:
 
     def _begun(self, slot: int, start: Start) -> LiveEpisode | None:
         """Tokenise the opening prompt of an episode; None if its environment did not start."""
-        number, trajectory = self._starting.pop(slot)
+        trajectory = self._starting.pop(slot)
+        if isinstance(trajectory, _Fork):
+            return trajectory.begun(slot, start[1])
         text, info = start
         begin(trajectory, text, info)
         if trajectory.stop_reason:
@@ -427,7 +502,7 @@ class _Rollout:
         prompt = runner.prompt_of(trajectory.family)
         context = TokenContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
         key = str(required(info, "state_key"))
-        return LiveEpisode(trajectory, number, slot, context, text, key)
+        return LiveEpisode(trajectory, trajectory.number, slot, context, text, key)
 
     def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
         """Write down a turn and build the next prompt; None if the episode is over."""
@@ -449,10 +524,3 @@ class _Rollout:
             seed=turn_seed(self._seed, episode.number, turn),
             group=episode.trajectory.group,
         )
-
-
-def turn_seed(seed: int, episode: int, turn: int) -> int:
-    """Mix the seed of a turn's sampling from that of the rollout and its place in it."""
-    text = f"{seed}/{episode}/{turn}".encode()
-    # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import StopReason, total
@@ -23,8 +27,11 @@ __all__ = [
     "Trajectory",
     "by_family",
     "family_metrics",
+    "fork_metrics",
     "judge_metrics",
+    "nodes_of",
     "rollout_metrics",
+    "sampled_once",
     "to_batch",
     "to_rows",
     "without_terms",
@@ -74,6 +81,8 @@ class SampledTurn:
     """Whether the task ended."""
     truncated: bool = False
     """Whether the turn budget ended the episode."""
+    entropies: list[float] = field(default_factory=list)
+    """Entropy of the distribution of each sampled token, in nats, if a fork looks at it."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """What judges said of the turn, by the names of their hooks."""
 
@@ -131,6 +140,26 @@ class Trajectory:
     """The family's end-of-episode reward details."""
     error: str = ""
     """What went wrong, for ``stop_reason == "error"``."""
+    number: int = 0
+    """Its number among the episodes of a rollout or training step."""
+    parent: int | None = None
+    """Number of the episode that it was forked from; None: it began with its task."""
+    shared: int = 0
+    """Turns, the first ones, that it shares with that episode: they were sampled once."""
+    chances: int = 0
+    """Turns of its own after which it could have been forked."""
+    unplayed: bool = False
+    """Whether no fork led to it: a place in a step that was left empty."""
+
+    @property
+    def own_turns(self) -> list[SampledTurn]:
+        """The turns that were sampled for it, without those of the episode it was forked from."""
+        return self.turns[self.shared :]
+
+    @property
+    def own_tokens(self) -> int:
+        """Number of tokens that were sampled for it."""
+        return sum(len(turn.ids) for turn in self.own_turns)
 
     @property
     def episode_return(self) -> float:
@@ -156,11 +185,12 @@ class Row:
     prompt_length: int = 0
     """Tokens before the first sampled one."""
 
-    def append(self, turn: SampledTurn) -> None:
-        """Add the context of a turn and its sampled tokens."""
+    def append(self, turn: SampledTurn, trains: bool = True) -> None:
+        """Add the context of a turn and its sampled tokens, as context if they do not train."""
         self.ids += [*turn.context, *turn.ids]
-        self.mask += [0] * len(turn.context) + [1] * len(turn.ids)
-        self.logprobs += [0.0] * len(turn.context) + turn.logprobs
+        self.mask += [0] * len(turn.context) + [int(trains)] * len(turn.ids)
+        self.logprobs += [0.0] * len(turn.context)
+        self.logprobs += turn.logprobs if trains else [0.0] * len(turn.ids)
 
 
 def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
@@ -183,19 +213,50 @@ def by_family(trajectories: Sequence[Trajectory]) -> dict[str, list[Trajectory]]
     return parts
 
 
-def to_rows(trajectories: Sequence[Trajectory]) -> list[Row]:
+def to_rows(trajectories: Sequence[Trajectory], once: bool = False) -> list[Row]:
     """Build training rows: one per trajectory, more where its history was rewritten.
 
     Sampled tokens stand in the same order as in ``to_batch``: by trajectory, turn and position.
     A trajectory without turns gives no row.
+
+    Args:
+        trajectories: The trajectories.
+        once: Let turns that a trajectory shares with the one it was forked from be context there.
     """
     rows: list[Row] = []
     for trajectory, numbers in zip(trajectories, _rows_of_turns(trajectories), strict=True):
-        for turn, number in zip(trajectory.turns, numbers, strict=True):
+        for index, (turn, number) in enumerate(zip(trajectory.turns, numbers, strict=True)):
             if number == len(rows):
                 rows.append(Row(prompt_length=len(turn.context)))
-            rows[number].append(turn)
-    return rows
+            rows[number].append(turn, trains=not once or index >= trajectory.shared)
+    return [row for row in rows if any(row.mask)] if once else rows
+
+
+def nodes_of(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]]:
+    """Name every turn by the number of the trajectory that it was sampled for, and its place."""
+    owners: dict[int, list[tuple[int, int]]] = {}
+    for each in trajectories:
+        shared = [] if each.parent is None else owners[each.parent][: each.shared]
+        own = [(each.number, turn) for turn in range(each.shared, len(each.turns))]
+        owners[each.number] = shared + own
+    return [owners[each.number] for each in trajectories]
+
+
+def sampled_once(trajectories: Sequence[Trajectory]) -> npt.NDArray[np.int64]:
+    """Find each token of ``to_batch`` among those of ``to_rows(trajectories, once=True)``.
+
+    Returns:
+        (K,) index there of every token of every trajectory, shared ones included.
+    """
+    begins: dict[tuple[int, int], int] = {}
+    found: list[range] = []
+    total = 0
+    for each, nodes in zip(trajectories, nodes_of(trajectories), strict=True):
+        for turn, node in zip(each.turns, nodes, strict=True):
+            if node not in begins:
+                begins[node], total = total, total + len(turn.ids)
+            found.append(range(begins[node], begins[node] + len(turn.ids)))
+    return np.fromiter(chain.from_iterable(found), np.int64)
 
 
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
@@ -217,6 +278,7 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
         stop_reasons=[t.stop_reason for t in trajectories],
         states=[[u.state_key for u in episode] for episode in turns],
         versions=[[u.version for u in episode] for episode in turns],
+        nodes=_node_ids(trajectories),
         logp_behave=[[p for u in episode for p in u.logprobs] for episode in turns],
         aux={
             "invalid_action": [[float(not u.valid) for u in episode] for episode in turns],
@@ -224,6 +286,12 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
             "unjudged": [[float(u.unjudged) for u in episode] for episode in turns],
         },
     )
+
+
+def _node_ids(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]] | None:
+    """Return the names of the turns, where any is shared."""
+    forked = any(each.parent is not None for each in trajectories)
+    return nodes_of(trajectories) if forked else None
 
 
 def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
@@ -271,6 +339,29 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/stopped": sum(turn.stopped for turn in turns) / steps,
         "rollout/repeat": repeats / steps,
         **shares,
+    }
+
+
+def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Say how episodes were forked; nothing where none could be.
+
+    Returns:
+        Names under ``rollout/``: ``forks`` (of an episode that began with its task), ``fork_rate``
+        (share of the turns after which one was possible that one followed), ``forked`` (share of
+        episodes that came of one) and ``shared_tokens`` (share of the sampled tokens of all
+        episodes that were sampled for another one).
+    """
+    chances = sum(each.chances for each in trajectories)
+    if not chances:
+        return {}
+    copies = [each for each in trajectories if each.parent is not None]
+    forks = len({(each.parent, each.shared) for each in copies})
+    tokens = max(1, sum(each.action_tokens for each in trajectories))
+    return {
+        "rollout/forks": forks / max(1, len(trajectories) - len(copies)),
+        "rollout/fork_rate": forks / chances,
+        "rollout/forked": len(copies) / len(trajectories),
+        "rollout/shared_tokens": 1.0 - sum(each.own_tokens for each in trajectories) / tokens,
     }
 
 

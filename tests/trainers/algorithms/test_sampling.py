@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.sampling import (
     SAMPLERS,
-    EntropyBrancher,
     InformativeSampler,
     InterleavedSampler,
     PolicyPool,
@@ -145,20 +144,3 @@ def test_policy_pool_mixes_and_refreshes() -> None:
     assert (pool.pick(3, 1, 64) == pool.pick(3, 1, 64)).all()
     assert (pool.pick(3, 1, 64) != pool.pick(3, 2, 64)).any()
     assert [pool.stale_version(s) for s in (1, 25, 26, 51)] == [0, 0, 25, 50]
-
-
-@given(st.integers(0, 20), st.integers(1, 4), st.integers(0, 99))
-def test_brancher_stays_in_its_budget(used: int, beam: int, seed: int) -> None:
-    brancher = EntropyBrancher(beam=beam)
-    rng = np.random.default_rng(seed)
-    copies = brancher.branch(rng.normal(size=8), used, rng)
-    assert (copies >= 0).all()
-    assert copies.max() <= beam - 1
-    assert copies.sum() <= max(brancher.total - used, 0)
-
-
-def test_brancher_follows_the_rise_of_entropy() -> None:
-    brancher = EntropyBrancher(base=0.5, weight=0.2, total=10**6)
-    rng = np.random.default_rng(0)
-    rates = [brancher.branch(np.full(4000, rise), 0, rng).mean() for rise in (-5, 0, 1, 5)]
-    np.testing.assert_allclose(rates, [0, 0.5, 0.7, 1], atol=0.03)

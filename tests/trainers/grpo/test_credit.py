@@ -66,7 +66,9 @@ def assigned(played, preset, **options):
 @pytest.mark.parametrize("old", [False, True], ids=["as-sampled", "scored"])
 @pytest.mark.parametrize("name", runnable())
 def test_assign_is_the_preset(name, old):
-    preset, played, rng = biting(name), episodes(), np.random.default_rng(1)
+    # Weights of forks are those of ``test_fork_value.py``: here nothing is forked.
+    preset, played = replace(biting(name), branching=None), episodes()
+    rng = np.random.default_rng(1)
     tokens = sum(t.action_tokens for t in played)
     aux = {"logp_ref": -rng.random(tokens)}
     sampled = np.concatenate([u.logprobs for t in played for u in t.turns])

@@ -18,10 +18,11 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
 from trainers.algorithms.advantage import Term, Whiten
+from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import Preset, get_preset, runnable
-from trainers.algorithms.sampling import EntropyBrancher, PolicyPool
+from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
@@ -88,10 +89,12 @@ def disturbed(made: Any, scale: float, seed: int) -> dict[str, Any]:
 
 
 @cache
-def played() -> tuple[list[Trajectory], dict[str, Any]]:
+def played(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
     """Episodes of a policy, and their rows with its log-probabilities and a reference's."""
     made = maker()
     made.model.load_state_dict(disturbed(made, 0.0, 0))
+    branching = Branching(EveryTurn(), roots=4) if forked else None
+    made.preset = replace(made.preset, branching=branching)
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
@@ -104,7 +107,7 @@ def played() -> tuple[list[Trajectory], dict[str, Any]]:
 
 def gradient(preset: Preset) -> torch.Tensor:
     """What the trainer's loss would change after a few updates have moved the policy."""
-    episodes, rows = played()
+    episodes, rows = played(preset.branching is not None)
     mask = sampled_mask(rows)
     packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
@@ -220,15 +223,16 @@ OTHER: dict[str, Any] = {
     "hooks": ("progressive=0.5",),
     "steps": 9_999,
     "pool": PolicyPool(0.25, 25),
-    "brancher": EntropyBrancher(),
     "beyond": ("judge",),
 }
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
+ELSEWHERE = {"branching"}
+"""What needs episodes of its own: see ``test_fork_doors.py``."""
 
 
 def test_another_value_of_every_field_is_tried():
-    assert set(OTHER) | DESCRIPTION == {item.name for item in fields(Preset)}
+    assert set(OTHER) | DESCRIPTION | ELSEWHERE == {item.name for item in fields(Preset)}
 
 
 @pytest.mark.parametrize("field", OTHER)

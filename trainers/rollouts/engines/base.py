@@ -11,6 +11,7 @@ else is in flight, up to the rounding of the logits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = [
+    "TOLD",
     "Completion",
     "EngineSettings",
     "GenerationEngine",
     "Request",
     "Sampling",
     "generate",
+    "least_entropy",
     "require_idle",
     "row_limits",
 ]
@@ -48,6 +51,8 @@ class Sampling:
     greedy: bool = False
     """Take the arg-max. Log-probabilities are then those of the unmodified model at
     temperature 1: good for reports, not for training."""
+    entropies: bool = False
+    """Whether completions tell the entropy of the distribution of each token."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -92,6 +97,9 @@ class Completion:
     """Natural-log probability of each id under the sampling distribution, same length."""
     stopped: bool = True
     """True when a stop id was drawn, False when the token limit cut the completion."""
+    entropies: list[float] = field(default_factory=list)
+    """Entropy of the distribution of each id, in nats, same length; empty if not asked for. An
+    engine that tells only the likeliest tokens gives :func:`least_entropy`."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +196,23 @@ class GenerationEngine(Protocol):
     def close(self) -> None:
         """Release memory and processes; calling it twice is allowed."""
         ...
+
+
+TOLD = 20
+"""Likeliest tokens of a position that vLLM tells, the most that it does by default."""
+
+
+def least_entropy(logprobs: Iterable[float]) -> float:
+    """Return the least entropy, in nats, that a distribution can have of which a part is told.
+
+    What is not told counts as one token: dividing it up would only add entropy.
+
+    Args:
+        logprobs: Log-probabilities of different tokens, in nats.
+    """
+    told = [math.exp(logprob) for logprob in logprobs]
+    parts = [*told, 1.0 - math.fsum(told)]
+    return -math.fsum(part * math.log(part) for part in parts if part > 0.0)
 
 
 def row_limits(count: int, sampling: Sampling, max_tokens: Sequence[int] | None) -> list[int]:

@@ -105,6 +105,7 @@ class _Row:
     text: list[int] = field(default_factory=list)
     """The prompt and what was sampled."""
     logprobs: list[float] = field(default_factory=list)
+    entropies: list[float] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -117,12 +118,16 @@ class _Row:
         return self.text[len(self.request.prompt) :]
 
     def take(
-        self, drawn: Sequence[tuple[int, float]], guess: Sequence[int], stop_ids: Sequence[int]
+        self,
+        drawn: Sequence[tuple[int, float, float]],
+        guess: Sequence[int],
+        stop_ids: Sequence[int],
     ) -> bool:
         """Take over what was drawn, as far as it was drawn after what was sampled.
 
         Args:
-            drawn: Tokens and log-probabilities: the next, and one after each guessed token.
+            drawn: Tokens, log-probabilities and entropies: those of the next token, and of one
+                after each guessed token.
             guess: The tokens that were guessed.
             stop_ids: Those that end it.
 
@@ -130,9 +135,10 @@ class _Row:
             Whether one of these came.
         """
         self.held = len(self.text)
-        for at, (token, logprob) in enumerate(drawn):
+        for at, (token, logprob, entropy) in enumerate(drawn):
             self.text.append(token)
             self.logprobs.append(logprob)
+            self.entropies.append(entropy)
             if token in stop_ids:
                 return True
             if not self.left or at == len(guess) or token != guess[at]:
@@ -373,14 +379,20 @@ class HFEngine:
                 for number in row.uniforms.of(len(row.logprobs), 1 + len(guess))
             ]
             token = draw(logp, numbers)
-        drawn = zip(token.tolist(), logp.gather(-1, token[:, None])[:, 0].tolist(), strict=True)
+        logprobs = logp.gather(-1, token[:, None])[:, 0].tolist()
+        entropies = [0.0] * len(logprobs)
+        if sampling.entropies:
+            entropies = torch.special.entr(logp.exp()).sum(-1).tolist()
+        drawn = zip(token.tolist(), logprobs, entropies, strict=True)
         ended: list[tuple[int, Completion]] = []
         for row, guess in zip(rows, guesses, strict=True):
             here = [next(drawn) for _ in range(1 + len(guess))]
             if (stopped := row.take(here, guess, sampling.stop_ids)) or not row.left:
                 self._ended[row.request.key] = row
                 self._drafts.learn(row.request.prompt, row.ids)
-                ended.append((row.request.key, Completion(row.ids, row.logprobs, stopped)))
+                told = row.entropies if sampling.entropies else []
+                out = Completion(row.ids, row.logprobs, stopped, told)
+                ended.append((row.request.key, out))
         if ended:
             gone = {key for key, _ in ended}
             self._running = [row for row in rows if row.request.key not in gone]

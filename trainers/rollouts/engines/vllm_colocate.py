@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, NotSupported
-from trainers.rollouts.engines.base import Completion, EngineSettings, Request, Sampling
+from trainers.rollouts.engines.base import (
+    TOLD,
+    Completion,
+    EngineSettings,
+    Request,
+    Sampling,
+    least_entropy,
+)
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights, with_tied_head
 from trainers.rollouts.engines.vllm_adapter import serves_adapter
@@ -91,7 +98,7 @@ class VLLMColocateEngine:
         self._owns_process_group = not torch.distributed.is_initialized()
         # Keys come again, turn after turn; vLLM's requests have names that do not.
         self._names = itertools.count()
-        self._keys: dict[str, int] = {}
+        self._keys: dict[str, tuple[int, bool]] = {}  # and whether entropies were asked for
         served = serves_adapter(chosen.lora, model, dtype=chosen.dtype, on_cpu=on_cpu)
         self.reads_policy = served
         arguments = chosen.arguments(model, adapter=served, on_cpu=on_cpu)
@@ -148,7 +155,7 @@ class VLLMColocateEngine:
             name = str(next(self._names))
             prompt = {"prompt_token_ids": list(request.prompt)}
             self._llm.llm_engine.add_request(name, prompt, settings, lora_request=self.adapter)
-            self._keys[name] = request.key
+            self._keys[name] = request.key, sampling.entropies
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Let vLLM take one step; see ``GenerationEngine.advance``.
@@ -163,7 +170,11 @@ class VLLMColocateEngine:
             outputs = self._llm.llm_engine.step()
         self._dead = False
         ended = [output for output in outputs if output.finished]
-        return [(self._keys.pop(out.request_id), _completion(out.outputs[0])) for out in ended]
+        asked = [self._keys.pop(output.request_id) for output in ended]
+        return [
+            (key, _completion(output.outputs[0], told))
+            for (key, told), output in zip(asked, ended, strict=True)
+        ]
 
     def abort(self) -> None:
         """Forget everything in flight."""
@@ -228,7 +239,7 @@ class VLLMColocateEngine:
             seed=request.seed if self._seeded and not sampling.greedy else None,
             stop_token_ids=list(sampling.stop_ids),
             ignore_eos=True,  # stop ids are the caller's alone, never the model configuration's
-            logprobs=0,  # of the sampled token only
+            logprobs=TOLD if sampling.entropies else 0,  # of the sampled token in any case
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
@@ -263,8 +274,11 @@ class VLLMColocateEngine:
             )
 
 
-def _completion(output: CompletionOutput) -> Completion:
-    """One vLLM output as ids, log-probabilities and whether a stop id ended it."""
+def _completion(output: CompletionOutput, told: bool) -> Completion:
+    """One vLLM output as ids, log-probabilities, entropies and whether a stop id ended it."""
     ids = list(output.token_ids)
     logprobs = [entry[token].logprob for token, entry in zip(ids, output.logprobs, strict=True)]
-    return Completion(ids=ids, logprobs=logprobs, stopped=output.finish_reason == "stop")
+    stopped, entropies = output.finish_reason == "stop", []
+    if told:
+        entropies = [least_entropy(e.logprob for e in entry.values()) for entry in output.logprobs]
+    return Completion(ids, logprobs, stopped, entropies)

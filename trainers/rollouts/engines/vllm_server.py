@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import ConfigurationError, NotSupported
 from trainers import processes
 from trainers.rollouts.engines.base import (
+    TOLD,
     Completion,
     EngineSettings,
     Request,
     Sampling,
+    least_entropy,
     require_idle,
 )
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
@@ -210,7 +212,7 @@ class VLLMServerEngine:
                 {**payload, "model": self._served.loaded or self._names[at]},
                 before_retry=lambda: self._check_weights(server, server.weight_version()),
             )
-            result = _completion(answer, server)
+            result = _completion(answer, server, told=payload["logprobs"] > 0)
         except BaseException as error:
             result = error
         self._done.put((made, key, result))
@@ -233,7 +235,7 @@ class VLLMServerEngine:
             "seed": request.seed if self._seeded and not sampling.greedy else None,
             "stop_token_ids": list(sampling.stop_ids),
             "ignore_eos": True,
-            "logprobs": 0,  # Of the sampled token only.
+            "logprobs": TOLD if sampling.entropies else 0,  # Of the sampled token in any case.
             "return_token_ids": True,
             "return_tokens_as_token_ids": True,
         }
@@ -417,8 +419,8 @@ def _written(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> Server
     return dataclasses.replace(needs, model=str(folder.resolve()))
 
 
-def _completion(answer: Any, server: VLLMServer) -> Completion:
-    """One answer as ids, log-probabilities and whether a stop id ended it."""
+def _completion(answer: Any, server: VLLMServer, told: bool) -> Completion:
+    """One answer as ids, log-probabilities, entropies and whether a stop id ended it."""
     (choice,) = answer["choices"]
     ids, logprobs = choice["token_ids"], choice["logprobs"]["token_logprobs"]
     if not ids or len(ids) != len(logprobs) or choice["finish_reason"] == "abort":
@@ -426,4 +428,8 @@ def _completion(answer: Any, server: VLLMServer) -> Completion:
             f"expected a whole completion of the vLLM server at {server.url}, but it was broken "
             f"off ({choice['finish_reason']}); {GO_ON}"
         )
-    return Completion(list(ids), list(logprobs), stopped=choice["finish_reason"] == "stop")
+    entropies = []
+    if told:
+        # By token: the sampled one is named twice where it is among the likeliest.
+        entropies = [least_entropy(each.values()) for each in choice["logprobs"]["top_logprobs"]]
+    return Completion(list(ids), list(logprobs), choice["finish_reason"] == "stop", entropies)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import socket
 import threading
 import time
@@ -122,6 +123,10 @@ class StandIn:
             "logprobs": {"token_logprobs": [-0.5 * i for i in range(count)]},
             "finish_reason": "length",
         }
+        if payload["logprobs"]:
+            most = payload["logprobs"]
+            told = {f"token_id:{i}": math.log(0.5 / most) for i in range(most)}
+            choice["logprobs"]["top_logprobs"] = [told] * count
         return 200, {"choices": [choice]}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -55,6 +55,24 @@ def test_log_probs_equal_a_training_forward_after_several_turns(slots, temperatu
     assert largest_gap(model, to_rows(episodes), temperature) <= 1e-5
 
 
+@pytest.mark.parametrize("how", [Sampling(temperature=0.7), Sampling(top_p=0.6)])
+def test_entropies_are_those_of_the_sampling_distribution(how):
+    model = tiny_policy.model()
+    sampling = replace(how, max_tokens=5, stop_ids=(1,))
+    plain = generate(HFEngine(model), PROMPTS, sampling)
+    for prompt, out, bare in zip(
+        PROMPTS,
+        generate(HFEngine(model), PROMPTS, replace(sampling, entropies=True)),
+        plain,
+        strict=True,
+    ):
+        assert (bare.ids, bare.logprobs, bare.entropies) == (out.ids, out.logprobs, [])
+        with torch.no_grad():
+            logits = model(torch.tensor([[*prompt, *out.ids]])).logits[0, len(prompt) - 1 : -1]
+        drawn = torch.distributions.Categorical(logits=distribution(logits, sampling).clamp(-1e4))
+        assert out.entropies == pytest.approx(drawn.entropy().tolist(), abs=1e-5)
+
+
 def test_only_float32_is_exact():
     model = tiny_policy.model()
     assert HFEngine(model).exact

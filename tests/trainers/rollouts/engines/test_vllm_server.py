@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 import sys
 import threading
 import time
@@ -22,7 +23,13 @@ from tests.trainers.rollouts.engines.standin_server import VOCABULARY, StandIn
 from tests.trainers.vllm.policy import add_lora, make_model
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines import vllm_weights
-from trainers.rollouts.engines.base import GenerationEngine, Request, Sampling, generate
+from trainers.rollouts.engines.base import (
+    GenerationEngine,
+    Request,
+    Sampling,
+    generate,
+    least_entropy,
+)
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.engines.vllm_client import VLLMServer
@@ -81,6 +88,15 @@ def test_every_completion_finds_its_prompt(engine: VLLMServerEngine) -> None:
     out = generate(engine, prompts, SAMPLING, seeds=range(100, 130))
     assert [c.ids for c in out] == [expected(p, 100 + i, 3) for i, p in enumerate(prompts)]
     assert all(c.logprobs == [0.0, -0.5, -1.0] and not c.stopped for c in out)
+
+
+def test_entropies_are_the_least_that_the_told_tokens_allow(engine: VLLMServerEngine) -> None:
+    """Twenty tokens of 1/40 each, and the rest as one of 1/2."""
+    (plain,) = generate(engine, [[4]], SAMPLING)
+    (told,) = generate(engine, [[4]], dataclasses.replace(SAMPLING, entropies=True))
+    assert (plain.ids, plain.logprobs, plain.entropies) == (told.ids, told.logprobs, [])
+    assert told.entropies == pytest.approx([0.5 * math.log(40) + 0.5 * math.log(2)] * 3)
+    assert least_entropy([0.0]) == 0.0
 
 
 def test_what_ends_first_comes_first_and_the_timeout_is_kept(

@@ -1,0 +1,150 @@
+"""Noise of the gradient by fork credit and by credit within a group, where the gradient is known.
+
+    python benchmarks/fork_variance.py --groups 2000
+
+Plays groups of 8 episodes of small decision processes with every estimator, and compares the mean
+and the spread of their gradients with the exact one. What counts is the price of a gradient that is
+as large as its noise: the turns of a group times the ratio of variance to squared mean. A fork is
+played from where it was forked, so its group has fewer turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from provenance import to_json
+
+from tests.trainers.algorithms.trees import Process, batch_of, grow
+from trainers.algorithms.advantage import Term, advantage
+from trainers.algorithms.branching import Branching, EveryTurn, RandomTurns
+from trainers.algorithms.filters import apply_filters
+from trainers.algorithms.fork_value import ForkValue
+from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.trees import fork_weights
+
+SIZE = 8
+"""Episodes of a group, at most."""
+HORIZON = 6
+_ALONE = Branching(RandomTurns(0.0), roots=SIZE)
+_LINE = Branching(EveryTurn(), roots=2, nested=False, refill=False)
+_HALF = Branching(EveryTurn(2), roots=4, nested=False, refill=False)
+_TREE = Branching(EveryTurn(2), roots=2, refill=False)
+_SAME = (Term(ForkValue()),)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A way to play a group, and to make a gradient of it."""
+
+    preset: Preset
+    """Its credit."""
+    branching: Branching
+    """How the group branches."""
+    size: int = SIZE
+    """Episodes that it may become."""
+
+
+def _estimators() -> dict[str, Estimator]:
+    """Return the estimators: independent episodes, and forks with and without a prior."""
+    ours = PRESETS["fork-value"]
+    same = replace(ours, terms=_SAME)
+    shapes = {"one fork": _HALF, "forks of a line": _LINE, "a tree": _TREE}
+    return {
+        **{n: Estimator(PRESETS[n], _ALONE, 2 * SIZE) for n in ("rloo", "turn-loo", "gigpo")},
+        **{f"fork-value, {name}": Estimator(ours, shape) for name, shape in shapes.items()},
+        **{f"same state, {name}": Estimator(same, shape) for name, shape in shapes.items()},
+        "vineppo": Estimator(PRESETS["vineppo"], _LINE),
+    }
+
+
+def processes() -> dict[str, Process]:
+    """Return decision processes: rewards at every turn, at the end, and for no mistake at all."""
+    dense, last, lock = (Process(HORIZON, seed=seed) for seed in (0, 1, 2))
+    for history in dense.pay:
+        if len(history) < HORIZON:
+            last.pay[history] = 0.0
+        lock.pay[history] = float(history == (1,) * HORIZON)
+        if history in lock.logit:
+            lock.logit[history] = 1.0
+    return {"at every turn": dense, "at the end": last, "for no mistake": lock}
+
+
+def exact(process: Process) -> np.ndarray:
+    """Return the (T,) derivatives of the return by a logit that all histories of a turn share."""
+    found = np.zeros(HORIZON)
+    for history, part in process.gradient().items():
+        found[len(history)] += part
+    return found
+
+
+def gradients(
+    process: Process, how: Estimator, groups: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the (S, T) gradients of groups, and the (S,) turns that each has played."""
+    rng = np.random.default_rng(seed)
+    preset = how.preset
+
+    def choose(chance: float) -> int:
+        return int(rng.random() < chance)
+
+    played = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
+    batch = batch_of(process, played)
+    masks = apply_filters(batch, [part for part in preset.filters if "Zero" not in str(part)])
+    credit = advantage(batch, preset.terms, baseline=masks.baseline)
+    episodes = [each for group in played for each in group]
+    score = np.array([
+        action - process.chance(actions[:turn])
+        for *_, actions in episodes
+        for turn, action in enumerate(actions)
+    ])  # fmt: skip
+    trained = masks.train / np.bincount(batch.group, masks.train, groups)[batch.group]
+    if preset.branching is not None:
+        weights = fork_weights(batch, masks.train)
+        trained = weights / np.bincount(batch.group, weights, groups)[batch.group]
+    parts = score * credit * trained[batch.traj]
+    place = batch.group[batch.traj] * HORIZON + batch.turn_index
+    found = np.bincount(place, parts, groups * HORIZON).reshape(groups, HORIZON)
+    own = [len(each[3]) - each[2] for each in episodes]
+    return found, np.bincount(batch.group, own, groups)
+
+
+def measure(groups: int, seed: int) -> dict[str, Any]:
+    """Return the figures of each estimator in each process."""
+    found: dict[str, Any] = {}
+    for name, process in processes().items():
+        truth = exact(process)
+        found[name] = {"exact": truth.tolist(), "estimators": {}}
+        for label, how in _estimators().items():
+            parts, turns = gradients(process, how, groups, seed)
+            mean, variance = parts.mean(0), parts.var(0, ddof=1).sum()
+            # Of the squared mean of a sample the part that is noise.
+            signal = max(float(mean @ mean - variance / groups), 1e-12)
+            cosine = mean @ truth / np.linalg.norm(mean) / np.linalg.norm(truth)
+            found[name]["estimators"][label] = {
+                "turns": float(turns.mean()),
+                "gradient": mean.tolist(),
+                "standard_error": (parts.std(0, ddof=1) / groups**0.5).tolist(),
+                "cosine": float(cosine),
+                "noise_to_signal": float(variance / signal),
+                "turns_for_noise_of_one": float(variance / signal * turns.mean()),
+            }
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--groups", type=int, default=2000, help="groups of each estimator")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(argv)
+    found = measure(options.groups, options.seed)
+    result = {"groups": options.groups, "seed": options.seed, "size": SIZE, "horizon": HORIZON}
+    print(to_json({**result, "processes": found}))
+
+
+if __name__ == "__main__":
+    main()

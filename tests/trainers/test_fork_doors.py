@@ -1,0 +1,181 @@
+"""Presets that fork episodes, through the command: they act, resume, and say what they lack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from agentgym.core.env import TextEnv
+from agentgym.episodes import read_episodes, replay
+from agentgym.errors import ConfigurationError
+from tests.toy import ToyEnv
+from tests.trainers import toy_runs
+from trainers.algorithms.branching import EntropyRise, EveryTurn, RandomTurns
+from trainers.algorithms.presets import PRESETS
+from trainers.cli import main
+from trainers.config.resolve import resolve
+
+RIGID_ID = "agentgym-test/Rigid-v0"
+QUICK: dict[str, Any] = {
+    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__tasks": 4,
+    "horizon": "4", "rl__group_size": 8, "rl__groups": 2, "rl__log_groups": 2,
+}  # fmt: skip
+ROOTS = ("--rl.branch-roots=2",)
+
+
+def run(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
+    """The weights after a run through the command."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+
+
+def gap(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> float:
+    return max(float((ours[name] - theirs[name]).abs().max()) for name in ours)
+
+
+@pytest.fixture(scope="module")
+def soft(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
+    """Two steps of ``arpo``."""
+    out = tmp_path_factory.mktemp("soft") / "run"
+    return out, run(out, "--preset=arpo", *ROOTS)
+
+
+def steps_of(out: Path) -> list[dict[str, Any]]:
+    return [record for record in toy_runs.metrics(out) if record["phase"] == "rl"]
+
+
+def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
+    out, _ = soft
+    episodes = list(read_episodes(out / "episodes.jsonl"))
+    assert len(episodes) == 2 * 2 * 8
+    forked = [each for each in episodes if "forked" in each.extra]
+    assert 0 < len(forked) <= 2 * 2 * 6
+    for each in forked:
+        assert replay(each).equal
+        fork = each.extra["forked"]
+        (parent,) = (
+            other for other in episodes
+            if other.extra.get("number") == fork["from"]
+            and other.options["training_step"] == each.options["training_step"]
+        )  # fmt: skip
+        assert parent.turns[: fork["turns"]] == each.turns[: fork["turns"]]
+    records = steps_of(out)
+    assert all(0 < each["fork_rate"] <= 1 and each["shared_tokens"] > 0 for each in records)
+
+
+@pytest.mark.slow
+def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, tmp_path):
+    hard = run(tmp_path / "hard", "--preset=arpo", "--rl.branch-credit=hard", *ROOTS)
+    assert gap(soft[1], hard) < 2e-4
+    several = run(
+        tmp_path / "clipped", "--preset=arpo", "--rl.branch-credit=hard", *ROOTS,
+        rl__minibatches=2, rl__iterations=2,
+    )  # fmt: skip
+    again = run(tmp_path / "soft", "--preset=arpo", *ROOTS, rl__minibatches=2, rl__iterations=2)
+    assert gap(several, again) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--rl.branch=random:rate=0"],
+        ["--rl.branch=entropy:weight=-5"],
+        ["--rl.branch=uniform:n=2"],
+        ["--rl.branch-copies=3"],
+        ["--rl.branch-credit=tree"],
+    ],
+)
+@pytest.mark.slow
+def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
+    assert gap(soft[1], run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS)) > 1e-4
+
+
+@pytest.mark.slow
+def test_fork_value_resumes_to_the_bit(tmp_path):
+    flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
+    changes = {**QUICK, "steps": 3, "rl__save_every": 1}
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    toy_runs.run_command(toy_runs.arguments(whole, *flags, **changes))
+    toy_runs.run_command(toy_runs.arguments(killed, *flags, **changes), die_at="rl:2")
+    assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
+    toy_runs.run_command(["--resume", f"--out={killed}"])
+    weights = "checkpoints/trained/model.safetensors"
+    assert gap(load_file(whole / weights), load_file(killed / weights)) == 0.0
+    assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
+
+
+@pytest.mark.slow
+def test_fork_value_leaves_places_empty_and_trains_each_token_once(tmp_path):
+    weights = run(tmp_path / "run", "--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
+    records = steps_of(tmp_path / "run")
+    numbers = [each.extra.get("number") for each in read_episodes(tmp_path / "run/episodes.jsonl")]
+    assert len(numbers) < 2 * 2 * 8 and all(each["forks"] <= 1 for each in records)
+    other = run(tmp_path / "other", "--preset=rloo", rl__group_size=8)
+    assert gap(weights, other) > 1e-4
+
+
+def test_flags_are_the_parts_that_they_name():
+    def branching(*flags: str) -> Any:
+        return resolve(toy_runs.config(Path("unused"), *flags, **QUICK)).preset.branching
+
+    made = branching("--preset=arpo", "--rl.branch=entropy:weight=1", *ROOTS)
+    assert (made.rule, made.roots) == (EntropyRise(0.5, 1.0), 2)
+    assert branching("--preset=arpo", "--rl.branch=random", *ROOTS).rule == RandomTurns()
+    made = branching(
+        "--preset=fork-value", "--rl.branch=uniform:n=4", "--rl.branch-copies=2", *ROOTS
+    )
+    assert (made.rule, made.copies, made.roots) == (EveryTurn(4), 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["--preset=arpo"], "a multiple of the 8 episodes that a group starts with"),
+        (["--preset=arpo", "--rl.branch=often", *ROOTS], "expected --rl.branch as in entropy:"),
+        (["--preset=arpo", "--rl.branch=random:rat=1", *ROOTS], "got 'random:rat=1'"),
+        (["--preset=arpo", "--rl.branch=random:rate=2", *ROOTS], r"a rate in \[0, 1\], got 2"),
+        (["--preset=grpo", "--rl.branch=random"], r"\(arpo, fork-value, vineppo, tree-grpo\)"),
+    ],
+)
+def test_what_cannot_be_forked_is_refused(flags, why):
+    with pytest.raises(ConfigurationError, match=why):
+        resolve(toy_runs.config(Path("unused"), *flags, **QUICK))
+
+
+class RigidEnv(ToyEnv):
+    """An engine without snapshots."""
+
+    def _snapshot(self) -> Any:
+        return TextEnv._snapshot(self)
+
+
+if RIGID_ID not in gymnasium.registry:
+    gymnasium.register(RIGID_ID, entry_point=f"{__name__}:RigidEnv")
+
+
+@pytest.mark.parametrize("preset", [n for n, each in PRESETS.items() if each.branching])
+def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
+    flags = [f"--preset={preset}", "--rl.branch-roots=2", "--dry-run"]
+    changes = {**QUICK, "env": RIGID_ID}
+    assert main(toy_runs.arguments(tmp_path / "run", *flags, **changes)) == 2
+    error = toy_runs.last_line(capsys.readouterr().err)
+    assert f"--preset {preset}, got rigid: RigidEnv cannot fork an episode" in error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "flags", [["--preset=fork-value", "--rl.branch=random:rate=0.6"], ["--preset=arpo"]]
+)
+def test_two_processes_fork_and_train_as_one(tmp_path, flags):
+    one = run(tmp_path / "one", *flags, *ROOTS)
+    command = toy_runs.arguments(tmp_path / "two", *flags, *ROOTS, **QUICK)
+    assert [ended.returncode for ended in toy_runs.launch(command)] == [0]
+    two = load_file(tmp_path / "two" / "checkpoints" / "trained" / "model.safetensors")
+    assert gap(one, two) < 1e-5
+    for ours, theirs in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):
+        assert (ours["turns_total"], ours["forked"]) == (theirs["turns_total"], theirs["forked"])

@@ -1,0 +1,126 @@
+"""Exact-fork credit: an action's advantage is a difference of means in the very same state.
+
+The episodes of a group are one tree. It begins in the first state, which all of them share, and
+divides where an episode was forked. The value of a state or action is the mean over its
+continuations, each of which is an unbiased sample of it, whatever number of episodes it became:
+
+    Q(s, a) = mean over the continuations c after (s, a) of Q(c), or the return R of what ended
+    A(s, a) = Q(s, a) - mean over the other actions b that were sampled in s of Q(s, b)
+
+All values are whole returns: what was paid before s is the same for all, and falls out. Where only
+one action was sampled in s, the baseline is that of the last state before s that was forked: it
+depends on nothing that was done since. Neither baseline depends on the action it is taken from, so
+with ``fork_weights`` the gradient has no bias, and there is no critic.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from agentgym.core.outcome import StopReason
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
+from trainers.algorithms.signals import Signal
+from trainers.algorithms.trees import edges
+
+Over = Literal["all", "added"]
+"""The continuations whose mean is a value: all, or only those that a fork added (VinePPO)."""
+
+
+@dataclass(frozen=True)
+class ForkValue:
+    """The advantage ``A(s, a)`` of each turn, by the values of its group's tree; turn level.
+
+    With ``over="added"`` and a fork at every turn it is VinePPO's (arXiv 2410.01679):
+    ``r_t + V(s_t+1) - V(s_t)``, V the mean return-to-go of the K continuations from a state.
+    """
+
+    over: Over = "all"
+    """Continuations whose mean is the value of a state."""
+    prior: float = 0.0
+    """How many other actions the baseline of the fork before counts as. Few actions in the same
+    state are a noisy baseline; what happened elsewhere is another one, which biases nothing."""
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if self.over not in get_args(Over) or not 0.0 <= self.prior < math.inf:
+            raise ConfigurationError(
+                f"expected over of {get_args(Over)} and a prior from 0, got {self.over!r} and "
+                f"{self.prior}"
+            )
+
+    def __call__(self, batch: Batch) -> Signal:
+        """Return (M,) advantages; 0 in a group in which nothing can be compared."""
+        tree = _tree(batch)
+        value, known = _values(batch, tree, self.over == "added")
+        return Signal(_compared(tree, value, known, self.prior)[tree.edge], "turn")
+
+
+class _Tree(NamedTuple):
+    """The sampled turns of a batch, E of them, each an edge from a state to the next."""
+
+    edge: IntArray
+    """(M,) edge of each turn of each trajectory."""
+    state: IntArray
+    """(E,) state that the edge begins in."""
+    before: IntArray
+    """(E,) edge that leads to that state; -1: none, it is the first one of a group."""
+    levels: list[IntArray]
+    """Edges by the number of turns before them."""
+    owner: IntArray
+    """(E,) trajectory that sampled the turn."""
+
+
+def _tree(batch: Batch) -> _Tree:
+    """Put the turns of a batch together to trees."""
+    edge, state = edges(batch)
+    first = np.unique(edge, return_index=True)[1]
+    depth = batch.turn_index[first]
+    before = np.where(depth > 0, edge[np.maximum(first - 1, 0)], -1)
+    levels = [np.flatnonzero(depth == level) for level in range(int(depth.max()) + 1)]
+    return _Tree(edge, state, before, levels, batch.traj[first])
+
+
+def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArray]:
+    """(E,) value of the action of each edge, and whether an episode that did not fail tells it."""
+    total, count = np.zeros(len(tree.state)), np.zeros(len(tree.state))
+    ends = np.flatnonzero(batch.is_final_turn)
+    ends = ends[batch.stop_reason[batch.traj[ends]] != StopReason.ERROR.value]
+    np.add.at(total, tree.edge[ends], batch.returns[batch.traj[ends]])
+    np.add.at(count, tree.edge[ends], 1.0)
+    ways = np.bincount(tree.state)
+    # A continuation that a fork added was sampled by another trajectory than what it forked.
+    new = tree.owner != tree.owner[tree.before]
+    for level in reversed(tree.levels[1:]):
+        told = level[count[level] > 0]
+        if added:
+            told = told[new[told] | (ways[tree.state[told]] == 1)]
+        np.add.at(total, tree.before[told], total[told] / count[told])
+        np.add.at(count, tree.before[told], 1.0)
+    known = count > 0
+    return total / np.where(known, count, 1.0), known
+
+
+def _compared(tree: _Tree, value: FloatArray, known: BoolArray, prior: float) -> FloatArray:
+    """(E,) advantage of each edge: its value less that of the others in its state."""
+    size = int(tree.state.max()) + 1
+    # Shifted by one of them, so that equal values give exact zeros.
+    pivot = np.zeros(size)
+    pivot[tree.state[known]] = value[known]
+    shifted = np.where(known, value - pivot[tree.state], 0.0)
+    others = np.bincount(tree.state, shifted, size)[tree.state] - shifted
+    count = np.bincount(tree.state, known, size)[tree.state] - known
+    baseline = others / np.maximum(count, 1.0) + pivot[tree.state]
+    compared = count > 0
+    for level in tree.levels[1:]:
+        told = level[compared[tree.before[level]]]
+        # Of nobody else in the state the baseline before is all that there is.
+        share = np.where(compared[told], prior / (prior + np.maximum(count[told], 1.0)), 1.0)
+        baseline[told] += share * (baseline[tree.before[told]] - baseline[told])
+        compared[told] = True
+    return np.where(compared & known, value - baseline, 0.0)

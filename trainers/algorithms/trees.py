@@ -1,0 +1,70 @@
+"""The trees that forked episodes make of a group: a turn that several share was sampled once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
+
+
+def edges(batch: Batch) -> tuple[IntArray, IntArray]:
+    """Number the sampled turns of a batch, each once, and the states that they were taken in.
+
+    Returns:
+        (M,) number of each turn of each trajectory, in [0, E); and (E,) the state of each: equal
+        where two turns were sampled in the very same state, after the same history.
+    """
+    _, first, edge = np.unique(batch.node, return_index=True, return_inverse=True)
+    edge = edge.reshape(-1)
+    begins = batch.turn_index[first] == 0
+    group = dense(batch.group)[batch.traj[first]]
+    # The state after a turn is named by it, the first one of a group by a number below 0.
+    return edge, dense(np.where(begins, -1 - group, edge[np.maximum(first - 1, 0)]))
+
+
+def is_copy(batch: Batch) -> BoolArray:
+    """Return the (N,) mask of trajectories that share their first turn with one before them."""
+    first = np.flatnonzero(batch.turn_index == 0)  # in the order of the trajectories
+    again = np.ones(len(first), dtype=bool)
+    again[np.unique(batch.node[first], return_index=True)[1]] = False
+    mask = np.zeros(batch.n_trajectories, dtype=bool)
+    mask[batch.traj[first]] = again
+    return mask
+
+
+def tree_of(batch: Batch) -> IntArray:
+    """Return the (N,) tree of each trajectory: those that grew from one root have one id."""
+    tree = np.full(batch.n_trajectories, -1, dtype=np.int64)
+    first = np.flatnonzero(batch.turn_index == 0)
+    tree[batch.traj[first]] = batch.node[first]
+    alone = tree < 0  # without a turn
+    tree[alone] = -1 - np.flatnonzero(alone)
+    return dense(tree)
+
+
+def fork_weights(batch: Batch, train: BoolArray) -> FloatArray:
+    """Weigh trajectories such that every fork is a fair draw among its continuations.
+
+    Args:
+        batch: The batch.
+        train: (N,) trajectories in the loss; a fork is one among those.
+
+    Returns:
+        (N,) weights: within a group in proportion to the probability of each of its trajectories,
+        with the same total for each group, and with mean 1 over those that train; 0 for the others.
+    """
+    share = np.where(train, 1.0, 0.0)
+    turns = np.flatnonzero(train[batch.traj])
+    if not turns.size:
+        return share
+    edge, key = edges(batch)
+    # (E,) whether any trajectory that trains goes there, and the number of such per state.
+    used = np.bincount(edge[turns], minlength=len(key)) > 0
+    ways = np.bincount(key[used], minlength=int(key.max()) + 1)
+    np.divide.at(share, batch.traj[turns], ways[key[edge[turns]]])
+    group = dense(batch.group)
+    total = sums(group, share, int(group.max()) + 1)
+    fair = train.sum() / np.count_nonzero(total)
+    result: FloatArray = share * fair / np.where(total > 0, total, 1.0)[group]
+    return result

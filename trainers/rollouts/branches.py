@@ -1,0 +1,96 @@
+"""The branches of a rollout: which live episodes are forked, and what becomes of the forks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from trainers.algorithms.branching import Branching, uncertainty
+from trainers.rollouts.live_episode import LiveEpisode
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["Branches", "turn_seed"]
+
+
+class Branches:
+    """Deals the places of a rollout out to the episodes that its forks lead to.
+
+    A root has as many consecutive numbers as it may become episodes. A fork divides them, and so
+    on: which number an episode has, and what is drawn for it, follows from its own past alone.
+
+    Attributes:
+        roots: Episodes that begin with their task, in the order of their numbers.
+    """
+
+    def __init__(
+        self,
+        branching: Branching | None,
+        episodes: list[Trajectory],
+        leaves: int,
+        seed: int,
+        vocabulary: int,
+    ) -> None:
+        """Deal the places out.
+
+        Args:
+            branching: How groups branch; None: not at all.
+            episodes: One for each place, numbered; those that forks lead to take their places.
+            leaves: Episodes that each root may become.
+            seed: Seed of the rollout.
+            vocabulary: Tokens that the policy chooses from.
+        """
+        self._branching, self._episodes = branching, episodes
+        self._seed, self._vocabulary = seed, vocabulary
+        self._first = episodes[0].number if episodes else 0
+        self.roots = episodes[::leaves]
+        self._leaves = {root.number: leaves for root in self.roots}
+        for episode in episodes:
+            episode.unplayed = episode.number not in self._leaves
+
+    def forked(self, episode: LiveEpisode) -> list[LiveEpisode]:
+        """Decide whether an episode is forked where it is now; return what that adds."""
+        branching, number = self._branching, episode.number
+        leaves = self._leaves[number]
+        if branching is None or leaves == 1:
+            return []
+        played = episode.trajectory.turns
+        episode.trajectory.chances += 1
+        now, first = (
+            uncertainty(np.array(turn.entropies), self._vocabulary) if turn.entropies else 0.0
+            for turn in (played[-1], played[0])
+        )
+        drawn = turn_seed(self._seed, number, len(played), "fork") / 2.0**63
+        shares = branching.shares(leaves, len(played), now - first, drawn)
+        added = []
+        self._leaves[number], at = shares[0], number + shares[0]
+        for share in shares[1:]:
+            copy = episode.forked(at)
+            self._episodes[at - self._first], self._leaves[at] = copy.trajectory, share
+            added.append(copy)
+            at += share
+        return added
+
+    def add(self, number: int) -> None:
+        """Take in an episode that is begun later and is not forked."""
+        self._leaves[number] = 1
+
+    def left_over(self, number: int) -> Sequence[Trajectory]:
+        """Return the episodes to start with their task since one ended that led to fewer."""
+        leaves = self._leaves.pop(number)
+        if self._branching is None or not self._branching.refill:
+            return []
+        at = number + 1 - self._first
+        fresh = self._episodes[at : at + leaves - 1]
+        for episode in fresh:
+            episode.unplayed = False
+            self._leaves[episode.number] = 1
+        return fresh
+
+
+def turn_seed(seed: int, episode: int, turn: int, what: str = "") -> int:
+    """Mix the seed of what is drawn at a turn from that of the rollout and its place in it."""
+    text = f"{seed}/{episode}/{turn}{what and '/' + what}".encode()
+    # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
