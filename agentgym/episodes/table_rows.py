@@ -110,6 +110,10 @@ def from_row(row: Mapping[str, Any]) -> Episode:
             {
                 **{name: turn[name] for name in TURN if name not in STATE},
                 "reward_terms": {term["name"]: term["value"] for term in turn["reward_terms"]},
+                "verdicts": {
+                    said["name"]: {part: said[part] for part in VERDICT}
+                    for said in turn["verdicts"]
+                },
                 "after": {name: turn[name] for name in STATE},
             }
             for turn in row["turns"]
