@@ -16,7 +16,16 @@ from functools import partial
 from pathlib import Path
 
 from agentgym.errors import ConfigurationError
-from benchmarks.tables import boxes, fork_credit, horizons, origins, speed, tasks, training
+from benchmarks.tables import (
+    boxes,
+    fork_credit,
+    horizons,
+    methods,
+    origins,
+    speed,
+    tasks,
+    training,
+)
 from benchmarks.tables.formats import Table, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +51,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "horizons": horizons.horizon_table,
     "power of the horizons": horizons.power_table,
     "fork credit": fork_credit.noise_table,
+    "methods": methods.methods_table,
     "speed": speed.speed_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,

@@ -44,12 +44,12 @@ def describe_presets() -> RenderableType:
     table = Table(*names, box=None, padding=(0, 2, 1, 0))
     for preset in PRESETS.values():
         lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
-        cells = (preset.name, preset.title, preset.arxiv or "-", ", ".join(_parts(preset)))
+        cells = (preset.name, preset.title, preset.arxiv or "-", ", ".join(parts_in_words(preset)))
         table.add_row(*cells, ", ".join(lacks) or "runs")
     return table
 
 
-def _parts(preset: Preset) -> Iterator[str]:
+def parts_in_words(preset: Preset) -> Iterator[str]:
     """Say what a preset is made of: each part by its class and what differs from its defaults."""
     parts = (
         *preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers,

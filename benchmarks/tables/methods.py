@@ -1,0 +1,58 @@
+"""The table of methods: what each preset is made of, what it leaves out, and which test proves it.
+
+It is made of the code itself, not of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.tables.formats import Table
+from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
+from trainers.config.describe import parts_in_words
+
+EVERY = "tests/trainers/grpo/test_preset_parts.py"
+"""Every part of every preset changes the gradient, or a setting of the run."""
+PROOFS: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("ppo", "meowtea-ppo", "mt-ppo", "starpo", "starpo-s"),
+        "tests/trainers/test_critic_doors.py",
+    ),
+    **dict.fromkeys(
+        ("arpo", "fork-value", "vineppo", "tree-grpo"), "tests/trainers/test_fork_doors.py"
+    ),
+    **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
+    "erpo": "tests/trainers/test_judges.py",
+}
+"""Tests that leave a part of a method out of a run of the command, where the method has one of its
+own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
+
+
+def methods_table() -> Table:
+    """Return a row for each preset."""
+    table = [["preset", "method", "parts", "needs, or lacks", "differs", "test"]]
+    for preset in PRESETS.values():
+        parts = ", ".join(f"`{part}`" for part in parts_in_words(preset))
+        table.append(
+            [f"`{preset.name}`", _title(preset), parts, _lacks(preset), preset.note, _test(preset)]
+        )
+    return table
+
+
+def _test(preset: Preset) -> str:
+    """Return a link to the test that a part of a method acts; none for one that does not run."""
+    if preset.left_out or "prm" in preset.needs:
+        return ""
+    proof = PROOFS.get(preset.name, EVERY)
+    return f"[{proof.rpartition('/')[2]}](../{proof})"
+
+
+def _title(preset: Preset) -> str:
+    """Return the method, with its paper."""
+    return f"{preset.title} (arXiv {preset.arxiv})" if preset.arxiv else preset.title
+
+
+def _lacks(preset: Preset) -> str:
+    """Say what keeps a preset from running by itself."""
+    needs = [NEEDS[need] for need in preset.missing(SERVES)]
+    return ", ".join([*needs, *preset.left_out]) or "nothing"
