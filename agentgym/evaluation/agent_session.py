@@ -39,7 +39,7 @@ from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
 
-__all__ = ["Session", "play_agent"]
+__all__ = ["Session", "play_agent", "tool_function"]
 
 GRAMMAR = "tool_call"
 """The grammar in which calls reach the environment, which answers faulty ones as any other turn."""
@@ -125,7 +125,7 @@ class Session:
         smolagents (``smolagents.tool``), LangChain and LangGraph read their schemas from these. A
         name that is a keyword of Python gets a ``_`` behind it.
         """
-        return [_tool(self, spec) for spec in self.specs]
+        return [tool_function(spec, self.call) for spec in self.specs]
 
     @property
     def async_tools(self) -> list[Callable[..., Coroutine[Any, Any, str]]]:
@@ -375,8 +375,15 @@ def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
 # -- tools as functions ----------------------------------------------------------------------------
 
 
-def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
-    """Make a function of an action, whose signature and docstring tell what it is."""
+def tool_function(
+    spec: ActionSpec, call: Callable[[str, Mapping[str, Any]], str]
+) -> Callable[..., str]:
+    """Make a function of an action, whose signature and docstring tell what it is.
+
+    Args:
+        spec: The action.
+        call: Carries out a call, given the name of the tool and its arguments by name.
+    """
     names = {_python_name(param.name): param.name for param in spec.params}
 
     def tool(*args: Any, **kwargs: Any) -> str:
@@ -385,7 +392,7 @@ def _tool(session: Session, spec: ActionSpec) -> Callable[..., str]:
                 f"{tool.__name__}() takes {len(names)} arguments, but {len(args)} were given"
             )
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        return session.call(spec.name, {names.get(key, key): given[key] for key in given})
+        return call(spec.name, {names.get(key, key): given[key] for key in given})
 
     hints = {_python_name(param.name): _hint(param) for param in spec.params}
     parameters = [

@@ -1,0 +1,141 @@
+"""Environments for TRL's own trainers: an ``environment_factory`` and a data set that names tasks.
+
+    tasks = TrlTasks("webshop", n=64, difficulty="easy")
+    GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),
+                environment_factory=tasks.environment_factory)
+
+The trainer plays one environment for each rollout: its methods are the actions, ``reset`` begins
+the task of the row and returns what the model is to be told, and ``get_reward`` is the sum of the
+rewards of its turns. Several environments in one run are a dict of factories, and the rows of
+``dataset(environment=NAME)`` of each. TRL gives every token of an episode the same credit;
+``agentgym-train`` gives each turn its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from agentgym.actions import ActionSpec
+from agentgym.core.guard import GuardedEnv
+from agentgym.errors import ConfigurationError, require
+from agentgym.evaluation.agent_session import GRAMMAR, Session, tool_function
+from agentgym.making import make, resolve
+
+__all__ = ["TrlTasks"]
+
+RESERVED = ("reset", "get_reward")
+"""Methods that TRL takes for something else than tools."""
+
+
+class TrlTasks:
+    """Tasks of an environment, as TRL trains on them.
+
+    Args:
+        env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        split: Split of the tasks.
+        n: How many; None: all of the split.
+        seed: Seed of the draw.
+        **kwargs: Arguments of the environment.
+
+    Attributes:
+        task_ids: The tasks, in the order of the data set.
+
+    Raises:
+        ConfigurationError: Nothing has this name, an argument is wrong, or an action has the name
+            of a method that TRL reads.
+    """
+
+    def __init__(
+        self, env: str, *, split: str = "train", n: int | None = None, seed: int = 0, **kwargs: Any
+    ) -> None:
+        self._name, self._kwargs = env, {**kwargs, "grammar": GRAMMAR}
+        made: Any = make(env, **self._kwargs).unwrapped
+        try:
+            count = made.tasks.len(split) if n is None else n
+            self.task_ids: tuple[str, ...] = made.tasks.panel(split, count, seed).ids
+            specs: tuple[ActionSpec, ...] = made.language.specs
+        finally:
+            made.close()
+        taken = [spec.name for spec in specs if spec.name in RESERVED]
+        if taken:
+            raise ConfigurationError(
+                f"expected actions without the names that TRL reads ({', '.join(RESERVED)}), got "
+                f"{', '.join(taken)} in {env}: name the action otherwise"
+            )
+        methods = {spec.name: _method(spec) for spec in specs}
+        # TRL logs the reward under the name of the class.
+        self._class = type(resolve(env)[0], (_TrlEnvironment,), methods)
+
+    def environment_factory(self) -> object:
+        """Make the environment of one rollout after another."""
+        return self._class(self._name, self._kwargs)
+
+    def dataset(self, environment: str | None = None) -> Any:
+        """Return a ``datasets.Dataset`` with a row for each task.
+
+        Args:
+            environment: Key of this environment, where a run has a dict of several.
+
+        Raises:
+            DependencyNotInstalled: The package ``datasets`` is missing.
+        """
+        rows: dict[str, list[Any]] = {
+            "prompt": [[{"role": "user", "content": ""}] for _ in self.task_ids],
+            "task_id": list(self.task_ids),
+        }
+        if environment is not None:
+            rows["environment"] = [environment] * len(self.task_ids)
+        return require("datasets", "train").Dataset.from_dict(rows)
+
+
+class _TrlEnvironment:
+    """One environment at a time; subclasses have a method for each action."""
+
+    def __init__(self, name: str, kwargs: dict[str, Any]) -> None:
+        self._env = GuardedEnv(make(name, **kwargs))
+        self._session: Session | None = None
+
+    def reset(self, task_id: str, **columns: Any) -> str:
+        """Begin a task; return what the model is to be told first.
+
+        Args:
+            task_id: The task.
+            **columns: The other columns of its row, which are not read.
+        """
+        self._session = Session(self._env, options={"task_id": task_id})
+        return self._session.instruction
+
+    def get_reward(self) -> float | None:
+        """Return the sum of the rewards of the turns; None, which TRL leaves out, after a failure.
+
+        Before the first reset it is None, too.
+        """
+        if self._session is None or self._session.failure is not None:
+            return None
+        return self._session.reward
+
+    def _call(self, name: str, arguments: Any) -> str:
+        """Take a turn."""
+        if self._session is None:
+            raise ConfigurationError("expected a task: call reset first")
+        return self._session.call(name, arguments)
+
+
+def _method(spec: ActionSpec) -> Callable[..., str]:
+    """Make the method of an action: the tool of a session, with a ``self`` before its arguments."""
+
+    def method(self: _TrlEnvironment, *args: Any, **kwargs: Any) -> str:
+        return tool_function(spec, self._call)(*args, **kwargs)
+
+    # Only what it looks like is taken of this one.
+    tool = tool_function(spec, lambda name, arguments: "")
+    signature = inspect.signature(tool)
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    method.__name__ = method.__qualname__ = tool.__name__
+    method.__doc__, method.__annotations__ = tool.__doc__, dict(tool.__annotations__)
+    method.__signature__ = signature.replace(  # type: ignore[attr-defined]  # read by inspect
+        parameters=[first, *signature.parameters.values()]
+    )
+    return method
