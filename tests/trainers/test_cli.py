@@ -40,6 +40,8 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
     shown = set(re.findall(r"[`(]--([a-z][a-z.-]*[a-z])", page))
     with pytest.raises(SystemExit):
         main(["--help"])
+    with pytest.raises(SystemExit):
+        main(["merge", "--help"])
     known = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
     assert len(shown) > 20
     # Groups of flags, and a switch that the command itself takes apart.

@@ -61,7 +61,9 @@ def test_a_run_beside_a_load_is_the_run_of_a_quiet_machine_to_the_bit(tmp_path, 
     quiet = trained(tmp_path / "quiet")
     began = time.monotonic()
     clock = SimpleNamespace(
-        monotonic=lambda: began + FAST * (time.monotonic() - began), sleep=time.sleep
+        monotonic=lambda: began + FAST * (time.monotonic() - began),
+        process_time=time.process_time,
+        sleep=time.sleep,
     )
     with busy_cores(), monkeypatch.context() as patch:
         patch.setattr("trainers.output.run_folder.time", clock)

@@ -226,7 +226,10 @@ def _run(summary: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "seed": summary["seed"],
         "folder": f"seed{summary['seed']}",
-        **{name: summary[name] for name in ("steps", "chosen", "wall_s", "commit", "untrained")},
+        **{
+            name: summary[name]
+            for name in ("steps", "chosen", "wall_s", "cpu_s", "commit", "untrained")
+        },
         "imitated": any(
             part["warm_start"] for part in (summary, *summary.get("families", {}).values())
         ),

@@ -75,8 +75,9 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     settings = {"minibatches": UPDATES, "temperature": 0.8, "seed": 1, **changes.pop("args", {})}
     changes.setdefault("micro_tokens", 100)
     envs = TextVectorEnv([Mixed] * 16)
-    # The reference recomputes these episodes: none is to be replaced.
-    preset = replace(get_preset(preset) if isinstance(preset, str) else preset, refill=0)
+    # The reference recomputes these episodes: none is to be replaced or forked.
+    found = get_preset(preset) if isinstance(preset, str) else preset
+    preset = replace(found, refill=0, branching=None)
     made = trainer(tmp_path, preset=preset, args=settings, envs=envs, probe_every=0, **changes)
     preset = made.preset
     before = exactly(made.model)

@@ -91,7 +91,9 @@ def test_gate_progress_and_schedule():
     result = sft.run(lambda step: asked.append(step) or step >= 8, lambda s, f: told.append((s, f)))
     assert asked == [4, 8]
     assert [step for step, _ in told] == [3, 6]
-    assert set(told[0][1]) == {"loss", "observation_loss", "lr", "tokens_per_second", "seconds"}
+    assert set(told[0][1]) == {
+        "loss", "observation_loss", "lr", "tokens", "tokens_per_second", "seconds",
+    }  # fmt: skip
     assert (result.steps, result.gated) == (8, True)
     assert sft._lr(0) == pytest.approx(2.5e-3)
     assert sft._lr(9) == pytest.approx(5e-4)

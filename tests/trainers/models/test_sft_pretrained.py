@@ -54,7 +54,7 @@ def test_the_loss_is_the_mean_over_action_tokens(tmp_path: Path) -> None:
         )
         result = sft.run(progress=lambda step, figures: told.append(dict(figures)))
         assert result.loss == pytest.approx(total / count, rel=1e-4)
-    assert set(told[0]) == {"loss", "lr", "tokens_per_second", "seconds"}
+    assert set(told[0]) == {"loss", "lr", "tokens", "tokens_per_second", "seconds"}
 
 
 def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) -> None:

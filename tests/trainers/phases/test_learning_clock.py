@@ -41,7 +41,9 @@ def _clock() -> Iterator[None]:
         log(self, **record)
 
     with pytest.MonkeyPatch.context() as patch:
-        clock = SimpleNamespace(monotonic=lambda: now[0], sleep=time.sleep)
+        clock = SimpleNamespace(
+            monotonic=lambda: now[0], sleep=time.sleep, process_time=time.process_time
+        )
         patch.setattr("trainers.output.run_folder.time", clock)
         patch.setattr(RunFolder, "log", log_later)
         yield
