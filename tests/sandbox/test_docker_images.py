@@ -19,9 +19,6 @@ from agentgym.support.sizes import parse_size
 from tests.sandbox.conftest import usable
 from tests.sandbox.registry import Registry, registry
 
-# A budget removes any image of ours on the engine: what pulls and what removes run one by one.
-pytestmark = pytest.mark.xdist_group("images")
-
 
 @pytest.fixture
 def engine() -> DockerEngine:

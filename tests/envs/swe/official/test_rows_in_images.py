@@ -26,9 +26,6 @@ from tests.envs.swe.official import local_image
 from tests.envs.swe.official.sample_rows import swe_gym, swe_smith
 from tests.sandbox.conftest import usable
 
-# A budget removes any image of ours on the engine: what pulls and what removes run one by one.
-pytestmark = pytest.mark.xdist_group("images")
-
 SWE_GYM = "xingyaoww/sweb.eval.x86_64.quiet_s_ledger-7:latest"
 SMITH = "jyangballin/swesmith.x86_64.quiet_1776_ledger.0123abcd:latest"
 R2E = "agentgym-test/ledger_final:latest"
