@@ -36,8 +36,8 @@ def run(seed: int, start: float, **rivals: float) -> dict[str, Any]:
         "evaluation": {"split": "test", "decoding": "sampled", "panel_sha256": "0"},
         "eval": {"random": arm(0.1), "sft": arm(0.5), "rl": arm(0.5 + start)},
         "paired": {f"rl_minus_{name}": difference(gain) for name, gain in gains.items()},
-        "steps": 9, "chosen": {"step": 9}, "wall_s": 1.0, "commit": "c", "untrained": False,
-        "verdict": "", "remarks": [], "warm_start": None,
+        "steps": 9, "chosen": {"step": 9}, "wall_s": 1.0, "cpu_s": 1.0,
+        "commit": "c", "untrained": False, "verdict": "", "remarks": [], "warm_start": None,
     }  # fmt: skip
 
 
