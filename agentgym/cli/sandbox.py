@@ -21,16 +21,11 @@ def serve(command: ServeSandbox, console: Console) -> int:
     from agentgym.sandbox.remote.leased_boxes import Bounds
     from agentgym.sandbox.remote.messages import TOKEN
     from agentgym.sandbox.remote.server import serve
-    from agentgym.support.http_server import is_loopback
+    from agentgym.support.http_server import warning_of
 
     given = os.environ.get(TOKEN, "")
-    if not is_loopback(command.host):
-        say(
-            console,
-            f"warning: host {command.host} lets every machine that reaches this one and knows the "
-            "token run commands in sandboxes here; nothing that is sent is encrypted, not even the "
-            "token: use a private network or an SSH tunnel",
-        )
+    if warning := warning_of(command.host, "run commands in sandboxes here"):
+        say(console, warning)
 
     def started(url: str, token: str) -> None:
         shown = f"the one in {TOKEN}" if given else token

@@ -20,16 +20,11 @@ TOKEN = "AGENTGYM_HTTP_TOKEN"
 def serve(command: ServeHttp, console: Console) -> int:
     """Hold environments for clients until interrupted."""
     from agentgym.adapters.http_server import serve
-    from agentgym.support.http_server import is_loopback
+    from agentgym.support.http_server import warning_of
 
     given = os.environ.get(TOKEN, "")
-    if not is_loopback(command.host):
-        say(
-            console,
-            f"warning: host {command.host} lets every machine that reaches this one and knows the "
-            "token play here; nothing that is sent is encrypted, not even the token: use a private "
-            "network or an SSH tunnel",
-        )
+    if warning := warning_of(command.host, "play here"):
+        say(console, warning)
 
     def started(url: str, token: str) -> None:
         shown = f"token: {f'the one in {TOKEN}' if given else token}" if token else "no token"

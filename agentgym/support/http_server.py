@@ -93,6 +93,22 @@ def is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
+def warning_of(host: str, others: str) -> str:
+    """Return what a person is told who serves at an address; empty if only this machine reaches it.
+
+    Args:
+        host: The address.
+        others: What it lets other machines do.
+    """
+    if is_loopback(host):
+        return ""
+    return (
+        f"warning: host {host} lets every machine that reaches this one and knows the token "
+        f"{others}; nothing that is sent is encrypted, not even the token: use a private network "
+        "or an SSH tunnel"
+    )
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Open a listening socket here, where what is wrong with it can be put into words.
 

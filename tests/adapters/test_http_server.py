@@ -28,7 +28,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import public_info
 from agentgym.registration import FAMILIES
-from agentgym.support.http_server import listen
+from agentgym.support.http_server import listen, warning_of
 from tests.toy import TOY_ID, ToyEnv
 
 TOKEN = "a token of some length"
@@ -267,6 +267,13 @@ def test_who_has_no_token_does_nothing() -> None:
 def test_servers_that_cannot_be(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         serve(ToyEnv, name="toy", **given)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org"])
+def test_who_opens_a_server_to_other_machines_is_told(host: str) -> None:
+    warning = warning_of(host, "play here")
+    told = f"warning: host {host} lets every machine that reaches this one and knows the token play"
+    assert warning.startswith(told) == (host in ("0.0.0.0", "example.org")) == bool(warning)
 
 
 def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
