@@ -1,0 +1,181 @@
+"""What a step costs here and in other projects: one small game in each of them, as JSON.
+
+Every stack runs in a process of its own and, where projects contradict each other, in a Python of
+its own. Repeats of all stacks take turns, so that other work on the machine meets all alike; the
+best of each is kept. Compare figures of one run only.
+
+Usage:
+    python -m benchmarks.peers [--python openenv=PATH/bin/python ...] [--seconds 0.4] [--repeats 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.stacks import STACKS, Stack
+from benchmarks.provenance import to_json
+
+ROOT = Path(__file__).resolve().parents[2]
+COUNTS = (1, 8, 64, 256)
+BARS = {"loop": 250_000, "slots": 150_000, "Gymnasium vector": 100_000}
+"""Steps per second of agentgym in one environment, and with 64 members behind each face."""
+
+_IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+_FIRST = (
+    "import time; t = time.perf_counter(); from benchmarks.peers.stacks import STACKS;"
+    " loop = STACKS[{!r}].loop(); loop.reset(); loop.step('guess[30]');"
+    " print(time.perf_counter() - t)"
+)
+
+
+class Process:
+    """The worker of one stack."""
+
+    def __init__(self, name: str, python: str) -> None:
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.peers.worker", name],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def ask(self, *request: Any) -> float:
+        """Return one measurement.
+
+        Raises:
+            RuntimeError: The worker ended instead of answering.
+        """
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        if not (answer := self.process.stdout.readline()):
+            raise RuntimeError(f"worker {self.process.args!r} ended at {request}")
+        return float(json.loads(answer))
+
+    def close(self) -> None:
+        """End the worker."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def seconds_of(python: str, code: str, repeats: int = 3) -> float:
+    """Return the least number of seconds that code prints in fresh processes."""
+    times = [
+        subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.split()[-1]
+        for _ in range(repeats)
+    ]
+    return round(min(map(float, times)), 3)
+
+
+def absent(stack: Stack, python: str) -> str | None:
+    """Return why a stack cannot be measured in a Python, if so."""
+    tried = subprocess.run(
+        [python, "-c", f"import {stack.module}"], capture_output=True, text=True, cwd=ROOT
+    )
+    if tried.returncode:
+        reason = tried.stderr.strip().splitlines()[-1:]
+        return f"{' '.join(reason)}; pip install {stack.requirement}"
+    return None
+
+
+def version_of(stack: Stack, python: str) -> str | None:
+    """Return the installed version of the project of a stack."""
+    if not stack.requirement:
+        return None
+    code = f"from importlib.metadata import version; print(version({stack.requirement!r}))"
+    found = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    return found.stdout.strip() or None
+
+
+def singles(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, Any]]:
+    """Measure one environment of each stack: steps, import, first episode and memory."""
+    workers = {name: Process(name, python) for name, python in pythons.items()}
+    best = dict.fromkeys(workers, 0.0)
+    for _ in range(repeats):
+        for name, worker in workers.items():
+            best[name] = max(best[name], worker.ask("loop", seconds))
+    found: dict[str, dict[str, Any]] = {}
+    for name, worker in workers.items():
+        stack, python = STACKS[name], pythons[name]
+        found[name] = {
+            "version": version_of(stack, python),
+            "steps_per_second": round(best[name]),
+            "microseconds_per_step": round(1e6 / best[name], 2),
+            "import_seconds": seconds_of(python, _IMPORT.format(stack.module)),
+            "first_episode_seconds": seconds_of(python, _FIRST.format(name)),
+            "bytes_per_environment": round(worker.ask("bytes_each")),
+            "resident_megabytes": round(worker.ask("resident") / 2**20, 1),
+            "remark": stack.remark,
+        }
+        worker.close()
+    return found
+
+
+def vectors(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, int]]:
+    """Measure many environments at once: ``stack, face`` -> members -> steps per second."""
+    faces = [(name, face) for name in pythons for face in STACKS[name].vectors]
+    workers = {name: Process(name, pythons[name]) for name in dict.fromkeys(n for n, _ in faces)}
+    found: dict[str, dict[str, int]] = {f"{name}, {face}": {} for name, face in faces}
+    for count in COUNTS:
+        best = dict.fromkeys(faces, 0.0)
+        for _ in range(repeats):
+            for name, face in faces:
+                rate = workers[name].ask("vector", face, count, seconds)
+                best[name, face] = max(best[name, face], rate)
+        for name, face in faces:
+            workers[name].ask("close", face, count)
+            found[f"{name}, {face}"][str(count)] = round(best[name, face])
+    for worker in workers.values():
+        worker.close()
+    return found
+
+
+def met(one: dict[str, Any], many: dict[str, dict[str, int]]) -> dict[str, bool]:
+    """Compare our figures with the bars."""
+    measured = {"loop": one["agentgym"]["steps_per_second"]}
+    measured |= {face: many[f"agentgym, {face}"]["64"] for face in STACKS["agentgym"].vectors}
+    return {name: measured[name] >= bar for name, bar in BARS.items()}
+
+
+def main() -> int:
+    """Measure and print one JSON object."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--python", nargs="*", default=[], metavar="STACK=PATH")
+    parser.add_argument("--seconds", type=float, default=0.4, help="length of one repeat")
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    own = dict(entry.split("=", 1) for entry in arguments.python)
+    if unknown := own.keys() - STACKS.keys():
+        parser.error(f"expected stacks of {', '.join(STACKS)}; got {', '.join(sorted(unknown))}")
+    pythons = {name: own.get(name, sys.executable) for name in STACKS}
+    missing = {name: why for name, stack in STACKS.items() if (why := absent(stack, pythons[name]))}
+    here = {name: python for name, python in pythons.items() if name not in missing}
+    one = singles(here, arguments.seconds, arguments.repeats)
+    many = vectors(here, arguments.seconds, arguments.repeats)
+    reached = met(one, many)
+    report = {
+        "benchmark": "peers",
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "one_environment": one,
+        "many_environments": many,
+        "not_installed": missing,
+        "bars": BARS,
+        "met": reached,
+    }
+    print(to_json(report))
+    return 0 if all(reached.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
