@@ -2,10 +2,10 @@
 
 Every stack runs in a process of its own and, where projects contradict each other, in a Python of
 its own. Repeats of all stacks take turns, so that other work on the machine meets all alike; the
-best of each is kept. Compare figures of one run only.
+best of each is kept, since other work can only make it worse. Compare figures of one run only.
 
 Usage:
-    python -m benchmarks.peers [--python openenv=PATH/bin/python ...] [--seconds 0.4] [--repeats 5]
+    python -m benchmarks.peers [--python openenv=PATH/bin/python ...] [--seconds 0.05] [--repeats 40]
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def main() -> int:
     """Measure and print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", nargs="*", default=[], metavar="STACK=PATH")
-    parser.add_argument("--seconds", type=float, default=0.4, help="length of one repeat")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.05, help="length of one repeat")
+    parser.add_argument("--repeats", type=int, default=40)
     arguments = parser.parse_args()
     own = dict(entry.split("=", 1) for entry in arguments.python)
     if unknown := own.keys() - STACKS.keys():

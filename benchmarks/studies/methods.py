@@ -1,0 +1,105 @@
+"""Methods: one real run of every preset beside the default one, at equal environment turns.
+
+The task is the toy of the tests: press coloured buttons in the order that the goal names. For each
+seed one warm start is trained, and every preset that runs by itself goes on from it with the same
+rate, groups and turns. What is told of a method is whether it acts, and how it does here with these
+settings; a paper's claim for its own tasks is another matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.studies.runner.measures import Curve, held_out, minus, validation_curve
+from benchmarks.studies.runner.study import Arm, Runs, Study
+from trainers.algorithms.presets import PRESETS, SERVES
+from trainers.output.seed_summary import spread
+
+HOUSE = "turn-loo"
+TURNS = 5_000
+"""Environment turns of an arm."""
+FLAGS = (
+    "--env tests.toy:agentgym-test/Toy-v0 --no-fit-horizon --horizon 8 "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
+    "--sft.max-steps 90 --sft.gate-every 90 --sft.gate-tasks 40 --rl.groups 8 --rl.group-size 8 "
+    "--rl.lr 0.003 --rl.warmup 0 --rl.turn-tokens 4 --rl.episode-tokens 240 "
+    f"--steps 100000 --rl.turn-budget {TURNS} --rl.save-every 1000 --minutes 0 "
+    "--eval.every 2 --eval.valid-tasks 40 --eval.tasks 200 --eval.keep last --eval.rivals none "
+    "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64 --tiny.context 384"
+)
+
+
+def arm(preset: str) -> Arm:
+    """Return the arm of a preset."""
+    return Arm(preset, (*FLAGS.split(), "--preset", preset), {"preset": preset})
+
+
+def area(curve: Curve) -> float:
+    """Return the mean success on validation tasks over the turns of a run, by trapezia."""
+    turns, success = np.array(curve["turns"]), np.array(curve["success"])
+    parts = np.diff(turns) * (success[1:] + success[:-1]) / 2
+    return float(parts.sum() / (turns[-1] - turns[0]))
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return each method's success at the end and over the run, and that minus ``turn-loo``'s."""
+    house = runs.get(HOUSE, ())
+    curves = {name: {run.seed: validation_curve(run) for run in of} for name, of in runs.items()}
+    return {
+        "turns": TURNS,
+        "methods": {
+            name: {
+                "seeds": [run.seed for run in found],
+                "warm_start": held_out(found, "sft"),
+                "success": held_out(found, "rl"),
+                "minus_turn_loo": minus(found, house),
+                "mean_over_run": spread([area(curve) for curve in curves[name].values()]),
+                "mean_over_run_minus_turn_loo": _area_minus_house(curves, name),
+                "updates": [len(run.steps) for run in found],
+                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+            }
+            for name, found in runs.items()
+            if found
+        },
+    }
+
+
+def _area_minus_house(
+    curves: Mapping[str, Mapping[int, Curve]], name: str
+) -> dict[str, Any] | None:
+    """Compare the means over the run, seed by seed."""
+    house = curves.get(HOUSE, {})
+    found = [
+        area(curve) - area(house[seed]) for seed, curve in curves[name].items() if seed in house
+    ]
+    return spread(found) if found else None
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw success at the end of each method, with its interval over seeds."""
+    from matplotlib.figure import Figure
+
+    found = sorted(result["methods"].items(), key=lambda item: item[1]["success"]["mean"])
+    figure = Figure(figsize=(6.4, 0.26 * len(found) + 1.2), dpi=130, layout="constrained")
+    panel = figure.subplots()
+    for at, (name, row) in enumerate(found):
+        low, high = row["success"]["ci95"] or [row["success"]["mean"]] * 2
+        panel.plot([low, high], [at, at], color="C0" if name != HOUSE else "C1", alpha=0.5)
+        panel.plot(row["success"]["mean"], at, "o", color="C0" if name != HOUSE else "C1")
+    panel.set_yticks(range(len(found)), [name for name, _ in found])
+    panel.set(xlabel="success on test tasks, 95 % interval over seeds", xlim=(0, 1.02))
+    panel.grid(alpha=0.25)
+    figure.savefig(path)
+
+
+STUDY = Study(
+    name="methods",
+    question="Does every method act, and how does it do on a toy at equal environment turns?",
+    arms=[arm(name) for name, preset in PRESETS.items() if not preset.missing(SERVES)],
+    measure=measure,
+    draw=draw,
+)
