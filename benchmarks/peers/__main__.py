@@ -5,7 +5,7 @@ its own. Repeats of all stacks take turns, so that other work on the machine mee
 best of each is kept, since other work can only make it worse. Compare figures of one run only.
 
 Usage:
-    python -m benchmarks.peers [--python openenv=PATH/bin/python ...] [--seconds 0.05] [--repeats 40]
+    python -m benchmarks.peers [--python openenv=PYTHON ...] [--seconds 0.05] [--repeats 40]
 """
 
 from __future__ import annotations

@@ -35,7 +35,11 @@ FLAGS = (
 
 def arm(preset: str) -> Arm:
     """Return the arm of a preset."""
-    return Arm(preset, (*FLAGS.split(), "--preset", preset), {"preset": preset})
+    flags = [*FLAGS.split(), "--preset", preset]
+    if branching := PRESETS[preset].branching:
+        # Half a group of this size begins at the start of a task, where a preset has no fewer.
+        flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]
+    return Arm(preset, tuple(flags), {"preset": preset})
 
 
 def area(curve: Curve) -> float:
