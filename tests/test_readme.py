@@ -23,6 +23,10 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
     if not any("." in part for part in page.relative_to(ROOT).parts[:-1])  # data, no pages of ours
 )
+SKILLS = sorted(
+    page.relative_to(ROOT).as_posix() for page in ROOT.glob(".agents/skills/*/SKILL.md")
+)
+PAGES += SKILLS
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -88,6 +92,14 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", SKILLS)
+def test_skills_say_what_they_are_for_and_are_listed(page: str) -> None:
+    _, head, _ = (ROOT / page).read_text().split("---\n", 2)
+    name = Path(page).parent.name
+    assert f"name: {name}\n" in head and "description: " in head
+    assert f"({page})" in (ROOT / "AGENTS.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES)
