@@ -3,9 +3,9 @@
     skyrl_gym.register(id="agentgym", entry_point="agentgym.adapters.skyrl:SkyRLEnv")
     rows = skyrl_rows("webshop", n=64, difficulty="easy")     # write them as parquet
 
-A row names its task in the column ``agentgym``, which SkyRL hands to the environment. ``SkyRLEnv`` is
-`SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, which is imported when it is asked for. A
-failing environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
+A row names its task in the column ``agentgym``, which SkyRL hands to the environment. ``SkyRLEnv``
+is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, which is imported when it is asked
+for. A failing environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
 """
 
 from __future__ import annotations
