@@ -16,7 +16,6 @@ client's fault; 500 is the environment's, and its episode has no valid score.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -33,7 +32,7 @@ from agentgym.support.http_server import (
     answer_error,
     answer_json,
     check_token,
-    is_loopback,
+    choose_token,
     parse_object,
     read_body,
     serve_app,
@@ -210,12 +209,7 @@ def serve(
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
     integer(port, "port", 0, 65535)
-    if open_to_all and (token or not is_loopback(host)):
-        raise ConfigurationError(
-            f"expected a server without a token at an address of this machine alone, got {host}"
-            f"{' and a token' if token else ''}: leave --open out, or serve at 127.0.0.1"
-        )
-    token = "" if open_to_all else token or secrets.token_urlsafe(24)
+    token = choose_token(token, host, open_to_all)
     envs = ServedEnvs(make, most=most, idle=idle)
     app = make_app(envs, describe(name, make()), token)
     with envs.sweeping():

@@ -41,6 +41,7 @@ class ServedEnv:
     Attributes:
         observation: The last observation; empty before the first reset.
         info: The last info; None before the first reset, and after the environment failed.
+        lists_actions: Whether the client of this episode asked for the admissible actions.
     """
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
@@ -48,6 +49,7 @@ class ServedEnv:
         self.lock = threading.Lock()
         self.used = time.monotonic()
         self.closed = False
+        self.lists_actions = False
         self.observation = ""
         self.info: Mapping[str, Any] | None = None
 

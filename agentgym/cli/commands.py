@@ -22,6 +22,7 @@ from agentgym.cli.arguments import (
     PullImages,
     Replay,
     ServeHttp,
+    ServeMcp,
     ServeSandbox,
     Validate,
     View,
@@ -223,6 +224,12 @@ def _serve_http(command: ServeHttp, console: Console) -> int:
     return serve(command, console)
 
 
+def _serve_mcp(command: ServeMcp, console: Console) -> int:
+    from agentgym.cli.serve_mcp import serve
+
+    return serve(command, console)
+
+
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     from agentgym.cli.sandbox import serve
 
@@ -252,6 +259,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     View: _view,
     Doctor: _doctor,
     ServeHttp: _serve_http,
+    ServeMcp: _serve_mcp,
     ServeSandbox: _serve_sandbox,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,

@@ -11,6 +11,7 @@ import hmac
 import ipaddress
 import json
 import os
+import secrets
 import signal
 import socket
 import threading
@@ -63,7 +64,7 @@ def serve_app(
         KeyboardInterrupt: It was interrupted; requests under way have been answered.
     """
     uvicorn = require("uvicorn", extra)
-    with listen(host, port) as listening, _interrupted_by_sigterm():
+    with listen(host, port) as listening, interrupted_by_sigterm():
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", server_header=False, lifespan="off",
             timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
@@ -74,7 +75,7 @@ def serve_app(
 
 
 @contextlib.contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
+def interrupted_by_sigterm() -> Iterator[None]:
     """Let SIGTERM end the process as Ctrl-C does, so that what it holds is closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -91,6 +92,25 @@ def is_loopback(host: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost"
+
+
+def choose_token(token: str, host: str, open_to_all: bool) -> str:
+    """Return the token that a server asks its clients for; empty for none.
+
+    Args:
+        token: The one that a person chose; a new one is made if it is empty.
+        host: Address to listen at.
+        open_to_all: Ask for none, which this machine's own addresses alone allow.
+
+    Raises:
+        ConfigurationError: None is wanted where other machines listen, or beside one.
+    """
+    if open_to_all and (token or not is_loopback(host)):
+        raise ConfigurationError(
+            f"expected a server without a token at an address of this machine alone, got {host}"
+            f"{' and a token' if token else ''}: leave --open out, or serve at 127.0.0.1"
+        )
+    return "" if open_to_all else token or secrets.token_urlsafe(24)
 
 
 def warning_of(host: str, others: str) -> str:
