@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.error import ResetNeeded
 
-from agentgym.adapters.served_envs import IDLE, MOST, ServedEnvs, TooManyEnvs, UnknownEnv
+from agentgym.adapters.served_envs import (
+    ENDED,
+    IDLE,
+    MOST,
+    ServedEnvs,
+    TooManyEnvs,
+    UnknownEnv,
+)
 from agentgym.core.env import TextEnv
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound, require
@@ -50,8 +57,6 @@ TURNS = 32
 """Turns that are taken at the same time; further ones wait."""
 OPTIONS = ("split", "task_id", "horizon", "training_step")
 """Options of a reset that are passed on under their own names; ``data_idx`` is the index."""
-ENDED = ("success", "score", "reward_terms")
-"""What a trainer is told at the end of an episode besides what a policy may read."""
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 

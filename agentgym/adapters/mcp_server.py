@@ -18,7 +18,7 @@ from typing import Any
 from gymnasium.error import ResetNeeded
 
 from agentgym.actions import mcp_tools
-from agentgym.adapters.served_envs import ServedEnv, ServedEnvs, TooManyEnvs
+from agentgym.adapters.served_envs import ENDED, ServedEnv, ServedEnvs, TooManyEnvs
 from agentgym.conversation import tool_instructions
 from agentgym.core.env import TextEnv
 from agentgym.episodes.recorder import package_version
@@ -30,15 +30,10 @@ from agentgym.errors import (
     TaskNotFound,
 )
 from agentgym.evaluation.agent_session import call_text
-from agentgym.policies.base import public_info
 from agentgym.support import json_rpc
 
 START = "start_episode"
 """Name of the tool that begins an episode."""
-OPTIONS = ("split", "index", "task_id", "horizon")
-"""Arguments of that tool that are options of a reset."""
-ENDED = ("success", "score", "reward_terms")
-"""What a program is told at the end of an episode besides what a policy may read."""
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
 LARGEST = 1 << 22
 """Most bytes of a message."""
@@ -168,17 +163,8 @@ class McpSessions:
 
 def _start(env: ServedEnv, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Begin an episode."""
-    given = {name: value for name, value in arguments.items() if value is not None}
-    listing = given.pop("list_actions", False)
-    seed = given.pop("seed", None)
-    unknown = sorted(set(given) - set(OPTIONS))
-    if unknown or not isinstance(listing, bool):
-        raise ConfigurationError(
-            f"expected {START} with {', '.join(OPTIONS)}, seed, and list_actions true or false, "
-            f"got {unknown[0] if unknown else f'list_actions={listing!r}'!r:.80}"
-        )
-    env.lists_actions = listing
-    observation, info = env.reset(seed, given)
+    given = dict(arguments)
+    observation, info = env.begin(given.pop("seed", None), given)
     text = f"{tool_instructions(info['horizon'])}\n\n{observation}"
     return _answered(env, text, observation, 0.0, False, info)
 
@@ -197,17 +183,13 @@ def _answered(
     env: ServedEnv, text: str, observation: str, reward: float, done: bool, info: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write what a tool answers."""
-    told = public_info(info)
-    told.pop("tools", None)
-    actions = told.pop("admissible_actions")
+    told = env.told(info, ENDED if done else ())
     if env.lists_actions:
         told["admissible_actions"] = [
             json.loads(action.removeprefix(OPENING).removesuffix(CLOSING))
-            for action in actions
+            for action in told["admissible_actions"]
             if action.startswith(OPENING)  # a text that is no call cannot be called
         ]
-    if done:
-        told.update({name: info[name] for name in ENDED})
     content = {"observation": observation, "reward": reward, "done": done, "info": told}
     return {"content": [{"type": "text", "text": text}], "structuredContent": content}
 

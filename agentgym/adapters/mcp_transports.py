@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
 
 from agentgym.adapters.mcp_server import LARGEST, McpSessions
 from agentgym.adapters.served_envs import IDLE, MOST, ServedEnvs, UnknownEnv
@@ -32,7 +31,7 @@ from agentgym.support.http_server import (
     check_token,
     choose_token,
     interrupted_by_sigterm,
-    is_loopback,
+    is_foreign,
     parse_object,
     read_body,
     serve_app,
@@ -225,7 +224,7 @@ def _check_origin(request: Request) -> None:
         Refused: It comes from a page of another site.
     """
     origin = request.headers.get("origin", "")
-    if origin and not is_loopback(urlsplit(origin).hostname or ""):
+    if is_foreign(origin):
         raise Refused(403, f"expected no page of another site, got one of {origin:.80}")
 
 

@@ -23,6 +23,7 @@ from agentgym.cli.arguments import (
     Replay,
     ServeHttp,
     ServeMcp,
+    ServeOpenEnv,
     ServeSandbox,
     Validate,
     View,
@@ -230,6 +231,12 @@ def _serve_mcp(command: ServeMcp, console: Console) -> int:
     return serve(command, console)
 
 
+def _serve_openenv(command: ServeOpenEnv, console: Console) -> int:
+    from agentgym.cli.serve_openenv import serve
+
+    return serve(command, console)
+
+
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     from agentgym.cli.sandbox import serve
 
@@ -260,6 +267,7 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     Doctor: _doctor,
     ServeHttp: _serve_http,
     ServeMcp: _serve_mcp,
+    ServeOpenEnv: _serve_openenv,
     ServeSandbox: _serve_sandbox,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,
