@@ -76,10 +76,8 @@ class TextArenaWorld(World):
         self._randomness.seed(number)
         with self._randomness.in_place():
             game = arena.make(self._reference, **self._arguments)
-            while isinstance(game, arena.ObservationWrapper):
-                game = game.env
-            self._game = game
-            game.reset(num_players=1, seed=number)
+            self._game = _without_histories(game, arena)
+            self._game.reset(num_players=1, seed=number)
             return self._news()
 
     def step(self, text: str) -> Turn:
@@ -99,3 +97,12 @@ class TextArenaWorld(World):
         """Return what the game has said since it was last asked."""
         messages: Iterable[Any] = self._game.get_observation()[1]
         return "\n".join(str(said[1]) for said in messages if said[0] != PLAYER)
+
+
+def _without_histories(game: Any, arena: Any) -> Any:
+    """Take out the wrappers that write observations; those that write actions stay."""
+    if isinstance(game, arena.ObservationWrapper):
+        return _without_histories(game.env, arena)
+    if isinstance(game, arena.Wrapper):
+        game.env = _without_histories(game.env, arena)
+    return game
