@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 EXTRA = "openenv"
 PREVIEW = 1000
 """Most tasks that one request lists."""
+KINDS = {"train": "train", "valid": "validation", "test": "test"}
+"""OpenEnv's kinds of splits, by the names that ours have or answer to."""
 LARGEST = 1 << 22
 """Most bytes of a message."""
 
@@ -125,7 +127,7 @@ def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
             if not self._env.closed:
                 self._env.close()
 
-        async def list_splits(self) -> list[str]:
+        async def list_splits(self) -> list[dict[str, str]]:
             return self._tasks.splits()
 
         async def num_tasks(self, split: str) -> int:
@@ -165,9 +167,10 @@ class Tasks:
     def __init__(self, env: TextEnv) -> None:
         self._tasks = env.tasks
 
-    def splits(self) -> list[str]:
-        """Name the splits."""
-        return list(self._tasks.splits)
+    def splits(self) -> list[dict[str, str]]:
+        """Name the splits, and say which of OpenEnv's kinds each is."""
+        kinds = {self._tasks.aliases.get(name, name): kind for name, kind in KINDS.items()}
+        return [{"name": split, "type": kinds.get(split, "train")} for split in self._tasks.splits]
 
     def size(self, split: str) -> int:
         """Return how many tasks a split has."""

@@ -33,6 +33,8 @@ GOALS = ("goal", "instruction", "prompt", "question", "description")
 """Entries of a task that say what is to be done."""
 OFFERED = ("admissible_actions", "legal_actions", "legal_moves", "available_actions")
 """Entries of an observation, or of its metadata, that list actions."""
+KINDS = {"train": "train", "validation": "valid", "test": "test"}
+"""Our names of splits, by OpenEnv's kinds."""
 NOT_SHOWN = ("metadata", "reward", "done")
 """Entries of an observation that are no part of its text."""
 
@@ -45,6 +47,8 @@ class Facts:
     """Name of the environment, in the paths of its task API."""
     sizes: Mapping[str, int]
     """Tasks of each split; empty: it lists none."""
+    kinds: Mapping[str, str]
+    """Our names of its splits, where they are others."""
     action: Mapping[str, Any]
     """Schema of an action."""
     observation: Mapping[str, Any]
@@ -253,6 +257,7 @@ class OpenEnvTasks(NumberedTasks[Mapping[str, Any]]):
         super().__init__(name)
         self._server, self._facts, self._content = server, facts, dict(content)
         self.splits = tuple(facts.sizes)
+        self.aliases = facts.kinds
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
@@ -295,20 +300,21 @@ def _facts(url: str, timeout: float, options: str) -> Facts:
             raise EnvFailure(f"expected OpenEnv's schemas at {url}/schema, got {schema!r:.200}")
         names = server.fact("/list_environments")
         name = names[0] if isinstance(names, list) and names else "environment"
-        sizes = _sizes(server, str(name))
+        sizes, kinds = _splits(server, str(name))
         given: dict[str, Any] = json.loads(options)
         if sizes:
             given |= {"split": next(iter(sizes)), "index": 0}
-            return Facts(str(name), sizes, action, observation, _seed_limits(server, given, True))
-        return Facts(str(name), {}, action, observation, _seed_limits(server, given, False))
+        limits = _seed_limits(server, given, listed=bool(sizes))
+        return Facts(str(name), sizes, kinds, action, observation, limits)
     finally:
         server.close()
 
 
-def _sizes(server: OpenEnvServer, name: str) -> dict[str, int]:
-    """Return how many tasks the server lists in each split."""
+def _splits(server: OpenEnvServer, name: str) -> tuple[dict[str, int], dict[str, str]]:
+    """Return how many tasks the server lists in each split, and our names of splits."""
     splits = server.fact(f"/{name}/splits")
     sizes: dict[str, int] = {}
+    kinds: dict[str, str] = {}
     for each in splits if isinstance(splits, list) else ():
         split = each.get("name") if isinstance(each, Mapping) else each
         answer = server.fact(f"/{name}/num_tasks", split=split)
@@ -317,7 +323,9 @@ def _sizes(server: OpenEnvServer, name: str) -> dict[str, int]:
             raise EnvFailure(f"expected a number of tasks of split {split!r}, got {answer!r:.200}")
         if size:
             sizes[split] = size
-    return sizes
+            kind = KINDS.get(str(each.get("type"))) if isinstance(each, Mapping) else None
+            kinds.setdefault(kind or split, split)
+    return sizes, {kind: split for kind, split in kinds.items() if kind not in sizes}
 
 
 def _seed_limits(server: OpenEnvServer, given: Mapping[str, Any], listed: bool) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ class OpenEnvServer:
 
     def __init__(self, url: str, timeout: float) -> None:
         plain = url.replace("ws", "http", 1) if url.startswith("ws") else url
-        self._url = server_address(plain, "OpenEnv", "").rstrip("/")
+        self._url = server_address(plain, "running OpenEnv", "").rstrip("/")
         parts = urlsplit(self._url)
         self._connections = Connections(parts.scheme, parts.netloc, timeout)
         self._path, self._timeout = parts.path, timeout

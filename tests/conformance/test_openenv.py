@@ -29,6 +29,7 @@ from agentgym.adapters.openenv_server import LARGEST, make_app
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError
+from agentgym.imports.openenv import make as imported
 from agentgym.support.http_server import GuardedApp, listen
 from tests.conformance.episodes import IDS, Turn, bare, digest, episodes, play, reset_options
 from tests.toy import ToyEnv
@@ -89,6 +90,33 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         found = [play(each, reset, step) for each in wanted]
     here.close()
     assert digest(found) == digest([each.turns for each in wanted])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", IDS)
+def test_what_is_served_can_be_imported(env_id: str) -> None:
+    """The expert's episodes through our server, and back as an environment of ours."""
+    here = bare(env_id)
+    with served(partial(bare, env_id)) as url:
+        there = imported(url, list_actions=True)
+        assert not [limit for limit in there.limits if "seed" in limit]
+        assert there.tasks.len("test") == here.tasks.len("test")
+        for index in range(3):
+            options = {"split": "test", "index": index}
+            text, info = here.reset(seed=0, options=dict(options))
+            again, told = there.reset(seed=0, options=dict(options))
+            assert (again, told["goal"]) == (text, info["goal"])
+            ended = False
+            while not ended:
+                assert set(told["admissible_actions"]) == set(info["admissible_actions"])
+                action = here.oracle_action()
+                assert action is not None
+                text, reward, ended, _, info = here.step(action)
+                again, found, over, _, told = there.step(action)
+                assert (again, found, over) == (text, reward, ended)
+            assert (told["success"], told["score"]) == (info["success"], info["score"])
+        there.close()
+    here.close()
 
 
 def test_what_a_model_may_see_is_public() -> None:

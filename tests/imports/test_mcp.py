@@ -164,7 +164,7 @@ def test_our_own_server_comes_back_as_it_was() -> None:
 
 
 @pytest.mark.slow
-def test_every_door_knows_the_name(capsys: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
     name, out = f"mcp:{command()}", tmp_path / "run"
     hook = "reward=tests.imports.test_mcp:solved"
     code, shown, errors = run(
@@ -188,6 +188,10 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path, monkeypatch: Any
     )
     assert "no expert" in shown
     assert (out / "episodes.jsonl").read_text().count("\n") == 2
+    pytest.importorskip("torch")
+    from trainers.cli import main
+
+    assert main(["--env", name, "--dry-run"]) == 0
     env = agentgym.make(name)
     assert env.unwrapped.action_specs[1].name == "look"  # type: ignore[attr-defined]
     env.close()
