@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-EXTRA = "serve"
 PATH = "/mcp"
 SESSION, VERSION = "Mcp-Session-Id", "MCP-Protocol-Version"
 TURNS = 32
@@ -133,7 +132,7 @@ def make_app(sessions: McpSessions, token: str = "") -> Starlette:
     Raises:
         DependencyNotInstalled: The package ``starlette`` is missing.
     """
-    applications = require("starlette.applications", EXTRA)
+    applications = require("starlette.applications", "serve")
     from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
@@ -270,5 +269,5 @@ def serve(
     app = make_app(McpSessions(envs, name, make()), token)
     with envs.sweeping():
         serve_app(
-            app, EXTRA, host=host, port=port, started=lambda url: started(f"{url}{PATH}", token)
+            app, "serve", host=host, port=port, started=lambda url: started(f"{url}{PATH}", token)
         )

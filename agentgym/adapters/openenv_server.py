@@ -26,7 +26,6 @@ from agentgym.support.http_server import GuardedApp, choose_token, serve_app
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-EXTRA = "openenv"
 PREVIEW = 1000
 """Most tasks that one request lists."""
 KINDS = {"train": "train", "valid": "validation", "test": "test"}
@@ -53,7 +52,7 @@ def make_app(
     if not (finite(idle) and idle > 0):
         raise ConfigurationError(f"expected idle to be seconds above 0, got {idle!r}")
     integer(most, "most", 1)
-    server = require("openenv.core.env_server.http_server", EXTRA)
+    server = require("openenv.core.env_server.http_server", "openenv")
     from openenv.core.env_server.types import ConcurrencyConfig
 
     session, action, observation = _classes(make, name)
@@ -228,5 +227,10 @@ def serve(
     token = choose_token(token, host, open_to_all)
     app = GuardedApp(make_app(make, name, most=most, idle=idle), token, LARGEST)
     serve_app(
-        app, EXTRA, host=host, port=port, started=lambda url: started(url, token), largest=LARGEST
+        app,
+        "openenv",
+        host=host,
+        port=port,
+        started=lambda url: started(url, token),
+        largest=LARGEST,
     )
