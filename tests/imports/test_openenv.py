@@ -30,6 +30,7 @@ from agentgym.core.guard import GuardedEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.openenv import make
+from agentgym.making import resolve
 from agentgym.support.http_server import listen
 from tests.cli.test_commands import run
 
@@ -268,14 +269,22 @@ def test_what_cannot_be(
         make(url, **given)
 
 
-def test_a_token_stands_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Fake()
+def test_a_token_stands_in_no_message_and_no_record(
+    capsys: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = Fake("dies")
     fake.token = "a token of some length"
     with served(fake) as url:
         with pytest.raises(EnvFailure, match="set AGENTGYM_OPENENV_TOKEN"):
             make(url)
         monkeypatch.setenv("AGENTGYM_OPENENV_TOKEN", fake.token)
-        make(url).close()
+        given = ("--set", "horizon=3", "--no-scale", "--split", "test", "--n", "2")
+        _, shown, errors = run(capsys, "eval", f"openenv:{url}", *given, "--out", str(tmp_path))
+        assert "2 failed" in shown or "broken" in shown + errors
+        written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+        assert not [text for text in (shown, errors, *written) if fake.token in text]
+    with pytest.raises(ConfigurationError, match="without users, passwords"):
+        resolve("openenv:http://someone:secret@127.0.0.1:8000")
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "ftp://x", "http://", "http://a b"])
