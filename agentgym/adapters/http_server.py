@@ -16,14 +16,20 @@ client's fault; 500 is the environment's, and its episode has no valid score.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.error import ResetNeeded
 
-from agentgym.adapters.served_envs import IDLE, MOST, ServedEnvs, TooManyEnvs, UnknownEnv
+from agentgym.adapters.served_envs import (
+    ENDED,
+    IDLE,
+    MOST,
+    ServedEnvs,
+    TooManyEnvs,
+    UnknownEnv,
+)
 from agentgym.core.env import TextEnv
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound, require
@@ -33,7 +39,7 @@ from agentgym.support.http_server import (
     answer_error,
     answer_json,
     check_token,
-    is_loopback,
+    choose_token,
     parse_object,
     read_body,
     serve_app,
@@ -51,8 +57,6 @@ TURNS = 32
 """Turns that are taken at the same time; further ones wait."""
 OPTIONS = ("split", "task_id", "horizon", "training_step")
 """Options of a reset that are passed on under their own names; ``data_idx`` is the index."""
-ENDED = ("success", "score", "reward_terms")
-"""What a trainer is told at the end of an episode besides what a policy may read."""
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -210,12 +214,7 @@ def serve(
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
     integer(port, "port", 0, 65535)
-    if open_to_all and (token or not is_loopback(host)):
-        raise ConfigurationError(
-            f"expected a server without a token at an address of this machine alone, got {host}"
-            f"{' and a token' if token else ''}: leave --open out, or serve at 127.0.0.1"
-        )
-    token = "" if open_to_all else token or secrets.token_urlsafe(24)
+    token = choose_token(token, host, open_to_all)
     envs = ServedEnvs(make, most=most, idle=idle)
     app = make_app(envs, describe(name, make()), token)
     with envs.sweeping():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,11 +20,17 @@ from agentgym.core.guard import GuardedEnv, Reset, Step
 from agentgym.core.hooks import finite
 from agentgym.core.options import integer
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.policies.base import public_info
 
 MOST = 256
 """Environments at a time, if the server is not told."""
 IDLE = 600.0
 """Seconds after which one is closed that nobody asks for, if the server is not told."""
+
+OPTIONS = ("split", "index", "task_id", "horizon")
+"""Options of a reset that clients may give."""
+ENDED = ("success", "score", "reward_terms")
+"""What a trainer is told at the end of an episode besides what a policy may read."""
 
 
 class UnknownEnv(AgentGymError):
@@ -41,6 +47,7 @@ class ServedEnv:
     Attributes:
         observation: The last observation; empty before the first reset.
         info: The last info; None before the first reset, and after the environment failed.
+        lists_actions: Whether the client of this episode asked for the admissible actions.
     """
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
@@ -48,6 +55,7 @@ class ServedEnv:
         self.lock = threading.Lock()
         self.used = time.monotonic()
         self.closed = False
+        self.lists_actions = False
         self.observation = ""
         self.info: Mapping[str, Any] | None = None
 
@@ -79,6 +87,42 @@ class ServedEnv:
         result = self._env.step(action)
         self.observation, self.info = result[0], result[4]
         return result
+
+    def begin(self, seed: int | None, given: Mapping[str, Any]) -> Reset:
+        """Start an episode from what a client asked for, None being as good as left out.
+
+        Args:
+            seed: The seed.
+            given: `OPTIONS` of the reset, and ``list_actions``.
+
+        Raises:
+            ConfigurationError: An option is wrong, or there is none of its name.
+            TaskNotFound: The task does not exist.
+            EnvFailure: The environment failed.
+        """
+        options = {name: value for name, value in given.items() if value is not None}
+        listing = options.pop("list_actions", False)
+        unknown = sorted(set(options) - set(OPTIONS))
+        if unknown or not isinstance(listing, bool):
+            raise ConfigurationError(
+                f"expected {', '.join(OPTIONS)}, seed, and list_actions true or false, got "
+                f"{unknown[0] if unknown else f'list_actions={listing!r}'!r:.80}"
+            )
+        self.lists_actions = listing
+        return self.reset(seed, options)
+
+    def told(self, info: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
+        """Return what of an info dict a client is told whose model may see all of it.
+
+        Args:
+            info: The info dict.
+            more: Further keys.
+        """
+        told = public_info(info)
+        told.pop("tools", None)
+        if not self.lists_actions:
+            told.pop("admissible_actions")
+        return {**told, **{name: info[name] for name in more}}
 
     def close(self) -> None:
         """Close the environment."""

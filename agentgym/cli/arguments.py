@@ -249,6 +249,52 @@ class ServeHttp:
 
 
 @dataclass(frozen=True)
+class ServeMcp:
+    """Serve an environment to agents that speak MCP: its actions are tools."""
+
+    env: Positional[str]
+    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    http: bool = False
+    """Answer over HTTP; if left out, on standard input and output, for the agent that starts it."""
+    host: str = "127.0.0.1"
+    """Address to listen on; any other than this machine's own is open to other machines."""
+    port: int = 8003
+    """Port to listen on; 0 takes a free one."""
+    open: bool = False
+    """Ask for no token; at this machine's addresses only."""
+    most: int = 256
+    """How many sessions there may be at a time."""
+    idle: float = 600.0
+    """Seconds after which a session is closed that nobody asks for."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
+class ServeOpenEnv:
+    """Serve an environment as OpenEnv does, to the trainers that play those."""
+
+    env: Positional[str]
+    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    host: str = "127.0.0.1"
+    """Address to listen on; any other than this machine's own is open to other machines."""
+    port: int = 8000
+    """Port to listen on; 0 takes a free one."""
+    open: bool = False
+    """Ask for no token, as most clients send none; at this machine's addresses only."""
+    most: int = 256
+    """How many sessions there may be at a time."""
+    idle: float = 600.0
+    """Seconds after which a session is closed that nobody asks for."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+    folder: Path | None = None
+    """Serve nothing: write this folder, which openenv validate, build and push take."""
+
+
+@dataclass(frozen=True)
 class LoadImage:
     """Unpack a container image of a file, for sandboxes of namespaces; needs no daemon, no root."""
 
@@ -341,6 +387,8 @@ COMMANDS: Mapping[str, type] = {
     "view": View,
     "doctor": Doctor,
     "serve http": ServeHttp,
+    "serve mcp": ServeMcp,
+    "serve openenv": ServeOpenEnv,
     "serve sandbox": ServeSandbox,
     "images load": LoadImage,
     "images pull": PullImages,

@@ -22,6 +22,8 @@ from agentgym.cli.arguments import (
     PullImages,
     Replay,
     ServeHttp,
+    ServeMcp,
+    ServeOpenEnv,
     ServeSandbox,
     Validate,
     View,
@@ -191,6 +193,18 @@ def _serve_http(command: ServeHttp, console: Console) -> int:
     return serve(command, console)
 
 
+def _serve_mcp(command: ServeMcp, console: Console) -> int:
+    from agentgym.cli.serve_mcp import serve
+
+    return serve(command, console)
+
+
+def _serve_openenv(command: ServeOpenEnv, console: Console) -> int:
+    from agentgym.cli.serve_openenv import serve
+
+    return serve(command, console)
+
+
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:
     from agentgym.cli.sandbox import serve
 
@@ -226,6 +240,8 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     View: _view,
     Doctor: _doctor,
     ServeHttp: _serve_http,
+    ServeMcp: _serve_mcp,
+    ServeOpenEnv: _serve_openenv,
     ServeSandbox: _serve_sandbox,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,

@@ -383,12 +383,14 @@ def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:
 def package_versions(*more: str) -> dict[str, str]:
     """Return the versions of what decides how an episode plays, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
-    versions |= {name: _version(name) for name in (DISTRIBUTION, "gymnasium", "numpy", *more)}
+    versions |= {
+        name: package_version(name) for name in (DISTRIBUTION, "gymnasium", "numpy", *more)
+    }
     return versions
 
 
 @cache
-def _version(name: str) -> str:
+def package_version(name: str) -> str:
     """Return the version of a package; to find it is a search of files, and it stays the same."""
     try:
         return metadata.version(name)

@@ -77,15 +77,15 @@ IMPORTS: Mapping[str, Import] = {
         "COMMAND",
         "python server.py",
         "The tools of an MCP server as actions.",
-        ("mcp",),
-        "mcp",
-        "thread",
+        backend="thread",
     ),
     "openenv": Import(
         "agentgym.imports.openenv",
         "URL",
         "http://127.0.0.1:8000",
         "An environment that OpenEnv serves.",
+        ("websockets",),
+        "openenv",
         backend="thread",
     ),
     "reasoning-gym": Import(

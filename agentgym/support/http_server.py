@@ -11,16 +11,17 @@ import hmac
 import ipaddress
 import json
 import os
+import secrets
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from agentgym.errors import ConfigurationError, require
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -30,6 +31,12 @@ BACKLOG = 1024
 """Connections that may wait to be accepted."""
 LAST_WAIT = 5
 """Seconds that requests under way get to finish when the server is stopped."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+"""An ASGI application."""
 
 
 class Refused(Exception):
@@ -41,12 +48,13 @@ class Refused(Exception):
 
 
 def serve_app(
-    app: Starlette,
+    app: Application,
     extra: str,
     *,
     host: str,
     port: int,
     started: Callable[[str], None] = lambda url: None,
+    largest: int = 0,
 ) -> None:
     """Answer requests until the process is interrupted (Ctrl-C or SIGTERM).
 
@@ -56,6 +64,8 @@ def serve_app(
         host: Address to listen at.
         port: Port to listen at; 0 takes one that is free.
         started: Called with the server's address when it answers.
+        largest: Most bytes of a message over a web socket; 0: the application has none, and no
+            lifespan either.
 
     Raises:
         ConfigurationError: The address cannot be used.
@@ -63,10 +73,11 @@ def serve_app(
         KeyboardInterrupt: It was interrupted; requests under way have been answered.
     """
     uvicorn = require("uvicorn", extra)
-    with listen(host, port) as listening, _interrupted_by_sigterm():
+    with listen(host, port) as listening, interrupted_by_sigterm():
         config = uvicorn.Config(
-            app, access_log=False, log_level="warning", server_header=False, lifespan="off",
-            timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT, ws="none",
+            app, access_log=False, log_level="warning", server_header=False,
+            timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT,
+            **({"ws_max_size": largest} if largest else {"ws": "none", "lifespan": "off"}),
         )  # fmt: skip
         address, found = listening.getsockname()[:2]
         started(f"http://{f'[{address}]' if ':' in address else address}:{found}")
@@ -74,7 +85,7 @@ def serve_app(
 
 
 @contextlib.contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
+def interrupted_by_sigterm() -> Iterator[None]:
     """Let SIGTERM end the process as Ctrl-C does, so that what it holds is closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -91,6 +102,25 @@ def is_loopback(host: str) -> bool:
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost"
+
+
+def choose_token(token: str, host: str, open_to_all: bool) -> str:
+    """Return the token that a server asks its clients for; empty for none.
+
+    Args:
+        token: The one that a person chose; a new one is made if it is empty.
+        host: Address to listen at.
+        open_to_all: Ask for none, which this machine's own addresses alone allow.
+
+    Raises:
+        ConfigurationError: None is wanted where other machines listen, or beside one.
+    """
+    if open_to_all and (token or not is_loopback(host)):
+        raise ConfigurationError(
+            f"expected a server without a token at an address of this machine alone, got {host}"
+            f"{' and a token' if token else ''}: leave --open out, or serve at 127.0.0.1"
+        )
+    return "" if open_to_all else token or secrets.token_urlsafe(24)
 
 
 def warning_of(host: str, others: str) -> str:
@@ -140,6 +170,63 @@ def listen(host: str, port: int) -> socket.socket:
             f"expected to listen at host {host!r}, port {port}, but: "
             f"{getattr(error, 'strerror', None) or error}; {remedy}"
         ) from error
+
+
+def is_foreign(origin: str) -> bool:
+    """Return whether a request comes from a page of another machine, by its header ``Origin``."""
+    return bool(origin) and not is_loopback(urlsplit(origin).hostname or "")
+
+
+class GuardedApp:
+    """An application of another project behind a token, with bodies of bounded size.
+
+    Args:
+        app: The application.
+        token: What every request and web socket has to bring; empty for none, and then pages of
+            other machines are refused.
+        largest: Most bytes of the body of a request.
+    """
+
+    def __init__(self, app: Application, token: str, largest: int) -> None:
+        self._app, self._token, self._largest = app, token, largest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what may pass."""
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        refused = self._refused(dict(scope["headers"]))
+        if refused is not None:
+            if scope["type"] == "websocket":  # closed before it is accepted, it is answered 403
+                return await send({"type": "websocket.close", "code": 1008})
+            return await answer_error(refused.status, str(refused))(scope, receive, send)
+        if scope["type"] == "http":
+            from starlette.requests import Request
+
+            try:
+                body = await read_body(Request(scope, receive), self._largest)
+            except Refused as problem:
+                return await answer_error(problem.status, str(problem))(scope, receive, send)
+            receive = _once(body, receive)
+        await self._app(scope, receive, send)
+
+    def _refused(self, headers: Mapping[bytes, bytes]) -> Refused | None:
+        """Say why a request may not pass."""
+        given = headers.get(b"authorization", b"")
+        if self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+            return Refused(401, "expected the token of this server, got another one or none")
+        if not self._token and is_foreign(headers.get(b"origin", b"").decode("latin-1")):
+            return Refused(403, "expected no page of another site")
+        return None
+
+
+def _once(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read to who asks for it, then what else comes."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> MutableMapping[str, Any]:
+        return waiting.pop() if waiting else await receive()
+
+    return next_message
 
 
 def check_token(request: Request, token: str) -> None:

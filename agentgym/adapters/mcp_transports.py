@@ -1,0 +1,273 @@
+"""Ways on which messages of the Model Context Protocol come: standard streams, and HTTP.
+
+A client starts the server that it talks to over standard streams; when it dies, the stream ends and
+so does the server. Over HTTP (the protocol's "streamable HTTP") a session that its client forgot is
+closed once nobody has asked for it for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, TypeVar
+
+from agentgym.adapters.mcp_server import LARGEST, McpSessions
+from agentgym.adapters.served_envs import IDLE, MOST, ServedEnvs, UnknownEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.options import integer
+from agentgym.errors import require
+from agentgym.support import json_rpc
+from agentgym.support.http_server import (
+    Refused,
+    answer_error,
+    answer_json,
+    check_token,
+    choose_token,
+    interrupted_by_sigterm,
+    is_foreign,
+    parse_object,
+    read_body,
+    serve_app,
+)
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+Found = TypeVar("Found")
+
+PATH = "/mcp"
+SESSION, VERSION = "Mcp-Session-Id", "MCP-Protocol-Version"
+TURNS = 32
+"""Turns that are taken at the same time; further ones wait."""
+
+
+# -- standard streams ------------------------------------------------------------------------------
+
+
+def serve_stdio(make: Callable[[], TextEnv], name: str) -> None:
+    """Answer the process that started this one, until it closes the stream.
+
+    Whatever else is printed meanwhile goes to standard error: the stream holds messages alone.
+
+    Args:
+        make: Makes the environment.
+        name: What is served.
+
+    Raises:
+        AgentGymError: The environment cannot be made.
+        KeyboardInterrupt: It was interrupted (Ctrl-C or SIGTERM); the environment has been closed.
+    """
+    with interrupted_by_sigterm(), _own_streams() as (reader, writer):
+        answer_lines(make, name, reader, writer)
+
+
+@contextmanager
+def _own_streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Take standard input and output away from everybody else in this process."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    with os.fdopen(os.dup(0), "rb") as reader, os.fdopen(os.dup(1), "wb") as writer:
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        os.close(nothing)
+        yield reader, writer
+
+
+def answer_lines(
+    make: Callable[[], TextEnv], name: str, reader: IO[bytes], writer: IO[bytes]
+) -> None:
+    """Answer messages, one a line, until there are no more.
+
+    Args:
+        make: Makes the environment.
+        name: What is served.
+        reader: Where the messages come from.
+        writer: Where the answers go.
+    """
+    envs = ServedEnvs(make, most=1)
+    sessions, key = McpSessions(envs, name, make()), envs.open()
+    try:
+        for line in _lines(reader):
+            try:
+                found = sessions.answer(key, parse_object(line))
+            except Refused as problem:
+                found = json_rpc.error(None, json_rpc.INVALID_REQUEST, str(problem))
+            if found is not None:
+                writer.write(json.dumps(found).encode() + b"\n")
+                writer.flush()
+    except BrokenPipeError:
+        pass  # the client has gone
+    finally:
+        envs.close_all()
+
+
+def _lines(reader: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream; of one that is too long only the beginning."""
+    while line := reader.readline(LARGEST + 1):
+        beginning = line
+        while not line.endswith(b"\n") and (line := reader.readline(LARGEST)):
+            pass
+        if beginning.strip():
+            yield beginning
+
+
+# -- HTTP ------------------------------------------------------------------------------------------
+
+
+def make_app(sessions: McpSessions, token: str = "") -> Starlette:
+    """Make the server as an ASGI application.
+
+    Args:
+        sessions: What answers; its environments are not closed.
+        token: What every request has to bring as ``Authorization: Bearer``; empty for none.
+
+    Raises:
+        DependencyNotInstalled: The package ``starlette`` is missing.
+    """
+    applications = require("starlette.applications", "serve")
+    from starlette.requests import ClientDisconnect
+    from starlette.routing import Route
+
+    endpoint = _Endpoint(sessions)
+
+    async def respond(request: Request) -> Response:
+        try:
+            check_token(request, token)
+            _check_origin(request)
+            return await endpoint.answer(request)
+        except UnknownEnv as problem:
+            return answer_error(404, str(problem))
+        except Refused as problem:
+            return answer_error(problem.status, str(problem))
+        except ClientDisconnect:
+            return answer_error(400, "expected a whole body")  # nobody is there to read it
+
+    app: Starlette = applications.Starlette(
+        routes=[Route(PATH, respond, methods=["POST", "DELETE"])]
+    )
+    return app
+
+
+class _Endpoint:
+    """Answer requests of HTTP, in threads.
+
+    The id of a session is the number of its environment, signed, so that nobody guesses another's.
+    """
+
+    def __init__(self, sessions: McpSessions) -> None:
+        self._sessions, self._secret = sessions, secrets.token_bytes(32)
+        self._pool = ThreadPoolExecutor(TURNS, "turns")
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request.
+
+        Raises:
+            Refused: It cannot be answered.
+            UnknownEnv: Its session is over.
+        """
+        if request.method == "DELETE":
+            await self._in_thread(self._sessions.envs.close, self._number(request))
+            return _empty(200)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip()
+        if kind != "application/json":  # a page of another site can send other kinds unasked
+            raise Refused(415, f"expected a body of type application/json, got {kind!r:.80}")
+        message = parse_object(await read_body(request, LARGEST))
+        if message.get("method") == "initialize":
+            key, found = await self._in_thread(self._sessions.open, message)
+            response = answer_json(200 if key is not None else 503, found)
+            if key is not None:
+                response.headers[SESSION] = self._signed(key)
+            return response
+        version = request.headers.get(VERSION, json_rpc.VERSIONS[0])
+        if version not in json_rpc.VERSIONS:
+            known = ", ".join(json_rpc.VERSIONS)
+            words = f"expected a version that begins with a session ({known}), got {version!r:.80}"
+            error = json_rpc.error(message.get("id"), json_rpc.INVALID_REQUEST, words)
+            return answer_json(400, error)
+        answered = await self._in_thread(self._sessions.answer, self._number(request), message)
+        return _empty(202) if answered is None else answer_json(200, answered)
+
+    async def _in_thread(self, call: Callable[..., Found], *given: object) -> Found:
+        # What it waits for goes on if the client goes away, so that no turn is half taken.
+        work = asyncio.get_running_loop().run_in_executor(self._pool, call, *given)
+        return await asyncio.shield(work)
+
+    def _signed(self, key: int) -> str:
+        """Return the id of the session of an environment."""
+        return f"{key}-{hmac.new(self._secret, str(key).encode(), hashlib.sha256).hexdigest()}"
+
+    def _number(self, request: Request) -> int:
+        """Return the number of the environment of a request's session."""
+        given = request.headers.get(SESSION, "")
+        if not given:
+            raise Refused(400, f"expected the header {SESSION}, got none: initialize first")
+        number = given.partition("-")[0]
+        plain = number.isascii() and number.isdigit() and len(number) < 16
+        if not plain or not hmac.compare_digest(given.encode(), self._signed(int(number)).encode()):
+            raise UnknownEnv("expected the id of a session of this server: initialize again")
+        return int(number)
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse what a page of a browser sends, but for pages of this machine.
+
+    Raises:
+        Refused: It comes from a page of another site.
+    """
+    origin = request.headers.get("origin", "")
+    if is_foreign(origin):
+        raise Refused(403, f"expected no page of another site, got one of {origin:.80}")
+
+
+def _empty(status: int) -> Response:
+    from starlette.responses import Response
+
+    return Response(status_code=status)
+
+
+def serve(
+    make: Callable[[], TextEnv],
+    *,
+    name: str,
+    host: str = "127.0.0.1",
+    port: int = 8003,
+    token: str = "",
+    open_to_all: bool = False,
+    most: int = MOST,
+    idle: float = IDLE,
+    started: Callable[[str, str], None] = lambda url, token: None,
+) -> None:
+    """Serve an environment over HTTP until the process is interrupted (Ctrl-C or SIGTERM).
+
+    Args:
+        make: Makes the environment of a session.
+        name: What is served.
+        host: Address to listen at.
+        port: Port to listen at; 0 takes one that is free.
+        token: What clients have to bring; a new one is made if left out.
+        open_to_all: Ask for no token, which this machine's own addresses alone allow.
+        most: How many sessions there may be at a time.
+        idle: Seconds after which a session is closed that nobody asks for.
+        started: Called with the server's address and its token when it answers.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
+        KeyboardInterrupt: It was interrupted; all environments have been closed.
+    """
+    integer(port, "port", 0, 65535)
+    token = choose_token(token, host, open_to_all)
+    envs = ServedEnvs(make, most=most, idle=idle)
+    app = make_app(McpSessions(envs, name, make()), token)
+    with envs.sweeping():
+        serve_app(
+            app, "serve", host=host, port=port, started=lambda url: started(f"{url}{PATH}", token)
+        )

@@ -1,0 +1,236 @@
+"""Any environment as an OpenEnv server, for the trainers that play those.
+
+OpenEnv's own application answers; each of its sessions (a web socket) has one environment. An
+action is ``{"text": ...}`` and the observation is ``{"text": ...}`` with ``metadata``, which holds
+what a policy may read, and at the end ``success``, ``score`` and ``reward_terms``: bridges show
+models whole observations, so the admissible actions are in it only where a reset asks for them.
+
+``reset`` takes ``seed``, ``split`` and ``index`` or ``task_id``, ``horizon`` and ``list_actions``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+from agentgym.adapters.served_envs import ENDED, IDLE, MOST, ServedEnv
+from agentgym.core.env import TextEnv
+from agentgym.core.hooks import finite
+from agentgym.core.options import integer
+from agentgym.core.outcome import well_formed
+from agentgym.episodes.recorder import package_version
+from agentgym.errors import DISTRIBUTION, ConfigurationError, EnvFailure, TaskNotFound, require
+from agentgym.support.http_server import GuardedApp, choose_token, serve_app
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+PREVIEW = 1000
+"""Most tasks that one request lists."""
+KINDS = {"train": "train", "valid": "validation", "test": "test"}
+"""OpenEnv's kinds of splits, by the names that ours have or answer to."""
+LARGEST = 1 << 22
+"""Most bytes of a message."""
+
+
+def make_app(
+    make: Callable[[], TextEnv], name: str, *, most: int = MOST, idle: float = IDLE
+) -> FastAPI:
+    """Make the server as an ASGI application.
+
+    Args:
+        make: Makes the environment of a session.
+        name: What is served; the tasks are at ``/NAME/splits``, ``/NAME/task`` and so on.
+        most: How many sessions there may be at a time.
+        idle: Seconds after which a session is closed that nobody asks for.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain.
+        DependencyNotInstalled: The package ``openenv`` is missing.
+    """
+    if not (finite(idle) and idle > 0):
+        raise ConfigurationError(f"expected idle to be seconds above 0, got {idle!r}")
+    integer(most, "most", 1)
+    server = require("openenv.core.env_server.http_server", "openenv")
+    from openenv.core.env_server.types import ConcurrencyConfig
+
+    session, action, observation = _classes(make, name)
+    app: FastAPI = server.create_app(
+        session,
+        action,
+        observation,
+        env_name=name,
+        concurrency_config=ConcurrencyConfig(max_concurrent_envs=most, session_timeout=idle),
+    )
+    return app
+
+
+def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
+    """Make OpenEnv's classes of an environment: of its sessions, actions and observations."""
+    from openenv.core.env_server.interfaces import Environment
+    from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+    from pydantic import BeforeValidator, Field, create_model
+
+    env = make()
+    summary = (type(env).__doc__ or name).strip().partition("\n")[0]
+    prompt = env.action_prompt()
+    env.close()
+
+    # Lone surrogates, which models write, cost the turn and not the session.
+    text = Annotated[str, BeforeValidator(lambda x: well_formed(x) if isinstance(x, str) else x)]
+    action = create_model("TextAction", __base__=Action, text=(text, Field(description=prompt)))
+    observation = create_model(
+        "TextObservation",
+        __base__=Observation,
+        text=(str, Field(description="What the environment answers.")),
+    )
+
+    class Session(Environment):
+        """One environment; its methods run in one thread of the server."""
+
+        SUPPORTS_CONCURRENT_SESSIONS = True
+
+        def __init__(self) -> None:
+            super().__init__()
+            self._tasks = Tasks(env := make())
+            self._env = ServedEnv(env)
+            self._state = State()
+
+        def reset(
+            self, seed: int | None = None, episode_id: str | None = None, **options: Any
+        ) -> Any:
+            self._check_open()
+            observation, info = self._env.begin(seed, options)
+            self._state = State(
+                episode_id=episode_id or info["task_id"], step_count=0, task_id=info["task_id"]
+            )
+            return self._told(observation, 0.0, False, info)
+
+        def step(self, action: Any, timeout_s: float | None = None, **ignored: Any) -> Any:
+            self._check_open()
+            text, reward, terminated, truncated, info = self._env.step(action.text)
+            self._state.step_count += 1
+            return self._told(text, reward, terminated or truncated, info)
+
+        @property
+        def state(self) -> Any:
+            return self._state
+
+        def get_metadata(self) -> Any:
+            return EnvironmentMetadata(
+                name=name, description=summary, version=package_version(DISTRIBUTION)
+            )
+
+        def close(self) -> None:
+            if not self._env.closed:
+                self._env.close()
+
+        async def list_splits(self) -> list[dict[str, str]]:
+            return self._tasks.splits()
+
+        async def num_tasks(self, split: str) -> int:
+            return await asyncio.to_thread(self._tasks.size, split)
+
+        async def get_task(self, split: str, index: int) -> dict[str, Any]:
+            return await asyncio.to_thread(self._tasks.task, split, index)
+
+        async def list_tasks(self, split: str) -> list[dict[str, Any]]:
+            return await asyncio.to_thread(self._tasks.some, split, None, None)
+
+        async def get_task_range(
+            self, split: str, start: int | None = None, stop: int | None = None
+        ) -> list[dict[str, Any]]:
+            return await asyncio.to_thread(self._tasks.some, split, start, stop)
+
+        def _check_open(self) -> None:
+            if self._env.closed:
+                raise EnvFailure("expected an open session: nobody asked for this one for too long")
+
+        def _told(self, text: str, reward: float, done: bool, info: Mapping[str, Any]) -> Any:
+            told = self._env.told(info, ENDED if done else ())
+            return observation(text=text, reward=reward, done=done, metadata=told)
+
+    return Session, action, observation
+
+
+class Tasks:
+    """What OpenEnv's task API says of the tasks of an environment.
+
+    Args:
+        env: The environment.
+
+    A task that there is not is an ``IndexError``, which OpenEnv answers as the client's mistake.
+    """
+
+    def __init__(self, env: TextEnv) -> None:
+        self._tasks = env.tasks
+
+    def splits(self) -> list[dict[str, str]]:
+        """Name the splits, and say which of OpenEnv's kinds each is."""
+        kinds = {self._tasks.aliases.get(name, name): kind for name, kind in KINDS.items()}
+        return [{"name": split, "type": kinds.get(split, "train")} for split in self._tasks.splits]
+
+    def size(self, split: str) -> int:
+        """Return how many tasks a split has."""
+        try:
+            return self._tasks.len(split)
+        except TaskNotFound as error:
+            raise IndexError(str(error)) from error
+
+    def task(self, split: str, index: int) -> dict[str, Any]:
+        """Describe a task by what a policy may know of it, and a hash of all the rest."""
+        try:
+            task = self._tasks.task(split, index)
+        except TaskNotFound as error:
+            raise IndexError(str(error)) from error
+        return {"id": task.id, "index": index, "goal": task.goal, "sha256": task.digest()}
+
+    def some(self, split: str, start: int | None, stop: int | None) -> list[dict[str, Any]]:
+        """Describe a range of tasks, at most `PREVIEW` of them."""
+        chosen = range(*slice(start, stop).indices(self.size(split)))
+        return [self.task(split, index) for index in chosen[:PREVIEW]]
+
+
+def serve(
+    make: Callable[[], TextEnv],
+    *,
+    name: str,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str = "",
+    open_to_all: bool = False,
+    most: int = MOST,
+    idle: float = IDLE,
+    started: Callable[[str, str], None] = lambda url, token: None,
+) -> None:
+    """Serve an environment until the process is interrupted (Ctrl-C or SIGTERM).
+
+    Args:
+        make: Makes the environment of a session.
+        name: What is served.
+        host: Address to listen at.
+        port: Port to listen at; 0 takes one that is free.
+        token: What clients have to bring as ``Authorization: Bearer``; a new one is made if left
+            out.
+        open_to_all: Ask for no token, which this machine's own addresses alone allow.
+        most: How many sessions there may be at a time.
+        idle: Seconds after which a session is closed that nobody asks for.
+        started: Called with the server's address and its token when it answers.
+
+    Raises:
+        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        DependencyNotInstalled: The package ``openenv`` is missing.
+        KeyboardInterrupt: It was interrupted.
+    """
+    integer(port, "port", 0, 65535)
+    token = choose_token(token, host, open_to_all)
+    app = GuardedApp(make_app(make, name, most=most, idle=idle), token, LARGEST)
+    serve_app(
+        app,
+        "openenv",
+        host=host,
+        port=port,
+        started=lambda url: started(url, token),
+        largest=LARGEST,
+    )

@@ -1,0 +1,318 @@
+"""``mcp:COMMAND``: the tools of an MCP server, which the command starts, as actions.
+
+A server that offers ``start_episode``, as ``agentgym serve mcp`` does, says itself when an episode
+begins and ends and what it pays. Any other is started anew for each episode; what its turns are
+worth says ``reward``, a function of your own, or a reward hook.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.actions import ActionSpec, parse, render
+from agentgym.actions.specs import ActionCall
+from agentgym.core.hooks import finite
+from agentgym.core.options import import_named
+from agentgym.core.tasks import Task
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.imports.asked import Asked
+from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.mcp_client import McpServer
+from agentgym.imports.seeded_tasks import SeededTasks
+from agentgym.imports.tool_actions import BadArgument, Tool, make_tool
+from agentgym.imports.world import Turn, World
+from agentgym.support.json_rpc import Message
+from agentgym.support.redaction import for_others, is_secret
+
+START = "start_episode"
+"""Tool that begins an episode, where a server has it."""
+HORIZON = 50
+TIMEOUT = 60.0
+"""Seconds that an answer may take."""
+NO_REWARD = "the server pays nothing: rewards are those of `reward`, or of reward hooks"
+NO_SEED = "the server takes no seed: tasks differ in nothing but their number"
+FAILED = "isError"
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call of a tool, as a reward function reads it."""
+
+    tool: str
+    """Name of the tool."""
+    arguments: Mapping[str, Any]
+    """Its arguments."""
+    answer: str
+    """The text of its answer."""
+    failed: bool
+    """Whether the tool says that it failed."""
+
+
+Reward = Callable[[str, Sequence[Called]], "float | None"]
+"""Says what an episode is worth: given the goal and the calls so far it returns None, or the reward
+with which the episode ends."""
+
+
+def make(
+    reference: str,
+    *,
+    goal: str = "",
+    reward: str | Reward | None = None,
+    timeout: float = TIMEOUT,
+    sizes: Mapping[str, int] | None = None,
+    **options: Any,
+) -> ImportedEnv:
+    """Make an environment of a server.
+
+    Args:
+        reference: The command, as a shell reads it, without secrets: the server has this process's
+            environment variables.
+        goal: What is to be done; the server's instructions if left out.
+        reward: A `Reward`, or ``MODULE:NAME`` of one.
+        timeout: Seconds that an answer may take.
+        sizes: Tasks of each split.
+        **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`.
+
+    Raises:
+        ConfigurationError: The command cannot be started, or an argument is wrong.
+        EnvFailure: The server does not say what tools it has.
+    """
+    ours, theirs = share(options)
+    command = _command(reference)
+    if theirs:
+        raise ConfigurationError(f"expected no arguments of the server, got {sorted(theirs)}")
+    if not (finite(timeout) and timeout > 0):
+        raise ConfigurationError(f"expected timeout to be seconds above 0, got {timeout!r}")
+    server = McpServer(command, timeout)
+    try:
+        listed = server.tools()
+        start = next((each for each in listed if each["name"] == START), None)
+        tools, limits = _usable([each for each in listed if each["name"] != START], reference)
+        goal = goal or server.instructions or f"Use the tools of {reference}."
+    finally:
+        server.close()
+    seeded = "seed" in _properties(start)
+    asked = Asked("mcp", reference, {})
+    facts = {**asked.facts(), "goal": goal, "tools": _digest(listed)}
+    tasks = SeededTasks(asked.name, goal, facts, sizes, seeded=seeded)
+    if not seeded:
+        limits.append(NO_SEED)
+    if reward is None and not any("reward" in _properties(each, "outputSchema") for each in listed):
+        limits.append(NO_REWARD)
+    world = McpWorld(command, timeout, tools, start, _reward(reward))
+    specs = [tool.spec for tool in tools]
+    return ImportedEnv(world, tasks, specs=specs, limits=limits, **{"horizon": HORIZON, **ours})
+
+
+class McpWorld(World):
+    """Episodes of a server.
+
+    Args:
+        command: What starts the server.
+        timeout: Seconds that an answer may take.
+        tools: Its tools.
+        start: Its tool that begins an episode, as it is listed; None if it has none.
+        reward: Says what an episode is worth; None: the server does.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        timeout: float,
+        tools: Sequence[Tool],
+        start: Message | None,
+        reward: Reward | None,
+    ) -> None:
+        self._command, self._timeout, self._start = command, timeout, start
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self._specs: tuple[ActionSpec, ...] = tuple(tool.spec for tool in tools)
+        self._reward = reward
+        self._server: McpServer | None = None
+        self._calls: list[Called] = []
+        self._goal = ""
+        self._offered = [
+            render(ActionCall(tool.spec.name, arguments), self._specs, "native")
+            for tool in tools
+            for arguments in tool.offered()
+        ]
+
+    def reset(self, task: Task, seed: int) -> str:
+        """Begin an episode: the server does, or it is started anew."""
+        self._calls, self._goal = [], task.goal
+        if self._server is None or self._start is None:
+            self.close()
+            self._server = McpServer(self._command, self._timeout)
+        if self._start is None:
+            return task.goal
+        known = _properties(self._start)
+        given: dict[str, Any] = {"seed": task.content["seed"]} if "seed" in known else {}
+        if task.split in (known.get("split", {}).get("enum") or ()):
+            given["split"] = task.split
+        answer = self._ask(START, given)
+        text = _text(answer)
+        if answer.get(FAILED):
+            raise EnvFailure(f"the server did not begin an episode: {text:.500}")
+        return text
+
+    def step(self, text: str) -> Turn:
+        """Call the tool that an action names."""
+        call = parse(text, self._specs).call
+        if call is None:
+            return _invalid(f"invalid: expected a call of {', '.join(self._tools)}")
+        tool = self._tools[call.name]
+        try:
+            arguments = tool.arguments(call)
+        except BadArgument as problem:
+            return _invalid(str(problem))
+        answer = self._ask(tool.name, arguments)
+        observation, failed = _text(answer), bool(answer.get(FAILED))
+        self._calls.append(Called(tool.name, arguments, observation, failed))
+        if self._reward is not None:
+            worth = self._reward(self._goal, tuple(self._calls))
+            return Turn(
+                observation,
+                0.0 if worth is None else worth,
+                done=worth is not None,
+                valid=not failed,
+                reason=observation if failed else "",
+            )
+        return _paid(answer, observation, failed)
+
+    def admissible(self) -> Sequence[str]:
+        """List the calls whose arguments have few values; of others there is no end."""
+        return self._offered
+
+    def close(self) -> None:
+        """End the server."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    def _ask(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool; a server that failed is not asked again."""
+        if self._server is None:
+            raise EnvFailure("the server failed before in this episode")
+        try:
+            return self._server.call(name, arguments)
+        except BaseException:
+            self.close()
+            raise
+
+
+def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
+    """Read what the server says of a turn besides its text."""
+    told = answer.get("structuredContent")
+    if not isinstance(told, Mapping) or not {"reward", "done", "failure"} & set(told):
+        return Turn(observation, valid=not failed, reason=observation if failed else "")
+    if "failure" in told:
+        raise EnvFailure(f"the server's environment failed: {told['failure']!s:.500}")
+    info = told.get("info")
+    info = info if isinstance(info, Mapping) else {}
+    done, valid, success = told.get("done"), info.get("action_valid"), info.get("success")
+    if not isinstance(done, bool) or "reward" not in told:
+        raise EnvFailure(f"expected a reward, and done true or false, got {dict(told)!r:.200}")
+    score = info.get("score")
+    return Turn(
+        observation,
+        told["reward"],
+        done,
+        truncated=done and info.get("stop_reason") == "horizon",
+        valid=valid if isinstance(valid, bool) else not failed,
+        success=success if isinstance(success, bool) else None,
+        score=score if finite(score) else None,
+    )
+
+
+def _text(answer: Mapping[str, Any]) -> str:
+    """Return the observation of an answer, else its text; what is no text is named."""
+    told = answer.get("structuredContent")
+    if isinstance(told, Mapping) and isinstance(told.get("observation"), str):
+        return str(told["observation"])
+    content = answer.get("content")
+    if not isinstance(content, list) or not all(isinstance(each, Mapping) for each in content):
+        raise EnvFailure(f"expected a list as the content of an answer, got {content!r:.200}")
+    parts = []
+    for each in content:
+        text = each.get("text") if each.get("type") == "text" else f"[{each.get('type')!s:.40}]"
+        if not isinstance(text, str):
+            raise EnvFailure(f"expected text in the content of an answer, got {text!r:.200}")
+        parts.append(text)
+    return "\n".join(parts)
+
+
+def _invalid(reason: str) -> Turn:
+    return Turn(reason, valid=False, reason=reason)
+
+
+def _usable(listed: Sequence[Message], reference: str) -> tuple[list[Tool], list[str]]:
+    """Make actions of the tools, and say of which that is not possible.
+
+    Raises:
+        ConfigurationError: Of none.
+    """
+    tools: list[Tool] = []
+    limits: list[str] = []
+    for each in listed:
+        taken = [tool.spec.name.lower() for tool in tools]
+        about = str(each.get("description") or "")
+        try:
+            tools.append(make_tool(each["name"], about, each.get("inputSchema"), taken))
+        except ConfigurationError as problem:
+            limits.append(f"a tool is left out: {problem}")
+    if not tools:
+        found = "; ".join(limits) or "it has none"
+        raise ConfigurationError(f"expected a tool of {reference} that can be called: {found}")
+    return tools, limits
+
+
+def _command(reference: str) -> list[str]:
+    """Read a command, and refuse secrets in it: records hold it."""
+    try:
+        command = shlex.split(reference)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"expected mcp:COMMAND as a shell reads it, got {reference!r}: {error}"
+        ) from error
+    named = any(
+        is_secret(word.lstrip("-").partition("=")[0]) for word in command if "-" in word[:1]
+    )
+    if (
+        not command
+        or named
+        or for_others([word.lstrip("-") for word in command])
+        != [word.lstrip("-") for word in command]
+    ):
+        raise ConfigurationError(
+            "expected mcp:COMMAND without keys, tokens and passwords, because records hold it: "
+            "pass them as environment variables, which the server has, too"
+        )
+    return command
+
+
+def _properties(tool: Message | None, schema: str = "inputSchema") -> Mapping[str, Any]:
+    """Return the arguments of a tool, or what it answers, by their names."""
+    found = (tool or {}).get(schema)
+    properties = found.get("properties") if isinstance(found, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _digest(listed: Sequence[Message]) -> str:
+    """Hash what a server offers, so that another version makes another panel."""
+    return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
+
+
+def _reward(given: str | Reward | None) -> Reward | None:
+    """Return the function that a person named."""
+    if given is None or callable(given):
+        return given
+    module, _, name = str(given).partition(":")
+    found = getattr(import_named(module, "reward=MODULE:NAME"), name, None)
+    if not callable(found):
+        raise ConfigurationError(f"expected reward=MODULE:NAME of a function, got {given!r}")
+    function: Reward = found
+    return function

@@ -1,0 +1,149 @@
+"""A client of OpenEnv's servers: bounded answers and waits, without their package.
+
+Episodes go over a web socket, facts about the environment over HTTP.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from agentgym.errors import ConfigurationError, EnvFailure, require
+from agentgym.support.http_client import Connections, Unanswered, server_address
+from agentgym.support.redaction import Redactor
+
+TOKEN = "AGENTGYM_OPENENV_TOKEN"
+"""Variable with what the server asks for as ``Authorization: Bearer``."""
+LARGEST = 1 << 22
+"""Most bytes of an answer."""
+SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+
+
+class OpenEnvServer:
+    """A server, and at most one session of it.
+
+    Args:
+        url: Its address.
+        timeout: Seconds that an answer may take.
+
+    Raises:
+        ConfigurationError: It is no address.
+        DependencyNotInstalled: The package ``websockets`` is missing.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        plain = url.replace("ws", "http", 1) if url.startswith("ws") else url
+        self._url = server_address(plain, "running OpenEnv", "").rstrip("/")
+        parts = urlsplit(self._url)
+        self._connections = Connections(parts.scheme, parts.netloc, timeout)
+        self._path, self._timeout = parts.path, timeout
+        self._socket_url = f"{SCHEMES[parts.scheme]}://{parts.netloc}{parts.path}/ws"
+        self._client = require("websockets.sync.client", "openenv")
+        token = os.environ.get(TOKEN, "")
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._redactor = Redactor(token)
+        self._socket: Any = None
+
+    def fact(self, path: str, /, **body: Any) -> Any:
+        """Ask for something by HTTP; None if the server does not have it.
+
+        Args:
+            path: Path.
+            **body: What is asked; empty: with GET.
+
+        Raises:
+            EnvFailure: The server fails, or answers no JSON.
+        """
+        data = json.dumps(body).encode() if body else None
+        headers = {"Content-Type": "application/json", **self._headers}
+        try:
+            reply = self._connections.request(f"{self._path}{path}", data, headers, LARGEST)
+        except Unanswered as problem:
+            raise EnvFailure(
+                f"expected OpenEnv's server at {self._url}, but {problem}"
+            ) from problem
+        if reply.status in (404, 405, 501):
+            return None
+        if reply.status in (401, 403):
+            raise EnvFailure(
+                f"the server at {self._url} wants to know who asks: set {TOKEN} to its token"
+            )
+        return self._read(reply.body, reply.status)
+
+    def ask(self, kind: str, data: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a message of the session, which begins with the first, and return the answer.
+
+        Raises:
+            EnvFailure: The server fails, refuses, or answers nothing that can be read. The session
+                ends then: what comes later answers nothing.
+        """
+        try:
+            if self._socket is None:
+                self._socket = self._client.connect(
+                    self._socket_url, open_timeout=self._timeout, close_timeout=1,
+                    max_size=LARGEST, additional_headers=self._headers, proxy=None,
+                )  # fmt: skip
+            message = {"type": kind} if data is None else {"type": kind, "data": dict(data)}
+            self._socket.send(json.dumps(message))
+            answer = self._read(self._socket.recv(self._timeout), 200)
+        except EnvFailure:
+            self.end()
+            raise
+        except Exception as error:  # of sockets, of the protocol, of time
+            self.end()
+            raise EnvFailure(f"the server at {self._url} failed: {self._words(error)}") from error
+        told = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(told, dict) or answer.get("type") not in ("observation", "state"):
+            self.end()
+            words = told.get("message") if isinstance(told, dict) else answer
+            raise EnvFailure(f"the server refused {kind}: {self._redactor.excerpt(str(words))}")
+        return told
+
+    def end(self) -> None:
+        """End the session; the next message begins another."""
+        if self._socket is not None:
+            with suppress(Exception):
+                self._socket.send(json.dumps({"type": "close"}))
+            with suppress(Exception):
+                self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """End the session and close all connections."""
+        self.end()
+        self._connections.close()
+
+    def _read(self, body: bytes | str, status: int) -> Any:
+        """Read JSON."""
+        if len(body) > LARGEST:
+            raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
+        try:
+            found = json.loads(body)
+        except (ValueError, RecursionError):
+            found = None
+        if found is None or status >= 300:
+            text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+            raise EnvFailure(
+                f"expected JSON of OpenEnv's server at {self._url}, got status {status} and "
+                f"{self._redactor.excerpt(text)!r}"
+            )
+        return found
+
+    def _words(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"it took more than {self._timeout:g} seconds"
+        return self._redactor.excerpt(f"{type(error).__name__}: {error}")
+
+
+def check_timeout(timeout: object) -> None:
+    """Refuse what is no number of seconds.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout < 1e9:
+        raise ConfigurationError(f"expected timeout to be seconds above 0, got {timeout!r}")

@@ -1,0 +1,70 @@
+"""A server of MCP without a package: honest, or with one fault, which its argument names."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "integer", "description": "A number."},
+        "b": {"type": "integer"},
+        "note": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["a", "b"],
+}
+TOOLS = [
+    {"name": "math.add", "description": "Add two numbers.", "inputSchema": SCHEMA},
+    {"name": "look", "inputSchema": {"type": "object"}},
+    {"name": "broken", "inputSchema": "no schema"},
+]
+
+
+def answer(method: str, params: dict[str, object]) -> dict[str, object]:
+    if method == "initialize":
+        return {"protocolVersion": "2025-06-18", "capabilities": {}, "instructions": "Add 2 and 3."}
+    if method == "tools/list":
+        if FAULT == "no tools":
+            return {"tools": []}
+        if FAULT == "lies":
+            return {"tools": "many"}
+        page = int(str(params.get("cursor") or 0))
+        more = {"nextCursor": str(page + 1)} if page + 1 < len(TOOLS) else {}
+        return {"tools": [TOOLS[page]], **more}
+    given = params["arguments"]
+    assert isinstance(given, dict)
+    if FAULT == "dies":
+        print("out of memory", file=sys.stderr)
+        os._exit(1)
+    if FAULT == "hangs":
+        time.sleep(600)
+    if FAULT == "garbage":
+        print("<html>busy</html>", flush=True)
+    if FAULT == "large":
+        return {"content": [{"type": "text", "text": "x" * (1 << 23)}]}
+    if FAULT in ("nan", "text", "none"):
+        reward = {"nan": float("nan"), "text": "much", "none": None}[FAULT]
+        return {"content": [], "structuredContent": {"reward": reward, "done": True}}
+    if FAULT == "no content":
+        return {"content": "text"}
+    if params["name"] == "look":
+        return {"content": [{"type": "image"}, {"type": "text", "text": "a desk"}]}
+    if given.get("note") == "fail":
+        return {"content": [{"type": "text", "text": "no"}], "isError": True}
+    return {"content": [{"type": "text", "text": json.dumps([given["a"] + given["b"], given])}]}
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message or "method" not in message:
+        continue
+    if message["method"] == "tools/call":
+        for asked in ({"id": 7, "method": "ping"}, {"method": "notifications/progress"}):
+            print(json.dumps({"jsonrpc": "2.0", **asked}), flush=True)
+    found = answer(message["method"], message.get("params", {}))
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": found}), flush=True)
