@@ -1,7 +1,7 @@
-"""Our namespace sandbox as an environment of Harbor: its tasks run without Docker or a daemon.
+r"""Our namespace sandbox as an environment of Harbor: its tasks run without Docker or a daemon.
 
-    harbor run -p TASKS -a oracle \\
-        --environment-import-path agentgym.adapters.harbor:NamespaceEnvironment
+    harbor run -p TASKS -a oracle \
+        --env agentgym.adapters.harbor:NamespaceEnvironment
 
 A task is played here if its Dockerfile copies files and names no programs that this machine lacks
 (:mod:`agentgym.sandbox.dockerfile`); any other is refused before it starts, with the lines that
@@ -76,6 +76,8 @@ def task_box(recipe: Recipe, limits: SandboxLimits) -> NamespaceSandbox:
             f"of; got what needs an image: {'; '.join(recipe.obstacles)[:400]}"
         )
     shared = runtime()
+    # In front of whatever the task has there, so that no file of it takes pytest's place.
+    roots = (str(shared.folder / "site"), recipe.environment.get("PYTHONPATH", ""))
     further = {*FOLDERS, *recipe.writable} - {"/" + recipe.workdir.split("/")[1]}
     config = SandboxConfig(
         workdir=recipe.workdir,
@@ -83,7 +85,7 @@ def task_box(recipe: Recipe, limits: SandboxLimits) -> NamespaceSandbox:
         mounts={SHOWN: shared.folder},
         hidden=shared.hidden,
         path=shared.path,
-        environment={"PYTHONPATH": str(shared.folder / "site"), **recipe.environment},
+        environment={**recipe.environment, "PYTHONPATH": ":".join(filter(None, roots))},
         writable=tuple(sorted(further)),
         limits=limits,
     )

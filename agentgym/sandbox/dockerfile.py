@@ -30,7 +30,7 @@ WORKDIR = "/app"
 LARGEST = 1 << 20
 """Bytes of a Dockerfile; a larger one is refused."""
 MOST_FILES, MOST_BYTES = 20_000, 256 << 20
-"""Files of a folder, and their bytes together, that go into a box; a folder with more is refused."""
+"""Files of a folder that go into a box, and their bytes together; one with more is refused."""
 _SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var")
 """Folders of the root that a box shows of this machine, and cannot write to."""
 _SILENT = frozenset({"ARG", "CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL"})
