@@ -16,6 +16,7 @@ from gymnasium.envs.registration import load_env_creator
 from agentgym.core.env import TextEnv
 from agentgym.core.options import import_named
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.imports import table
 from agentgym.registration import families, family
 
 _REPEATED = " was raised from the environment creator"
@@ -26,16 +27,19 @@ def resolve(name: str) -> tuple[str, str]:
     """Find an environment; return its short name and its id.
 
     Args:
-        name: A short name such as ``webshop``, an id that is registered with Gymnasium, or
+        name: A short name such as ``webshop``, an id that is registered with Gymnasium, the name of
+            another project's environment such as ``gem:ID`` (see :mod:`agentgym.imports.table`), or
             ``MODULE:ID``, where importing the module registers the id. Modules are also looked for
             in the working directory.
 
     Raises:
         ConfigurationError: The module cannot be imported, or nothing has this name.
     """
+    if (imported := table.find(name)) is not None:
+        return imported
     module, colon, rest = name.rpartition(":")
     if colon:
-        import_named(module, "MODULE:ID")
+        import_named(module, f"one of {table.FORMS}, or MODULE:ID")
         name = rest
     if name in gymnasium.registry and not name.startswith("agentgym/"):
         return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name

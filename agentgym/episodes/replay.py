@@ -41,6 +41,7 @@ from agentgym.episodes.recorder import (
 )
 from agentgym.episodes.records import Episode, RecordedState, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
+from agentgym.imports.table import find
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.play import Moment, play
 from agentgym.rewards import ShapedReward
@@ -97,7 +98,7 @@ def make_env(
             f"expected an environment for {episode.task_id}, because its record cannot hold "
             f"{', '.join(missing)}: make it and pass it as env="
         )
-    if episode.env_id not in gymnasium.registry:
+    if episode.env_id not in gymnasium.registry and find(episode.env_id) is None:
         raise ConfigurationError(
             f"expected a registered id, got {episode.env_id!r} from the record: import the package "
             "that registers it, or pass env= "

@@ -17,6 +17,7 @@ import gymnasium
 from agentgym.core.guard import words
 from agentgym.core.options import choice
 from agentgym.errors import ConfigurationError
+from agentgym.imports.table import IMPORTS, split
 from agentgym.registration import families
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.process import Processes
@@ -122,11 +123,12 @@ def usual_workers(backend: str) -> int:
 def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
     """Return the back end that suits a registered environment made with these arguments.
 
-    What is of no family runs in the calling thread.
+    What is of no family runs in the calling thread, unless it is imported and says otherwise.
     """
     entry = next((entry for entry in families() if entry.id == env_id), None)
     if entry is None:
-        return "sync"
+        imported = split(env_id)
+        return IMPORTS[imported[0]].backend if imported else "sync"
     defaults = gymnasium.spec(env_id).kwargs
     backend = entry.backend_for({**defaults, **kwargs})
     return backend if backend != "process" or os.name == "posix" else "thread"

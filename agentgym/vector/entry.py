@@ -1,5 +1,7 @@
 """Vector entry points of the registered families: ``agentgym.vector.entry:<short name>``.
 
+Environments of other projects have the prefix of their names in its place.
+
 Gymnasium calls a vector entry point without telling it the id, and stores it as a string.
 """
 
@@ -7,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+from agentgym.imports.table import IMPORTS, register
 from agentgym.registration import family
 from agentgym.vector.env import TextVectorEnv
 
 
 def __getattr__(name: str) -> Callable[..., TextVectorEnv]:
-    """Return the maker of vector environments of the family called ``name``."""
+    """Return the maker of vector environments of the family, or kind of import, ``name``."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in IMPORTS:
+        return partial(_imported, name)
     return partial(TextVectorEnv.make, family(name).id)
+
+
+def _imported(prefix: str, *, reference: str, **kwargs: Any) -> TextVectorEnv:
+    return TextVectorEnv.make(register(prefix, reference), **kwargs)

@@ -1,0 +1,200 @@
+"""Names of other projects' environments: ``PREFIX:NAME``, and what makes them.
+
+Such a name is registered with Gymnasium when it is first typed. Gymnasium allows few characters in
+an id, so the id is ``PREFIX/NAME-v0`` with all others escaped: ``gem:game:Sudoku`` becomes
+``gem/game_3ASudoku-v0``. Both are understood wherever a name is, in records too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from urllib.parse import quote, unquote
+
+import gymnasium
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.redaction import for_others
+
+SHORT_NAME = 60
+"""Most characters of a short name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A kind of environments of another project."""
+
+    module: str
+    """Module with ``make(reference, **options)``, and perhaps ``names()``: what can be named."""
+    form: str
+    """What stands behind the prefix, as help shows it."""
+    example: str
+    """Something that can stand there."""
+    summary: str
+    """One line for people."""
+    packages: tuple[str, ...] = ()
+    """Import names of the packages that it needs beyond the core."""
+    extra: str = ""
+    """Extra of the distribution that installs them."""
+    backend: str = "sync"
+    """Back end of a vector environment that suits it where none is asked for."""
+
+
+IMPORTS: Mapping[str, Import] = {
+    "gem": Import(
+        "agentgym.imports.gem",
+        "ID",
+        "game:GuessTheNumber-v0-easy",
+        "Games, mathematics and questions of GEM.",
+        ("gem",),
+        "gem",
+    ),
+    "gymnasium": Import(
+        "agentgym.imports.gymnasium",
+        "ID",
+        "CliffWalking-v1",
+        "Environments of Gymnasium with text, or with few actions and short observations.",
+    ),
+    "harbor": Import(
+        "agentgym.imports.harbor",
+        "FOLDER",
+        "tasks",
+        "Tasks in containers, as folders of Harbor.",
+    ),
+    "inspect": Import(
+        "agentgym.imports.inspect",
+        "TASK",
+        "my_tasks.py@addition",
+        "Tasks of Inspect with their own scorers.",
+        ("inspect_ai",),
+        "inspect",
+    ),
+    "mcp": Import(
+        "agentgym.imports.mcp",
+        "COMMAND",
+        "python server.py",
+        "The tools of an MCP server as actions.",
+        ("mcp",),
+        "mcp",
+        "thread",
+    ),
+    "openenv": Import(
+        "agentgym.imports.openenv",
+        "URL",
+        "http://127.0.0.1:8000",
+        "An environment that OpenEnv serves.",
+        backend="thread",
+    ),
+    "reasoning-gym": Import(
+        "agentgym.imports.reasoning_gym",
+        "NAME",
+        "leg_counting",
+        "Generated questions of reasoning-gym with its own scorers.",
+        ("reasoning_gym",),
+        "reasoning-gym",
+    ),
+    "textarena": Import(
+        "agentgym.imports.textarena",
+        "ID",
+        "GuessTheNumber-v0",
+        "Games of TextArena for one player.",
+        ("textarena",),
+        "textarena",
+    ),
+    "verifiers": Import(
+        "agentgym.imports.verifiers",
+        "NAME",
+        "my_taskset",
+        "Tasksets of verifiers with their own rewards.",
+        ("verifiers",),
+        "verifiers",
+    ),
+}
+"""The kinds, by their prefixes."""
+
+FORMS = ", ".join(f"{prefix}:{kind.form}" for prefix, kind in IMPORTS.items())
+"""What can be typed for environments of other projects."""
+_ID = re.compile(r"(?P<prefix>[a-z-]+)/(?P<name>[\w.-]+)-v0", re.ASCII)
+
+
+def find(name: str) -> tuple[str, str] | None:
+    """Register the environment of another project that a name is of.
+
+    Args:
+        name: ``PREFIX:NAME``, or the id that it got.
+
+    Returns:
+        A short name, which is a word, and the id; None if the name is of no such environment.
+
+    Raises:
+        ConfigurationError: Nothing stands behind the prefix, or a secret does.
+    """
+    parts = split(name)
+    if parts is None:
+        return None
+    prefix, reference = parts
+    kind = IMPORTS[prefix]
+    if not reference.strip():
+        raise ConfigurationError(
+            f"expected {prefix}:{kind.form}, such as {prefix}:{kind.example}; got {name!r}"
+        )
+    if for_others(reference) != reference:
+        raise ConfigurationError(
+            f"expected {prefix}:{kind.form} without users, passwords, keys and tokens, because "
+            f"records hold it; got {for_others(reference)!r} with one: pass it as the page of "
+            "imports (agentgym/imports/README.md) says"
+        )
+    return short_name(prefix, reference), register(prefix, reference)
+
+
+def register(prefix: str, reference: str) -> str:
+    """Register an environment with Gymnasium, once; return its id."""
+    env_id = f"{prefix}/{_escaped(reference)}-v0"
+    if env_id not in gymnasium.registry:
+        gymnasium.register(
+            env_id,
+            entry_point=f"{IMPORTS[prefix].module}:make",
+            vector_entry_point=f"agentgym.vector.entry:{prefix}",
+            kwargs={"reference": reference},
+        )
+    return env_id
+
+
+def split(name: str) -> tuple[str, str] | None:
+    """Return the prefix and what stands behind it; None if the name is of no import."""
+    prefix, colon, reference = name.partition(":")
+    if colon and prefix in IMPORTS:
+        return prefix, reference
+    found = _ID.fullmatch(name)
+    if found is None or found["prefix"] not in IMPORTS:
+        return None
+    return found["prefix"], unquote(found["name"].replace("_", "%"))
+
+
+def short_name(prefix: str, reference: str) -> str:
+    """Return a word for an environment; names that differ have words that differ, if cut."""
+    word = re.sub(r"[^a-z0-9]+", "-", f"{prefix}-{reference}".lower()).strip("-")
+    if len(word) <= SHORT_NAME:
+        return word
+    digest = hashlib.sha256(reference.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{word[: SHORT_NAME - 9].strip('-')}-{digest}"
+
+
+def offered(prefix: str) -> tuple[str, ...]:
+    """Return what can stand behind a prefix, sorted; empty where nobody can list it.
+
+    Raises:
+        DependencyNotInstalled: The peer's package is missing.
+    """
+    names: Callable[[], Iterable[str]] | None
+    names = getattr(import_module(IMPORTS[prefix].module), "names", None)
+    return tuple(sorted(names())) if names else ()
+
+
+def _escaped(reference: str) -> str:
+    """Write any text with the characters that an id may have, so that it can be read back."""
+    escaped = quote(reference, safe="", errors="replace").replace("_", "%5F").replace("~", "%7E")
+    return escaped.replace("%", "_")

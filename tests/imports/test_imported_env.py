@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agentgym import evaluate
+from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.guard import GuardedEnv
+from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
+from tests.imports.worlds import make
+
+
+def test_the_expert_solves_what_the_rewards_reach() -> None:
+    report = evaluate("oracle", make("x"), split="test", n=5)
+    assert report.success_rate.value == 1
+    assert [row.total_reward for row in report.rows] == [1.0] * 5
+
+
+def test_the_random_floor_does_nothing() -> None:
+    report = evaluate("random", make("x", horizon=4), split="test", n=5)
+    assert report.success_rate.value == 0 and not any(row.error for row in report.rows)
+
+
+@pytest.mark.parametrize("word", ["nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"])
+def test_what_a_world_does_wrong_costs_its_episode_with_a_reason(word: str) -> None:
+    report = evaluate(lambda observation, info: word, make("x"), split="test", n=2)
+    for row in report.rows:
+        assert row.stop_reason == "error" and row.error
+    assert math.isnan(report.success_rate.value) or report.failed == 2
+
+
+def test_a_world_that_cannot_begin_costs_its_episode() -> None:
+    env = GuardedEnv(make("x"))
+    with pytest.raises(EnvFailure, match="OSError: no world today"):
+        env.reset(options={"split": "train", "index": 13})
+    assert env.reset(options={"split": "train", "index": 12})[0] == "at 0 of game 36"
+
+
+def test_a_long_observation_is_cut() -> None:
+    env = make("x")
+    env.reset(seed=0)
+    assert len(env.step("long")[0]) == OBSERVATION_LENGTH
+
+
+def test_a_limit_of_the_world_is_the_turn_limit() -> None:
+    env = make("x")
+    env.reset(seed=0)
+    *_, info = env.step("cut")
+    assert info["stop_reason"] == "horizon" and not info["success"]
+
+
+def test_what_is_not_understood_says_why() -> None:
+    env = make("x")
+    env.reset(seed=0)
+    *_, info = env.step("hello")
+    assert not info["action_valid"] and info["details"]["reason"] == "say next"
+
+
+def test_it_says_what_it_cannot_do() -> None:
+    env = make("unknown")
+    env.reset(seed=0)
+    assert env.oracle_action() is None
+    assert env.limits == (
+        "there is no expert: the peer has none",
+        "an episode cannot be forked: the peer's worlds have no snapshots",
+    )
+    with pytest.raises(NotSupported, match="cannot fork"):
+        env.snapshot()
+
+
+def test_splits_share_no_seed_and_panels_have_a_hash() -> None:
+    tasks = make("x").tasks
+    seeds = [
+        {task.content["seed"] for task in tasks.iterate(split)} for split in tasks.splits
+    ]
+    assert sum(map(len, seeds)) == len(set.union(*seeds)) == 2050
+    assert tasks.panel("test", 3).sha256 == make("x").tasks.panel("test", 3).sha256
+    assert tasks.panel("test", 3).sha256 != make("y").tasks.panel("test", 3).sha256
+
+
+def test_tasks_are_found_by_their_ids() -> None:
+    tasks = make("http://host/a b").tasks
+    task = tasks.task("valid", 7)
+    assert tasks.find(task.id) == task
+
+
+@pytest.mark.parametrize("value", [0, -1, math.nan, "1"])
+def test_solved_at_is_a_number_above_0(value: object) -> None:
+    with pytest.raises(ConfigurationError, match="solved_at"):
+        make("x", solved_at=value)
+
+
+@given(st.text())
+def test_any_text_is_an_action(text: str) -> None:
+    env = make("x")
+    env.reset(seed=0)
+    if text not in ("nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"):
+        observation, reward, *_ = env.step(text)
+        assert observation and math.isfinite(reward)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import gymnasium
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agentgym
+from agentgym.errors import ConfigurationError
+from agentgym.imports import table
+from agentgym.making import make_env, resolve
+from agentgym.vector import TextVectorEnv
+
+
+@given(st.sampled_from(sorted(table.IMPORTS)), st.text(min_size=1))
+def test_every_name_has_an_id_that_can_be_read_back(prefix: str, reference: str) -> None:
+    reference = reference.encode("utf-8", "replace").decode()
+    try:
+        found = table.find(f"{prefix}:{reference}")
+    except ConfigurationError:  # blank, or a secret
+        return
+    assert found is not None
+    try:
+        assert found[0].replace("-", "_").isidentifier() and len(found[0]) <= table.SHORT_NAME
+        assert table.split(found[1]) == (prefix, reference)
+        assert gymnasium.spec(found[1]).kwargs == {"reference": reference}
+        assert table.find(found[1]) == found
+    finally:
+        del gymnasium.registry[found[1]]
+
+
+def test_versions_stand_beside_each_other_without_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    for version in (0, 1):
+        env_id = resolve(f"gymnasium:CliffWalking-v{version}")[1]
+        assert gymnasium.spec(env_id).id == env_id
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("name", ["webshop", "agentgym/WebShop-v0", "toy:X-v0", "other/X-v0"])
+def test_other_names_are_not_its_business(name: str) -> None:
+    assert table.find(name) is None
+
+
+def test_nothing_behind_a_prefix_is_told_what_belongs_there() -> None:
+    with pytest.raises(ConfigurationError, match="gem:ID, such as gem:game:"):
+        resolve("gem:")
+
+
+def test_an_unknown_prefix_is_told_those_that_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"one of gem:ID, .* or MODULE:ID .* 'gemm'"):
+        resolve("gemm:game:Sudoku")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:word@host", "http://host/x?token=abc", "http://host?api_key=1"]
+)
+def test_secrets_are_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="without users, passwords") as caught:
+        resolve(f"openenv:{url}")
+    assert "word@" not in str(caught.value) and "abc" not in str(caught.value)
+
+
+def test_a_missing_package_is_named_with_what_installs_it() -> None:
+    for name in ("gem", "textarena", "reasoning-gym", "verifiers"):
+        kind = table.IMPORTS[name]
+        pytest.importorskip  # noqa: B018
+        try:
+            __import__(kind.packages[0])
+        except ImportError:
+            with pytest.raises(agentgym.errors.DependencyNotInstalled, match=kind.extra):
+                make_env(resolve(f"{name}:{kind.example}")[1], {}, "--set")
+
+
+def test_vectors_are_ours() -> None:
+    envs = agentgym.make_vec("gymnasium:FrozenLake-v1", 2)
+    assert isinstance(envs, TextVectorEnv)
+    observations, _ = envs.reset(seed=0)
+    assert list(observations) == ["(red S)FFF\nFHFH\nFFFH\nHFFG"] * 2
+    envs.close()

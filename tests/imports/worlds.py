@@ -1,0 +1,50 @@
+"""A world for tests: it counts to three, and misbehaves when told so."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from agentgym.core.tasks import Task
+from agentgym.imports.imported_env import ImportedEnv
+from agentgym.imports.seeded_tasks import SeededTasks
+from agentgym.imports.world import Turn, World
+
+
+class Counting(World):
+    """Say ``next`` three times; other words make it do wrong."""
+
+    def reset(self, task: Task, seed: int) -> str:
+        self._at = 0
+        if task.index == 13:
+            raise OSError("no world today")
+        return f"at 0 of game {task.content['seed']}"
+
+    def step(self, text: str) -> Turn:
+        wrong: dict[str, Any] = {
+            "nan": float("nan"), "inf": float("inf"), "huge": 10**400, "word": "1", "none": None
+        }  # fmt: skip
+        if text in wrong:
+            return Turn("hm", wrong[text])
+        if text == "bytes":
+            return Turn(b"no text")  # type: ignore[arg-type]
+        if text == "long":
+            return Turn("x" * 10**7)
+        if text == "exit":
+            sys.exit(3)
+        if text == "raise":
+            raise RuntimeError("the world broke")
+        if text == "cut":
+            return Turn("enough", truncated=True)
+        if text != "next":
+            return Turn(f"at {self._at}", reason="say next", valid=False)
+        self._at += 1
+        return Turn(f"at {self._at}", 1 / 4 if self._at < 3 else 1 / 2, self._at == 3)
+
+    def expert(self) -> str:
+        return "next"
+
+
+def make(reference: str, **options: Any) -> ImportedEnv:
+    tasks = SeededTasks(f"counting:{reference}", "Count to three.", {}, {"train": 50})
+    return ImportedEnv(Counting(), tasks, has_expert=reference != "unknown", **options)
