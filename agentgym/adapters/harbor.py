@@ -20,11 +20,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentgym.envs.swe.runtime import SHOWN, runtime
 from agentgym.errors import ConfigurationError, require
-from agentgym.sandbox import SandboxConfig, SandboxLimits
+from agentgym.imports.harbor.boxes import ARCHIVE, LOGS, box_config
+from agentgym.sandbox import SandboxLimits
+from agentgym.sandbox.archives import pack_tree
 from agentgym.sandbox.base import LONGEST, ExecResult
-from agentgym.sandbox.dockerfile import Recipe, read_recipe
+from agentgym.sandbox.dockerfile import read_recipe
 from agentgym.sandbox.namespace import NamespaceSandbox
 
 if TYPE_CHECKING:
@@ -44,52 +45,16 @@ else:
     _config = require("harbor.models.task.config", "harbor")
     NetworkMode, NetworkPolicy = _config.NetworkMode, _config.NetworkPolicy
 
-__all__ = ["FOLDERS", "NamespaceEnvironment", "task_box"]
+__all__ = ["NamespaceEnvironment"]
 
-FOLDERS = ("/logs", "/tests", "/solution", "/harbor", "/installed-agent")
-"""Folders of the root that Harbor and its agents write to."""
-LOGS = ("/logs/agent", "/logs/verifier", "/logs/artifacts")
 MEMORY, DISK = 2048, 1024
 """Megabytes of memory and of files where a task asks for none."""
 KEPT_OUTPUT = 4 << 20
 """Bytes of a command's output that are kept."""
 LARGEST_DOWNLOAD = 256 << 20
 """Bytes of a file that is brought out of a box."""
-_ARCHIVE = "/tmp/.agentgym-transfer.tar"
 TIMED_OUT = 124
 """Exit status of a command that took too long, as of ``timeout``."""
-
-
-def task_box(recipe: Recipe, limits: SandboxLimits) -> NamespaceSandbox:
-    """Return a box for a task of Harbor, which is not started.
-
-    Args:
-        recipe: What its environment is made of.
-        limits: What it may use.
-
-    Raises:
-        ConfigurationError: The environment needs an image.
-    """
-    if recipe.obstacles:
-        raise ConfigurationError(
-            "expected an environment that copies files alone, which a box of namespaces is made "
-            f"of; got what needs an image: {'; '.join(recipe.obstacles)[:400]}"
-        )
-    shared = runtime()
-    # In front of whatever the task has there, so that no file of it takes pytest's place.
-    roots = (str(shared.folder / "site"), recipe.environment.get("PYTHONPATH", ""))
-    further = {*FOLDERS, *recipe.writable} - {"/" + recipe.workdir.split("/")[1]}
-    config = SandboxConfig(
-        workdir=recipe.workdir,
-        visible=(shared.folder,),
-        mounts={SHOWN: shared.folder},
-        hidden=shared.hidden,
-        path=shared.path,
-        environment={**recipe.environment, "PYTHONPATH": ":".join(filter(None, roots))},
-        writable=tuple(sorted(further)),
-        limits=limits,
-    )
-    return NamespaceSandbox(config)
 
 
 class NamespaceEnvironment(BaseEnvironment):
@@ -149,7 +114,7 @@ class NamespaceEnvironment(BaseEnvironment):
             processes=512,
             kept_output=KEPT_OUTPUT,
         )
-        self._made = task_box(self._recipe, limits)
+        self._made = NamespaceSandbox(box_config(self._recipe, limits))
 
     def validate_network_policy_support(self, network_policy: NetworkPolicy | None = None) -> None:
         """Refuse a policy that would have a network.
@@ -244,15 +209,11 @@ class NamespaceEnvironment(BaseEnvironment):
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
         """Write the files of a folder of this machine into the box, links as links."""
         place = shlex.quote(str(target_dir))
-        with tempfile.TemporaryFile() as file:
-            with tarfile.open(fileobj=file, mode="w") as archive:
-                archive.add(source_dir, ".")
-            file.seek(0)
-            box, body = self._running(), file.read()
+        box, body = self._running(), pack_tree(Path(source_dir))
         async with self._turn:
-            await asyncio.to_thread(box.write, _ARCHIVE, body)
+            await asyncio.to_thread(box.write, ARCHIVE, body)
         await self._checked(
-            f"mkdir -p {place} && tar --no-same-owner -xf {_ARCHIVE} -C {place} && rm {_ARCHIVE}",
+            f"mkdir -p {place} && tar --no-same-owner -xf {ARCHIVE} -C {place} && rm {ARCHIVE}",
             "/",
         )
 
@@ -277,13 +238,13 @@ class NamespaceEnvironment(BaseEnvironment):
         target = Path(target_dir)
         target.mkdir(parents=True, exist_ok=True)
         place = shlex.quote(str(source_dir))
-        await self._checked(f"tar -C {place} -cf {_ARCHIVE} .", "/")
+        await self._checked(f"tar -C {place} -cf {ARCHIVE} .", "/")
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder) / "transfer.tar"
-            await self.download_file(_ARCHIVE, archive)
+            await self.download_file(ARCHIVE, archive)
             with tarfile.open(archive) as packed:
                 packed.extractall(target, filter=_harmless)
-        await self.exec(f"rm -f {_ARCHIVE}", cwd="/")
+        await self.exec(f"rm -f {ARCHIVE}", cwd="/")
 
 
 def _harmless(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo | None:
