@@ -108,9 +108,7 @@ class SandboxConfig:
         Raises:
             ConfigurationError: A place inside is relative, or a path has parts such as ``..``.
         """
-        further = (
-            (name, one) for name in ("mounts", "writable") for one in getattr(self, name)
-        )
+        further = ((name, one) for name in ("mounts", "writable") for one in getattr(self, name))
         for name, place in (("workdir", self.workdir), *further):
             if not place.startswith("/") or posixpath.normpath(place) != place or "\0" in place:
                 raise ConfigurationError(

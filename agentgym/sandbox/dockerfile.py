@@ -87,11 +87,12 @@ def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
     path = folder / NAME
     if image or not path.is_file():
         place = workdir or WORKDIR
-        obstacles = (f"docker_image = {image}",) if image else ()
+        obstacles = [f"docker_image = {image}"] if image else []
         if (folder / "docker-compose.yaml").exists():
-            obstacles += ("docker-compose.yaml",)
-        files = () if image or not folder.is_dir() else tuple(_copied(folder, ".", place, place))
-        return Recipe(image, place, files=files, obstacles=obstacles)
+            obstacles.append("docker-compose.yaml")
+        built = image and path.is_file()
+        files = () if built or not folder.is_dir() else tuple(_copied(folder, ".", place, place))
+        return Recipe(image, place, files=files, obstacles=tuple(obstacles))
     if path.stat().st_size > LARGEST:
         raise DataError(f"expected a Dockerfile of at most {LARGEST:,} bytes, got {path}")
     text = path.read_text("utf-8", "replace")

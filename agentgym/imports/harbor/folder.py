@@ -1,4 +1,4 @@
-"""Read a folder of tasks in the format of Harbor; nothing of it is run, and all of it is bounded."""
+"""Read a folder of tasks in the format of Harbor; nothing of it is run, all is bounded."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _refuse_unknown(told: Mapping[str, Any], environment: Mapping[str, Any]) -> 
 
 def _artifacts(told: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what a separate environment of tests gets of the model's."""
-    found = [(ARTIFACTS, ())]
+    found: list[tuple[str, tuple[str, ...]]] = [(ARTIFACTS, ())]
     entries = told.get("artifacts", [])
     for entry in entries if isinstance(entries, list) else []:
         one = {"source": entry} if isinstance(entry, str) else entry

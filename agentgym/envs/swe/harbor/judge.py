@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.swe.grading.protection import LARGEST_EDIT, Edits, source_edits
+from agentgym.envs.swe.grading.protection import LARGEST_EDIT, source_edits
 from agentgym.envs.swe.grading.test_run import run_tests
 from agentgym.envs.swe.grading.twins import Canaries, Twin
 from agentgym.envs.swe.grading.verdict import (
@@ -141,7 +141,7 @@ class Task:
             (place / name).write_bytes(content)
         box = self._box(files)
         done = run_driver(box, str(place), self._known["timeout"])  # type: ignore[arg-type]
-        answers = read_answers(done, len(questions))  # type: ignore[arg-type]
+        answers = read_answers(done, len(questions))
         if isinstance(answers, str):
             return replace(grade, verdict=NO, reason=f"held-out questions: {answers}")
         pairs = zip(questions, answers, strict=True)
