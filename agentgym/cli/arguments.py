@@ -22,6 +22,9 @@ to say no."""
 class List:
     """Show the environments: names, splits with sizes, and what is installed."""
 
+    names: Positional[tuple[str, ...]] = ()
+    """Only these: names such as webshop or gem:game:Mastermind-v0-easy. A prefix, such as gem:,
+    lists what that project offers."""
     json: bool = False
     """Print JSON instead of a table."""
 

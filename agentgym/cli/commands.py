@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
@@ -28,8 +27,7 @@ from agentgym.cli.arguments import (
 )
 from agentgym.cli.environments import make
 from agentgym.cli.families import family_subcommands
-from agentgym.errors import AgentGymError
-from agentgym.making import make_env, resolve
+from agentgym.making import resolve
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
@@ -51,40 +49,9 @@ def run(command: object, console: Console) -> int:
 
 # What a subcommand needs is imported when it runs: `agentgym --help` shall answer at once.
 def _list(command: List, console: Console) -> int:
-    from agentgym.registration import families
+    from agentgym.cli.listing import show
 
-    rows = [_describe(entry) for entry in families()]
-    if command.json:
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
-        return 0
-    from rich.table import Column, Table
-
-    whole = partial(Column, no_wrap=True)  # what a person copies is never cut
-    table = Table(whole("name"), whole("id"), whole("tasks"), "status", "summary")
-    for row in rows:
-        sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
-        table.add_row(row["name"], row["id"], sizes, cell(row["status"]), row["summary"])
-    console.print(table)
-    return 0
-
-
-def _describe(entry: Any) -> dict[str, Any]:
-    """Describe a family; sizes are known only where it can be made."""
-    from importlib.util import find_spec
-
-    from agentgym.cli.doctor import install_command
-
-    row = {"name": entry.name, "id": entry.id, "summary": entry.summary, "splits": {}}
-    missing = [name for name in entry.packages if find_spec(name) is None]
-    if missing:
-        return {**row, "status": install_command(entry.extra)}
-    try:
-        env = make_env(entry.id, {}, "--set")
-    except AgentGymError as error:
-        return {**row, "status": str(error)}
-    row["splits"] = {split: env.tasks.len(split) for split in env.tasks.splits}
-    env.close()
-    return {**row, "status": "ready"}
+    return show(command, console)
 
 
 def _play(command: Play, console: Console) -> int:

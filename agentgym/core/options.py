@@ -97,6 +97,13 @@ def text(value: object, name: str) -> str:
     return value
 
 
+def look_here() -> None:
+    """Look for modules in the working directory, too."""
+    here = os.getcwd()
+    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
+        sys.path.append(here)
+
+
 def import_named(module: str, form: str) -> ModuleType:
     """Import a module that a person named; modules are also looked for in the working directory.
 
@@ -107,9 +114,7 @@ def import_named(module: str, form: str) -> ModuleType:
     Raises:
         ConfigurationError: It cannot be imported, for whatever reason.
     """
-    here = os.getcwd()
-    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
-        sys.path.append(here)
+    look_here()
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:

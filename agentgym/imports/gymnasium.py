@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import Any
 
 import gymnasium
@@ -21,6 +20,7 @@ from agentgym.actions import ActionSpec, Param
 from agentgym.core.env import TextEnv
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
+from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.world import Turn, World
@@ -66,7 +66,9 @@ def make(
             played in text.
     """
     ours, theirs = share(options)
-    spec, env = _open(reference, theirs)
+    asked = Asked("gymnasium", reference, theirs)
+    with asked.opening():
+        spec, env = _open(reference, theirs)
     try:
         actions = _Actions(env, reference, action_names)
         world = GymnasiumWorld(env, actions, _reader(env, reference))
@@ -74,14 +76,9 @@ def make(
         defaults: dict[str, Any] = {"horizon": spec.max_episode_steps or HORIZON}
         if threshold is not None and threshold > 0:
             defaults["solved_at"] = threshold
-        name = f"gymnasium:{reference}"
-        facts = {
-            "environment": name,
-            "arguments": json.loads(json.dumps(theirs, default=repr)),
-            "version of gymnasium": metadata.version("gymnasium"),
-        }
         seeded = not spec.nondeterministic
-        tasks = SeededTasks(name, f"Play {spec.name}.", facts, sizes, seeded=seeded)
+        facts = asked.facts("gymnasium")
+        tasks = SeededTasks(asked.name, f"Play {spec.name}.", facts, sizes, seeded=seeded)
         limits = () if seeded else (UNSEEDED,)
         return ImportedEnv(world, tasks, specs=actions.specs, limits=limits, **{**defaults, **ours})
     except BaseException:
@@ -96,19 +93,13 @@ def names() -> list[str]:
 
 def _open(reference: str, arguments: Mapping[str, Any]) -> tuple[EnvSpec, gymnasium.Env[Any, Any]]:
     """Make the environment, with text as its rendering where it has one."""
-    try:
-        # Our horizon takes the place of its limit of steps.
-        options = {"disable_env_checker": True, "max_episode_steps": -1, **arguments}
-        env = gymnasium.make(reference, **options)
-        spec = gymnasium.spec(reference.rpartition(":")[2])
-        if "ansi" in env.metadata.get("render_modes", ()):
-            env.close()
-            env = gymnasium.make(reference, render_mode="ansi", **options)
-    except (Exception, SystemExit) as error:
-        raise ConfigurationError(
-            f"expected gymnasium:ID with an id that can be made with the arguments "
-            f"{dict(arguments)}, got {reference!r}: {type(error).__name__}: {error}"
-        ) from error
+    # Our horizon takes the place of its limit of steps.
+    options = {"disable_env_checker": True, "max_episode_steps": -1, **arguments}
+    env = gymnasium.make(reference, **options)
+    spec = gymnasium.spec(reference.rpartition(":")[2])
+    if "ansi" in env.metadata.get("render_modes", ()):
+        env.close()
+        env = gymnasium.make(reference, render_mode="ansi", **options)
     if isinstance(env.unwrapped, TextEnv):
         env.close()
         raise ConfigurationError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import metadata
 from typing import Any
 
 from agentgym.core.options import integer
@@ -55,8 +54,3 @@ class SeededTasks(NumberedTasks[int]):
     def _describe(self, split: str, number: int, problem: int) -> tuple[str, Mapping[str, Any]]:
         content = {**self._facts, "seed": problem}
         return self._goal, content if self._seeded else {**content, "seed_counts": False}
-
-
-def package_facts(*packages: str) -> dict[str, str]:
-    """Return the versions of packages of a peer, so that another version makes another panel."""
-    return {f"version of {name}": metadata.version(name) for name in packages}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,21 +17,24 @@ from tests.imports.worlds import make
 
 def test_the_expert_solves_what_the_rewards_reach() -> None:
     report = evaluate("oracle", make("x"), split="test", n=5)
-    assert report.success_rate.value == 1
-    assert [row.total_reward for row in report.rows] == [1.0] * 5
+    assert [(row.success, row.score, row.reward) for row in report.rows] == [(True, 1, 1)] * 5
 
 
 def test_the_random_floor_does_nothing() -> None:
     report = evaluate("random", make("x", horizon=4), split="test", n=5)
-    assert report.success_rate.value == 0 and not any(row.error for row in report.rows)
+    assert not any(row.success or row.error for row in report.rows)
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"])
 def test_what_a_world_does_wrong_costs_its_episode_with_a_reason(word: str) -> None:
-    report = evaluate(lambda observation, info: word, make("x"), split="test", n=2)
-    for row in report.rows:
-        assert row.stop_reason == "error" and row.error
-    assert math.isnan(report.success_rate.value) or report.failed == 2
+    def play(observation: str, info: Mapping[str, Any]) -> str:
+        return word if info["task_id"].endswith("/0") else "next"
+
+    report = evaluate(play, make("x", sizes={"test": 4}), split="test", n=4)
+    broken = [row for row in report.rows if row.error]
+    assert [row.task_id for row in broken] == ["counting:x/test/0"]
+    assert broken[0].stop_reason == "error" and report.n == 3
+    assert all(row.success for row in report.rows if row not in broken)
 
 
 def test_a_world_that_cannot_begin_costs_its_episode() -> None:
@@ -73,9 +78,7 @@ def test_it_says_what_it_cannot_do() -> None:
 
 def test_splits_share_no_seed_and_panels_have_a_hash() -> None:
     tasks = make("x").tasks
-    seeds = [
-        {task.content["seed"] for task in tasks.iterate(split)} for split in tasks.splits
-    ]
+    seeds = [{task.content["seed"] for task in tasks.iterate(split)} for split in tasks.splits]
     assert sum(map(len, seeds)) == len(set.union(*seeds)) == 2050
     assert tasks.panel("test", 3).sha256 == make("x").tasks.panel("test", 3).sha256
     assert tasks.panel("test", 3).sha256 != make("y").tasks.panel("test", 3).sha256

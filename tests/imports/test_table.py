@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import sys
+
 import gymnasium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import agentgym
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.imports import table
 from agentgym.making import make_env, resolve
 from agentgym.vector import TextVectorEnv
@@ -49,7 +51,7 @@ def test_nothing_behind_a_prefix_is_told_what_belongs_there() -> None:
 
 
 def test_an_unknown_prefix_is_told_those_that_there_are() -> None:
-    with pytest.raises(ConfigurationError, match=r"one of gem:ID, .* or MODULE:ID .* 'gemm'"):
+    with pytest.raises(ConfigurationError, match=r"one of gem:ID, .* or MODULE:ID .* 'gemm:game'"):
         resolve("gemm:game:Sudoku")
 
 
@@ -62,15 +64,14 @@ def test_secrets_are_refused_and_not_repeated(url: str) -> None:
     assert "word@" not in str(caught.value) and "abc" not in str(caught.value)
 
 
-def test_a_missing_package_is_named_with_what_installs_it() -> None:
-    for name in ("gem", "textarena", "reasoning-gym", "verifiers"):
-        kind = table.IMPORTS[name]
-        pytest.importorskip  # noqa: B018
-        try:
-            __import__(kind.packages[0])
-        except ImportError:
-            with pytest.raises(agentgym.errors.DependencyNotInstalled, match=kind.extra):
-                make_env(resolve(f"{name}:{kind.example}")[1], {}, "--set")
+@pytest.mark.parametrize("prefix", ["gem", "reasoning-gym", "textarena", "verifiers"])
+def test_a_missing_package_is_named_with_what_installs_it(
+    prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = table.IMPORTS[prefix]
+    monkeypatch.setitem(sys.modules, kind.packages[0], None)
+    with pytest.raises(DependencyNotInstalled, match=kind.extra):
+        make_env(resolve(f"{prefix}:{kind.example}")[1], {}, "--set")
 
 
 def test_vectors_are_ours() -> None:

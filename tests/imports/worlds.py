@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from agentgym.core.tasks import Task
@@ -45,6 +46,6 @@ class Counting(World):
         return "next"
 
 
-def make(reference: str, **options: Any) -> ImportedEnv:
-    tasks = SeededTasks(f"counting:{reference}", "Count to three.", {}, {"train": 50})
+def make(reference: str, sizes: Mapping[str, int] = {"train": 50}, **options: Any) -> ImportedEnv:
+    tasks = SeededTasks(f"counting:{reference}", "Count to three.", {}, sizes)
     return ImportedEnv(Counting(), tasks, has_expert=reference != "unknown", **options)

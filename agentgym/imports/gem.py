@@ -1,0 +1,83 @@
+"""``gem:ID``: games, mathematics and questions of GEM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.core.tasks import Task
+from agentgym.errors import require
+from agentgym.imports.asked import Asked
+from agentgym.imports.global_randomness import GlobalRandomness
+from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.seeded_tasks import SeededTasks
+from agentgym.imports.world import Turn, World
+
+HORIZON = 100
+"""Turn budget; most of GEM's games end themselves before it."""
+
+
+def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: Any) -> ImportedEnv:
+    """Make an environment of GEM.
+
+    Args:
+        reference: Its id, such as ``game:GuessTheNumber-v0-easy``.
+        sizes: Tasks of each split.
+        **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`, and of the
+            environment.
+
+    Raises:
+        DependencyNotInstalled: GEM is missing.
+        ConfigurationError: There is no such id, or it cannot be made here, such as one whose data
+            has to be fetched.
+    """
+    ours, theirs = share(options)
+    asked = Asked("gem", reference, theirs)
+    asked.check(names())
+    randomness = GlobalRandomness()
+    with asked.opening(), randomness.in_place():
+        env = require("gem", "gem").make(reference, **theirs)
+    goal = f"Play {reference.rpartition(':')[2]}."
+    tasks = SeededTasks(asked.name, goal, asked.facts("gem-llm"), sizes)
+    return ImportedEnv(GemWorld(env, randomness), tasks, **{"horizon": HORIZON, **ours})
+
+
+def names() -> list[str]:
+    """Return the ids.
+
+    Raises:
+        DependencyNotInstalled: GEM is missing.
+    """
+    require("gem", "gem")
+    return sorted(require("gem.envs.registration", "gem").ENV_REGISTRY)
+
+
+class GemWorld(World):
+    """An environment of GEM.
+
+    Args:
+        env: The environment.
+        randomness: Its random numbers; GEM draws from the global generators.
+    """
+
+    def __init__(self, env: Any, randomness: GlobalRandomness) -> None:
+        self._env, self._randomness = env, randomness
+
+    def reset(self, task: Task, seed: int) -> str:
+        """Begin the task of its seed."""
+        number = int(task.content["seed"])
+        self._randomness.seed(number)
+        with self._randomness.in_place():
+            observation: str = self._env.reset(seed=number)[0]
+        return observation
+
+    def step(self, text: str) -> Turn:
+        """Pass the text on."""
+        with self._randomness.in_place():
+            observation, reward, terminated, truncated, info = self._env.step(text)
+        done = bool(terminated or truncated)
+        if not done and isinstance(info, Mapping) and isinstance(info.get("suffix"), str):
+            observation = f"{observation}\n{info['suffix']}"
+        # Costs of earlier turns do not make a task unsolved: what its last turn pays tells.
+        success = done and reward >= 1
+        return Turn(observation, reward, done, success=bool(success))

@@ -1,0 +1,108 @@
+"""``textarena:ID``: games of TextArena for one player."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agentgym.core.tasks import Task
+from agentgym.errors import require
+from agentgym.imports.asked import Asked
+from agentgym.imports.global_randomness import GlobalRandomness
+from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.seeded_tasks import SeededTasks
+from agentgym.imports.world import Turn, World
+
+HORIZON = 100
+"""Turn budget; games end themselves before or after it."""
+PLAYER = 0
+"""Number of the only player."""
+
+
+def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: Any) -> ImportedEnv:
+    """Make an environment of a game.
+
+    Args:
+        reference: Its id, such as ``GuessTheNumber-v0``.
+        sizes: Tasks of each split.
+        **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`, and of the
+            game.
+
+    Raises:
+        DependencyNotInstalled: TextArena is missing.
+        ConfigurationError: There is no such id, or it is no game for one player, or cannot be
+            played here.
+    """
+    ours, theirs = share(options)
+    asked = Asked("textarena", reference, theirs)
+    asked.check(names())
+    tasks = SeededTasks(asked.name, f"Play {reference}.", asked.facts("textarena"), sizes)
+    world = TextArenaWorld(reference, theirs)
+    with asked.opening():
+        world.reset(tasks.task("test", 0), 0)  # for how many players it is no list says
+    return ImportedEnv(world, tasks, **{"horizon": HORIZON, **ours})
+
+
+def names() -> list[str]:
+    """Return the ids, games for several players among them.
+
+    Raises:
+        DependencyNotInstalled: TextArena is missing.
+    """
+    require("textarena", "textarena")
+    return sorted(require("textarena.envs.registration", "textarena").ENV_REGISTRY)
+
+
+class TextArenaWorld(World):
+    """A game of TextArena, made anew for each episode.
+
+    Args:
+        reference: Its id.
+        arguments: Arguments of the game.
+
+    TextArena's own wrappers repeat the whole conversation at every turn; here an observation is
+    what is new, without the player's own words.
+    """
+
+    def __init__(self, reference: str, arguments: Mapping[str, Any]) -> None:
+        self._reference, self._arguments = reference, arguments
+        self._randomness = GlobalRandomness()
+        self._game: Any = None
+
+    def reset(self, task: Task, seed: int) -> str:
+        """Begin the task of its seed."""
+        arena = require("textarena", "textarena")
+        number = int(task.content["seed"])
+        self._randomness.seed(number)
+        with self._randomness.in_place():
+            game = arena.make(self._reference, **self._arguments)
+            self._game = _without_histories(game, arena)
+            self._game.reset(num_players=1, seed=number)
+            return self._news()
+
+    def step(self, text: str) -> Turn:
+        """Pass the text on."""
+        with self._randomness.in_place():
+            done = self._game.step(action=text)[0]
+            observation = self._news()
+            if not done:
+                return Turn(observation)
+            rewards, info = self._game.close()
+        reason = str(info[PLAYER].get("reason") or "")
+        if reason and reason not in observation:
+            observation = f"{observation}\n{reason}".strip()
+        return Turn(observation, rewards[PLAYER], done=True, reason=reason)
+
+    def _news(self) -> str:
+        """Return what the game has said since it was last asked."""
+        messages: Iterable[Any] = self._game.get_observation()[1]
+        return "\n".join(str(said[1]) for said in messages if said[0] != PLAYER)
+
+
+def _without_histories(game: Any, arena: Any) -> Any:
+    """Take out the wrappers that write observations; those that write actions stay."""
+    if isinstance(game, arena.ObservationWrapper):
+        return _without_histories(game.env, arena)
+    if isinstance(game, arena.Wrapper):
+        game.env = _without_histories(game.env, arena)
+    return game

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from agentgym.imports.table import IMPORTS
+from tests.cli.test_commands import run
+
+
+def test_every_kind_of_import_is_shown(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setitem(sys.modules, "gem", None)
+    out = run(capsys, "list")[1]
+    for prefix, kind in IMPORTS.items():
+        assert f"{prefix}:{kind.form}" in out
+
+
+def test_a_prefix_lists_what_the_project_offers(capsys: Any) -> None:
+    code, out, _ = run(capsys, "list", "gymnasium:")
+    assert code == 0 and "gymnasium:FrozenLake-v1" in out.splitlines()
+    rows = json.loads(run(capsys, "list", "gymnasium:", "--json")[1])
+    assert {"name": "gymnasium:CartPole-v1"} in rows
+
+
+def test_a_name_is_described_with_what_it_cannot_do(capsys: Any) -> None:
+    code, out, _ = run(capsys, "list", "gymnasium:FrozenLake-v1", "webshop")
+    assert code == 0
+    assert "id: gymnasium/FrozenLake-v1-v0\n" in out and "no expert" in out
+    assert "id: agentgym/WebShop-v0\n" in out
+    row = json.loads(run(capsys, "list", "gymnasium:FrozenLake-v1", "--json")[1])[0]
+    assert row["splits"]["test"] == 1000 and len(row["limits"]) == 2
+
+
+@pytest.mark.parametrize("name", ["nothing", "gymnasium:Nothing-v0", "gem:"])
+def test_what_is_unknown_is_said(capsys: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gem", None)
+    code, out, err = run(capsys, "list", name)
+    assert ("expected" in err and code == 2) or ("expected gymnasium:ID" in out and code == 0)
