@@ -1,0 +1,223 @@
+"""Our environments as tasks of Inspect, by its entry point.
+
+    inspect eval agentgym/webshop --model openai/NAME -T split=test -T n=50
+    inspect eval agentgym/environment --model openai/NAME -T env=own:own/Guess-v0
+
+Inspect brings models, concurrency, retries, limits and logs; the environment answers, and its score
+and reward are the scores of the sample. The model reads what it reads in ``agentgym eval``, laid
+out by the same prompt. Each sample is a task of a panel, so the same arguments name the same tasks.
+An environment that fails is an error of its sample, never a zero. The store of a sample holds its
+turns: reward, end, and the SHA-256 of what the environment said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from agentgym.conversation import Conversation, Prompt
+from agentgym.conversation.prompt import SeenTurn
+from agentgym.core.env import TextEnv
+from agentgym.core.guard import GuardedEnv
+from agentgym.core.options import integer
+from agentgym.errors import ConfigurationError, require
+from agentgym.evaluation.protocols import find_prompt
+from agentgym.making import make_env, resolve
+
+_inspect = require("inspect_ai", "inspect")
+_data = require("inspect_ai.dataset", "inspect")
+_model = require("inspect_ai.model", "inspect")
+_registry = require("inspect_ai._util.registry", "inspect")
+_scorer = require("inspect_ai.scorer", "inspect")
+_solver = require("inspect_ai.solver", "inspect")
+
+__all__ = ["alfworld", "environment", "search", "swe", "textworld", "webshop"]
+
+SCORES = ("score", "success", "reward")
+"""What a sample is scored by: progress from 0 to 1, whether it is solved, and the sum of rewards."""
+TURNS = "turns"
+"""Where in the store of a sample its turns lie."""
+
+
+def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a task as ``agentgym/NAME``.
+
+    Inspect names by its package only what lies where packages are installed, or what a distribution
+    of the package's own name has as a checkout.
+    """
+    whole = f"agentgym/{function.__name__}"
+    known = _registry.registry_name(function, function.__name__) == whole
+    found: Callable[..., Any] = _inspect.task(name=None if known else whole)(function)
+    return found
+
+
+@_registered
+def environment(
+    env: str,
+    split: str = "test",
+    n: int = 100,
+    seed: int = 0,
+    horizon: int | None = None,
+    prompt: str = "default",
+    arguments: str = "",
+) -> Any:
+    """Return tasks of any environment as a task of Inspect.
+
+    Args:
+        env: A short name such as ``webshop``, an id, ``MODULE:ID``, or a name of another project's.
+        split: Split of the tasks.
+        n: How many, cut to the size of the split.
+        seed: Seed of the panel.
+        horizon: Turn budget; None is the environment's own.
+        prompt: What a model reads, as ``--prompt`` of ``agentgym eval``.
+        arguments: Arguments of the environment, as a JSON object.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or an argument is wrong.
+        TaskNotFound: There is no such split.
+    """
+    kwargs = _read(arguments)
+    env_id = resolve(env)[1]
+    with closing(make_env(env_id, kwargs, "arguments")) as made:
+        tasks = made.tasks
+        panel = tasks.panel(split, min(integer(n, "n", 1), tasks.len(split)), seed)
+        _prompt(prompt, made)
+        samples = [
+            _data.Sample(id=task_id, input=tasks.find(task_id).goal, metadata={"split": split})
+            for task_id in panel.ids
+        ]
+    options = {} if horizon is None else {"horizon": integer(horizon, "horizon", 1)}
+    return _inspect.Task(
+        dataset=_data.MemoryDataset(samples, name=env_id, location=panel.sha256),
+        solver=play(env_id, kwargs, options, prompt),
+        scorer=outcome(),
+        metadata={"environment": env_id, "panel": panel.sha256},
+    )
+
+
+def _family(name: str) -> Callable[..., Any]:
+    """Return the tasks of a family as a task of Inspect."""
+
+    def family(
+        split: str = "test",
+        n: int = 100,
+        seed: int = 0,
+        horizon: int | None = None,
+        prompt: str = "default",
+        arguments: str = "",
+    ) -> Any:
+        return environment(name, split, n, seed, horizon, prompt, arguments)
+
+    family.__name__ = family.__qualname__ = name
+    family.__doc__ = f"Return tasks of {name}, see :func:`environment`."
+    return _registered(family)
+
+
+alfworld = _family("alfworld")
+search = _family("search")
+swe = _family("swe")
+textworld = _family("textworld")
+webshop = _family("webshop")
+
+
+@_solver.solver
+def play(
+    env_id: str, arguments: Mapping[str, Any], options: Mapping[str, Any], prompt: str
+) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Play the task of a sample with the model.
+
+    Args:
+        env_id: Id of the environment.
+        arguments: Its arguments.
+        options: Options of each reset.
+        prompt: Name of the prompt.
+    """
+
+    async def solve(state: Any, generate: Any) -> Any:
+        env = await asyncio.to_thread(make_env, env_id, arguments, "arguments")
+        with closing(env):
+            return await _episode(env, state, generate, options, prompt)
+
+    return solve
+
+
+async def _episode(
+    env: TextEnv, state: Any, generate: Any, options: Mapping[str, Any], prompt: str
+) -> Any:
+    """Play one episode; an environment that fails raises, which is an error of the sample."""
+    guarded = GuardedEnv(env)
+    chosen = {"task_id": str(state.sample_id), **options}
+    observation, info = await asyncio.to_thread(guarded.reset, seed=0, options=chosen)
+    conversation = Conversation(_prompt(prompt, env), info["goal"])
+    turns = [_turn(observation, 0.0, False)]
+    total, over = 0.0, False
+    while not over:
+        seen = SeenTurn.of(observation, info)
+        state.messages = _messages(conversation.messages(seen))
+        state = await generate(state, tool_calls="none")
+        said = state.output.completion
+        conversation.add(seen, said)
+        observation, reward, terminated, truncated, info = await asyncio.to_thread(
+            guarded.step, said
+        )
+        over, total = terminated or truncated, total + reward
+        turns.append(_turn(observation, reward, over))
+        state.store.set(TURNS, turns)
+    state.messages = [*state.messages, _model.ChatMessageUser(content=observation)]
+    state.store.set("outcome", {
+        "score": info["score"], "success": float(info["success"]), "reward": total,
+        "turns": info["turn"], "stop_reason": info["stop_reason"],
+    })  # fmt: skip
+    return state
+
+
+@_scorer.scorer(metrics={name: [_scorer.mean(), _scorer.stderr()] for name in SCORES})
+def outcome() -> Callable[[Any, Any], Awaitable[Any]]:
+    """Return what the environment says of the episode."""
+
+    async def score(state: Any, target: Any) -> Any:
+        told = state.store.get("outcome")
+        if told is None:  # a limit of Inspect ended it: it counts as it stands
+            rewards = [turn["reward"] for turn in state.store.get(TURNS, [])]
+            told = {"score": 0.0, "success": 0.0, "reward": sum(rewards), "stop_reason": "limit"}
+        return _scorer.Score(
+            value={name: float(told[name]) for name in SCORES},
+            answer=state.output.completion,
+            metadata={name: value for name, value in told.items() if name not in SCORES},
+        )
+
+    return score
+
+
+def _turn(observation: str, reward: float, over: bool) -> dict[str, Any]:
+    digest = hashlib.sha256(observation.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"reward": float(reward), "over": bool(over), "sha256": digest}
+
+
+def _messages(said: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return messages as Inspect has them."""
+    kinds = {
+        "system": _model.ChatMessageSystem,
+        "user": _model.ChatMessageUser,
+        "assistant": _model.ChatMessageAssistant,
+    }
+    return [kinds[one["role"]](content=one["content"]) for one in said]
+
+
+def _prompt(name: str, env: TextEnv) -> Prompt:
+    env_id = env.spec.id if env.spec else type(env).__name__
+    return find_prompt(name, env_id).at(env)
+
+
+def _read(arguments: str) -> dict[str, Any]:
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise ConfigurationError(f"expected JSON in arguments, got: {error}") from error
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"expected a JSON object as arguments, got {arguments!r:.80}")
+    return found
