@@ -5,7 +5,7 @@
 
 Inspect brings models, concurrency, retries, limits and logs; the environment answers, and its score
 and reward are the scores of the sample. The model reads what it reads in ``agentgym eval``, laid
-out by the same prompt. Each sample is a task of a panel, so the same arguments name the same tasks.
+out by the same prompt, and the same arguments name the same tasks and seeds.
 An environment that fails is an error of its sample, never a zero. The store of a sample holds its
 turns: reward, end, and the SHA-256 of what the environment said.
 """
@@ -23,8 +23,9 @@ from agentgym.conversation import Conversation, Prompt
 from agentgym.conversation.prompt import SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.options import integer
+from agentgym.core.options import check_seed, integer
 from agentgym.errors import ConfigurationError, require
+from agentgym.evaluation.plan import plan
 from agentgym.evaluation.protocols import find_prompt
 from agentgym.making import make_env, resolve
 
@@ -38,7 +39,9 @@ _solver = require("inspect_ai.solver", "inspect")
 __all__ = ["alfworld", "environment", "search", "swe", "textworld", "webshop"]
 
 SCORES = ("score", "success", "reward")
-"""What a sample is scored by: progress from 0 to 1, whether it is solved, and the sum of rewards."""
+"""What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
+SEED = "seed"
+"""Where in the metadata of a sample the seed of its episode stands."""
 TURNS = "turns"
 """Where in the store of a sample its turns lie."""
 
@@ -83,19 +86,20 @@ def environment(
     kwargs = _read(arguments)
     env_id = resolve(env)[1]
     with closing(make_env(env_id, kwargs, "arguments")) as made:
-        tasks = made.tasks
-        panel = tasks.panel(split, min(integer(n, "n", 1), tasks.len(split)), seed)
+        planned = plan(made.tasks, split, integer(n, "n", 1), check_seed(seed) or 0, None, 1)
         _prompt(prompt, made)
         samples = [
-            _data.Sample(id=task_id, input=tasks.find(task_id).goal, metadata={"split": split})
-            for task_id in panel.ids
+            _data.Sample(
+                id=job.task_id, input=made.tasks.find(job.task_id).goal, metadata={SEED: job.seed}
+            )
+            for job in planned.jobs
         ]
     options = {} if horizon is None else {"horizon": integer(horizon, "horizon", 1)}
     return _inspect.Task(
-        dataset=_data.MemoryDataset(samples, name=env_id, location=panel.sha256),
+        dataset=_data.MemoryDataset(samples, name=env_id, location=planned.panel_sha256),
         solver=play(env_id, kwargs, options, prompt),
         scorer=outcome(),
-        metadata={"environment": env_id, "panel": panel.sha256},
+        metadata={"environment": env_id, "panel": planned.panel_sha256},
     )
 
 
@@ -151,7 +155,9 @@ async def _episode(
     """Play one episode; an environment that fails raises, which is an error of the sample."""
     guarded = GuardedEnv(env)
     chosen = {"task_id": str(state.sample_id), **options}
-    observation, info = await asyncio.to_thread(guarded.reset, seed=0, options=chosen)
+    observation, info = await asyncio.to_thread(
+        guarded.reset, seed=state.metadata[SEED], options=chosen
+    )
     conversation = Conversation(_prompt(prompt, env), info["goal"])
     turns = [_turn(observation, 0.0, False)]
     total, over = 0.0, False

@@ -148,12 +148,10 @@ class _Reader:
         word, rest = word.upper(), rest.strip()
         if word == "FROM" and not self.image:
             self.image = rest.split()[0] if rest else ""
-        elif word == "WORKDIR" and "$" not in rest:
+        elif word == "WORKDIR" and not set("$\0") & set(rest):
             self.workdir = posixpath.normpath(posixpath.join("/", self.workdir, rest.strip("\"'")))
         elif word == "ENV" and "$" not in rest:
-            name, _, value = rest.partition(" ")
-            pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
-            self.environment |= {key: "".join(shlex.split(one)) for key, one in pairs}
+            self._set(line, rest)
         elif word in ("COPY", "ADD"):
             self._copy(line, rest)
         elif word == "USER":
@@ -161,15 +159,24 @@ class _Reader:
         elif not (word in _SILENT or (word in ("RUN", "SHELL") and self.no_image)):
             self.obstacles.append(line)
 
+    def _set(self, line: str, rest: str) -> None:
+        name, _, value = rest.partition(" ")
+        pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
+        try:
+            self.environment |= {key: " ".join(shlex.split(one)) for key, one in pairs}
+        except ValueError:  # a quotation that nobody closes
+            self.obstacles.append(line)
+
     def _copy(self, line: str, rest: str) -> None:
         try:
-            words = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
-        except ValueError:
-            words = []
+            found = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
+        except (ValueError, RecursionError):
+            found = []
+        words = [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
         flags = [word for word in words if word.startswith("--")]
         *sources, target = [word for word in words if word not in flags] or [""]
         known = all(flag.partition("=")[0] in ("--chown", "--chmod", "--link") for flag in flags)
-        plain = not any(set("$*?[<") & set(word) or "://" in word for word in (*sources, target))
+        plain = not any(set("$*?[<\0") & set(word) or "://" in word for word in (*sources, target))
         place = posixpath.normpath(posixpath.join("/", self.workdir, target))
         if not (known and plain and sources) or place.split("/")[1] in _SYSTEM:
             self.obstacles.append(line)

@@ -117,6 +117,10 @@ class HarborWorld(World):
             return []
         return [one for one in self._plan(self._task) if one not in self._now.commands]
 
+    def admissible(self) -> Sequence[str]:
+        """Return a look around and the submission: nobody can list what helps."""
+        return [] if self._now.over else [Command(BASH, "ls").write(), Command(SUBMIT).write()]
+
     def state(self) -> str:
         """Return what was done so far."""
         return json.dumps([self._now.commands, self._now.over])
