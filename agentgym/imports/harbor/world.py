@@ -16,6 +16,7 @@ from typing import NamedTuple
 from agentgym.core.tasks import Task
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command, Fault, only_command
 from agentgym.envs.swe.engine.observation import show
+from agentgym.envs.swe.instance_boxes import PULLING
 from agentgym.errors import EnvFailure
 from agentgym.imports.harbor.boxes import FOLDERS, LOGS, box_config, carry, run, send_folder
 from agentgym.imports.harbor.folder import HarborTask, files_of
@@ -28,7 +29,7 @@ from agentgym.sandbox import (
     SandboxLost,
     SandboxUnavailable,
 )
-from agentgym.sandbox.registry import check_backend, open_sandbox
+from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
 
 LONGEST_COMMAND = 3600
 """Most seconds that a command may ask for."""
@@ -159,10 +160,15 @@ class HarborWorld(World):
 
     def _open(self, task: HarborTask) -> Sandbox:
         """Start a fresh box of a task's environment."""
+        config = self._config(task)
+        built = bool(task.image) and task.image != task.recipe.image
         try:
-            box = open_sandbox(self._config(task), self._sandbox).start()
+            name = choose_backend(config) if self._sandbox == "auto" else self._sandbox
+            # Anybody may have published something under the name of an image that is built here.
+            options = {"pull": "never"} if built and name in PULLING else {}
+            box = open_sandbox(config, name, **options).start()
         except SandboxUnavailable as error:
-            if not task.image or task.recipe.image == task.image:
+            if not built:
                 raise
             raise SandboxUnavailable(
                 f"expected the image {task.image} of {task.name}, whose environment needs one "
@@ -173,7 +179,7 @@ class HarborWorld(World):
             raise SandboxLost(f"expected a box for {task.name}, got: {error}") from error
         try:
             run(box, f"mkdir -p {' '.join(FOLDERS + LOGS)} {shlex.quote(task.recipe.workdir)}")
-            if not task.image or task.image == task.recipe.image:
+            if not built:
                 task.recipe.fill(box)
         except BaseException as error:
             box.close()
