@@ -19,15 +19,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from agentgym.conversation import Conversation, Prompt
-from agentgym.conversation.prompt import SeenTurn
-from agentgym.core.env import TextEnv
-from agentgym.core.guard import GuardedEnv
+from agentgym.adapters.dialogue import Dialogue
 from agentgym.core.options import check_seed, integer
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.plan import plan
-from agentgym.evaluation.protocols import find_prompt
-from agentgym.making import make_env, resolve
+from agentgym.making import resolve
 
 _inspect = require("inspect_ai", "inspect")
 _data = require("inspect_ai.dataset", "inspect")
@@ -84,22 +80,23 @@ def environment(
         TaskNotFound: There is no such split.
     """
     kwargs = _read(arguments)
-    env_id = resolve(env)[1]
-    with closing(make_env(env_id, kwargs, "arguments")) as made:
-        planned = plan(made.tasks, split, integer(n, "n", 1), check_seed(seed) or 0, None, 1)
-        _prompt(prompt, made)
+    if horizon is not None:
+        integer(horizon, "horizon", 1)
+    with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as talk:
+        tasks = talk.tasks
+        planned = plan(tasks, split, integer(n, "n", 1), check_seed(seed) or 0, None, 1)
         samples = [
             _data.Sample(
-                id=job.task_id, input=made.tasks.find(job.task_id).goal, metadata={SEED: job.seed}
+                id=job.task_id, input=tasks.find(job.task_id).goal, metadata={SEED: job.seed}
             )
             for job in planned.jobs
         ]
-    options = {} if horizon is None else {"horizon": integer(horizon, "horizon", 1)}
+    name = resolve(env)[1]
     return _inspect.Task(
-        dataset=_data.MemoryDataset(samples, name=env_id, location=planned.panel_sha256),
-        solver=play(env_id, kwargs, options, prompt),
+        dataset=_data.MemoryDataset(samples, name=name, location=planned.panel_sha256),
+        solver=play(env, kwargs, horizon, prompt),
         scorer=outcome(),
-        metadata={"environment": env_id, "panel": planned.panel_sha256},
+        metadata={"environment": name, "panel": planned.panel_sha256},
     )
 
 
@@ -130,50 +127,41 @@ webshop = _family("webshop")
 
 @_solver.solver
 def play(
-    env_id: str, arguments: Mapping[str, Any], options: Mapping[str, Any], prompt: str
+    env: str, arguments: Mapping[str, Any], horizon: int | None, prompt: str
 ) -> Callable[[Any, Any], Awaitable[Any]]:
     """Play the task of a sample with the model.
 
     Args:
-        env_id: Id of the environment.
+        env: Name of the environment.
         arguments: Its arguments.
-        options: Options of each reset.
+        horizon: Turn budget; None is the environment's own.
         prompt: Name of the prompt.
     """
 
     async def solve(state: Any, generate: Any) -> Any:
-        env = await asyncio.to_thread(make_env, env_id, arguments, "arguments")
-        with closing(env):
-            return await _episode(env, state, generate, options, prompt)
+        talk = await asyncio.to_thread(Dialogue, env, prompt=prompt, kwargs=arguments)
+        with closing(talk):
+            return await _episode(talk, state, generate, horizon)
 
     return solve
 
 
-async def _episode(
-    env: TextEnv, state: Any, generate: Any, options: Mapping[str, Any], prompt: str
-) -> Any:
+async def _episode(talk: Dialogue, state: Any, generate: Any, horizon: int | None) -> Any:
     """Play one episode; an environment that fails raises, which is an error of the sample."""
-    guarded = GuardedEnv(env)
-    chosen = {"task_id": str(state.sample_id), **options}
-    observation, info = await asyncio.to_thread(
-        guarded.reset, seed=state.metadata[SEED], options=chosen
-    )
-    conversation = Conversation(_prompt(prompt, env), info["goal"])
-    turns = [_turn(observation, 0.0, False)]
+    seed = state.metadata[SEED]
+    said = await asyncio.to_thread(talk.reset, str(state.sample_id), seed=seed, horizon=horizon)
+    turns = [_turn(talk.observation, 0.0, False)]
     total, over = 0.0, False
     while not over:
-        seen = SeenTurn.of(observation, info)
-        state.messages = _messages(conversation.messages(seen))
+        state.messages = _messages(said)
         state = await generate(state, tool_calls="none")
-        said = state.output.completion
-        conversation.add(seen, said)
-        observation, reward, terminated, truncated, info = await asyncio.to_thread(
-            guarded.step, said
-        )
-        over, total = terminated or truncated, total + reward
-        turns.append(_turn(observation, reward, over))
+        answered = await asyncio.to_thread(talk.step, state.output.completion)
+        over, total = answered.done, total + answered.reward
+        turns.append(_turn(talk.observation, answered.reward, over))
         state.store.set(TURNS, turns)
-    state.messages = [*state.messages, _model.ChatMessageUser(content=observation)]
+        said = talk.messages()
+    state.messages = [*state.messages, _model.ChatMessageUser(content=answered.text)]
+    info = answered.info
     state.store.set("outcome", {
         "score": info["score"], "success": float(info["success"]), "reward": total,
         "turns": info["turn"], "stop_reason": info["stop_reason"],
@@ -212,11 +200,6 @@ def _messages(said: Sequence[Mapping[str, Any]]) -> list[Any]:
         "assistant": _model.ChatMessageAssistant,
     }
     return [kinds[one["role"]](content=one["content"]) for one in said]
-
-
-def _prompt(name: str, env: TextEnv) -> Prompt:
-    env_id = env.spec.id if env.spec else type(env).__name__
-    return find_prompt(name, env_id).at(env)
 
 
 def _read(arguments: str) -> dict[str, Any]:

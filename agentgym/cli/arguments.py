@@ -298,6 +298,27 @@ class PruneImages:
 
 
 @dataclass(frozen=True)
+class Conform:
+    """Check that an environment is the same through each of its doors, and for equal seeds."""
+
+    env: Positional[str]
+    """Short name or id, MODULE:ID of your own, or PREFIX:NAME of another project's, such as
+    openenv:http://127.0.0.1:8000."""
+    split: str = "test"
+    """Split of the tasks."""
+    n: int = 12
+    """Number of tasks: a third each for the expert, random actions and hostile text."""
+    seed: int = 0
+    """Seed of the panel and of the random actions."""
+    horizon: int | None = None
+    """Turn budget; the environment's own if left out."""
+    set: tuple[str, ...] = ()
+    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+    json: bool = False
+    """Print JSON instead of a table."""
+
+
+@dataclass(frozen=True)
 class Validate:
     """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many."""
 
@@ -340,6 +361,7 @@ COMMANDS: Mapping[str, type] = {
     "images list": ListImages,
     "images prune": PruneImages,
     "validate": Validate,
+    "conform": Conform,
 }
 """The subcommands that are no family's, by what is typed for them."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."

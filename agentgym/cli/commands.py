@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
     Compare,
+    Conform,
     Doctor,
     Eval,
     Export,
@@ -202,6 +203,12 @@ def _images(command: Any, console: Console) -> int:
     return images.ACTIONS[type(command)](command, console)
 
 
+def _conform(command: Conform, console: Console) -> int:
+    from agentgym.cli.conform import conform
+
+    return conform(command, console)
+
+
 def _validate(command: Validate, console: Console) -> int:
     from agentgym.cli.validate import validate
 
@@ -222,4 +229,5 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     ServeSandbox: _serve_sandbox,
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,
+    Conform: _conform,
 }

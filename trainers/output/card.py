@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.conversation import BARE, Layout
+from agentgym.imports.table import split
 from agentgym.support.caching import write_atomically
 from trainers.config.config_file import FREE, RESOLVED, read_settings
 from trainers.config.describe import horizon_in_words
@@ -81,7 +82,11 @@ def base_name(run: ResolvedRun) -> str:
 
 def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
     """Return Python code that loads a trained model from a place and evaluates it, greedily."""
-    modules = {env.asked.rpartition(":")[0]: env.env_id for env in run.envs if ":" in env.asked}
+    modules = {
+        env.asked.rpartition(":")[0]: env.env_id
+        for env in run.envs
+        if ":" in env.asked and split(env.asked) is None
+    }
     layouts = {env.name: _own_fields(env.layout) for env in run.envs}
     return render(
         "usage.py.j2",

@@ -1,0 +1,155 @@
+"""Environments for SkyRL: an environment of skyrl-gym, and the rows of its data set.
+
+    skyrl_gym.register(id="agentgym", entry_point="agentgym.adapters.skyrl:SkyRLEnv")
+    rows = skyrl_rows("webshop", n=64, difficulty="easy")     # write them as parquet
+
+A row names its task in the column ``agentgym``, which SkyRL hands to the environment. A failing
+environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from agentgym.adapters.dialogue import Dialogue
+from agentgym.errors import ConfigurationError
+
+__all__ = ["SkyRLEnv", "skyrl_rows"]
+
+ENV_CLASS = "agentgym"
+"""Id under which `SkyRLEnv` is to be registered, and column that names the task."""
+
+
+class SkyRLEnv:
+    """One episode, by the methods of skyrl-gym's ``BaseTextEnv``.
+
+    Args:
+        env_config: Settings of the environment in SkyRL's configuration; not read.
+        extras: The columns of the row.
+
+    Attributes:
+        turns: Turns taken.
+        max_turns: Most turns of the episode.
+
+    Raises:
+        ConfigurationError: The row names no task.
+    """
+
+    def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
+        row = (extras or {}).get(ENV_CLASS)
+        if not isinstance(row, Mapping) or not {"env", "task_id"} <= set(row):
+            raise ConfigurationError(
+                f"expected a row of skyrl_rows, with env and task_id in the column {ENV_CLASS!r}, "
+                f"got {row!r:.80}"
+            )
+        self._row = row
+        # Parquet fills in None where another row has an argument.
+        kwargs = {k: v for k, v in (row.get("kwargs") or {}).items() if v is not None}
+        self._dialogue = Dialogue(row["env"], prompt=row.get("prompt", "default"), kwargs=kwargs)
+        _check(self._dialogue)
+        self._last: Mapping[str, Any] = {}
+        self.turns = 0
+        self.max_turns = self._dialogue.horizon
+
+    def init(
+        self, prompt: Sequence[Mapping[str, Any]]
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Begin the task of the row; its own messages take the place of the row's prompt."""
+        messages = self._dialogue.reset(self._row["task_id"])
+        self.turns, self.max_turns, self._last = 0, self._dialogue.horizon, {}
+        return messages, {"task_id": self._row["task_id"]}
+
+    def step(self, action: str) -> dict[str, Any]:
+        """Take a turn with the model's whole answer.
+
+        Returns:
+            ``observations`` (one message of the user, none after the end), ``reward``, ``done`` and
+            ``metadata``.
+
+        Raises:
+            EnvFailure: The environment failed.
+        """
+        turn = self._dialogue.step(action)
+        self.turns, self._last = self.turns + 1, turn.info
+        said = [] if turn.done else [{"role": "user", "content": turn.text}]
+        return {
+            "observations": said,
+            "reward": turn.reward,
+            "done": turn.done,
+            "metadata": {"success": turn.info["success"], "score": turn.info["score"]},
+        }
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Return what is known of the episode."""
+        success, score = self._last.get("success", False), self._last.get("score", 0.0)
+        return {"success": float(success), "score": float(score), "turns": self.turns}
+
+    @staticmethod
+    def aggregate_metrics(metrics: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Return the means over episodes."""
+        names = sorted({name for each in metrics for name in each})
+        values = {name: [float(each[name]) for each in metrics if name in each] for name in names}
+        return {name: sum(found) / len(found) for name, found in values.items()}
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._dialogue.close()
+
+    def __enter__(self) -> SkyRLEnv:
+        """Return itself; it is closed at the end of the block."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the environment."""
+        self.close()
+
+
+def skyrl_rows(
+    env: str,
+    *,
+    split: str = "train",
+    n: int | None = None,
+    seed: int = 0,
+    prompt: str | Path = "default",
+    **kwargs: Any,
+) -> list[dict[str, Any]]:
+    """Return the rows of a data set for SkyRL, one for each task.
+
+    Args:
+        env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        split: Split of the tasks.
+        n: How many; None: all of the split.
+        seed: Seed of the draw.
+        prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
+        **kwargs: Arguments of the environment.
+
+    Raises:
+        ConfigurationError: Nothing has this name, an argument is wrong, or the prompt shows every
+            turn in a message of its own without the talk before it.
+    """
+    with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as dialogue:
+        _check(dialogue)
+        ids = dialogue.draw(split, n, seed)
+    named = {"env": env, "kwargs": kwargs, "prompt": str(prompt)}
+    return [
+        {
+            "data_source": env,
+            "prompt": [{"role": "user", "content": ""}],
+            "env_class": ENV_CLASS,
+            ENV_CLASS: {**named, "task_id": task_id},
+        }
+        for task_id in ids
+    ]
+
+
+def _check(dialogue: Dialogue) -> None:
+    """Refuse a prompt that does not grow by a message a turn, as SkyRL's talks do."""
+    layout = dialogue.prompt.layout
+    if layout.kind != "turns" or layout.window is not None:
+        raise ConfigurationError(
+            f"expected a prompt whose talk grows by a message a turn, got {dialogue.prompt.name}: "
+            "choose default or bare"
+        )

@@ -1,0 +1,108 @@
+"""Environments for verifiers: a taskset whose environment plays the user.
+
+The package ``agentgym_v1`` at the root of the distribution exports both, which is where verifiers
+looks for them:
+
+    vf-eval agentgym-v1 --env.taskset.env webshop --env.taskset.n 20 --env.player.harness.id null
+
+The model's answers are actions. The reward is the sum of those of the turns; ``score`` and
+``success`` are metrics. A failing environment fails the rollout, which then has no reward.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import verifiers.v1 as vf
+
+from agentgym.adapters.dialogue import Dialogue
+
+__all__ = ["AgentGymEnv", "AgentGymTaskset"]
+
+
+class AgentGymConfig(vf.TasksetConfig):
+    """Which tasks."""
+
+    env: str = "webshop"
+    """A short name, an id, or ``MODULE:ID``."""
+    kwargs: dict[str, Any] = {}  # noqa: RUF012  # a field of pydantic
+    """Arguments of the environment."""
+    prompt: str = "default"
+    """``default``, ``bare``, the name of a protocol, or the path of the file of one."""
+    split: str = "test"
+    """Split of the tasks."""
+    n: int = 100
+    """How many."""
+    seed: int = 0
+    """Seed of the draw."""
+
+
+class AgentGymData(vf.TaskData):
+    """A task by its id."""
+
+    info: dict[str, Any]
+    """What makes the environment, and the id of the task."""
+
+
+class AgentGymTask(vf.Task[AgentGymData, vf.State, vf.TaskConfig]):
+    """A task of an environment, which is scored by its environment."""
+
+
+class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
+    """The tasks of an environment."""
+
+    def load(self) -> Iterator[AgentGymTask]:
+        """Yield the tasks, with the first messages of their episodes."""
+        asked = self.config
+        with closing(Dialogue(asked.env, prompt=asked.prompt, kwargs=asked.kwargs)) as dialogue:
+            for task_id in dialogue.draw(asked.split, asked.n, asked.seed):
+                *before, first = dialogue.reset(task_id)
+                info = {
+                    "env": asked.env,
+                    "kwargs": asked.kwargs,
+                    "prompt": asked.prompt,
+                    "task_id": task_id,
+                }
+                system = "\n\n".join(message["content"] for message in before)
+                data = AgentGymData(
+                    id=task_id,
+                    name=task_id,
+                    prompt=first["content"],
+                    system_prompt=system or None,
+                    info=info,
+                )
+                yield AgentGymTask(data, asked.task)
+
+
+class AgentGymEnvConfig(vf.EnvConfig):
+    """Who plays."""
+
+    player: vf.AgentConfig = vf.AgentConfig()
+    """The agent whose answers are the actions."""
+
+
+class AgentGymEnv(vf.Env[AgentGymEnvConfig]):
+    """Play a task: each answer is an action, each observation what the user says next."""
+
+    async def run(self, task: AgentGymTask, agents: Any) -> None:
+        """Play one episode."""
+        asked = task.data.info
+        dialogue = Dialogue(asked["env"], prompt=asked["prompt"], kwargs=asked["kwargs"])
+        with closing(dialogue):
+            # In threads: what takes long in an environment shall not hold up other rollouts.
+            await asyncio.to_thread(dialogue.reset, asked["task_id"])
+            earned, info = 0.0, {"score": 0.0, "success": False}
+            async with agents.player.interaction(task) as talk:
+                segment = await talk.turn()
+                while not segment.terminated:
+                    turn = await asyncio.to_thread(dialogue.step, segment.last_reply or "")
+                    earned, info = earned + turn.reward, dict(turn.info)
+                    if turn.done:
+                        break
+                    segment = await talk.turn(turn.text)
+            talk.trace.record_reward("reward", earned)
+            talk.trace.record_metric("score", float(info["score"]))
+            talk.trace.record_metric("success", float(info["success"]))

@@ -1,0 +1,63 @@
+"""Environments for SkyRL: an expert earns the same through its methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEnv, skyrl_rows
+from agentgym.errors import ConfigurationError
+from agentgym.registration import FAMILIES
+from tests.toy import TOY_ID
+
+IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_expert_earns_the_same(env_id: str) -> None:
+    here: Any = gymnasium.make(env_id).unwrapped
+    for row in skyrl_rows(env_id, split="test", n=2):
+        task_id = row[ENV_CLASS]["task_id"]
+        observation, info = here.reset(options={"task_id": task_id})
+        with SkyRLEnv(env_config={}, extras=row) as env:
+            messages, _ = env.init(row["prompt"])
+            done = False
+            while not done:
+                assert messages[-1]["role"] == "user" and observation in messages[-1]["content"]
+                action = here.oracle_action()
+                observation, reward, terminated, truncated, info = here.step(action)
+                turn = env.step(action)
+                done = turn["done"]
+                assert (turn["reward"], done) == (reward, terminated or truncated)
+                messages = messages if done else turn["observations"]
+            assert env.get_metrics() == {
+                "success": 1.0, "score": info["score"], "turns": info["turn"]
+            }  # fmt: skip
+    here.close()
+
+
+def test_metrics_are_means() -> None:
+    found = SkyRLEnv.aggregate_metrics([{"success": 1.0, "turns": 2}, {"success": 0.0}])
+    assert found == {"success": 0.5, "turns": 2.0}
+
+
+@pytest.mark.parametrize("extras", [None, {}, {ENV_CLASS: "webshop"}, {ENV_CLASS: {"env": "x"}}])
+def test_a_row_without_a_task_is_told_so(extras: Any) -> None:
+    with pytest.raises(ConfigurationError, match="expected a row of skyrl_rows"):
+        SkyRLEnv(extras=extras)
+
+
+def test_a_prompt_of_single_messages_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="grows by a message a turn"):
+        skyrl_rows("webshop", prompt="verl-agent", n=1)
+
+
+def test_skyrl_gym_makes_it() -> None:
+    skyrl_gym = pytest.importorskip("skyrl_gym", reason="skyrl-gym is in .ci/peers")
+    skyrl_gym.register(id=ENV_CLASS, entry_point="agentgym.adapters.skyrl:SkyRLEnv")
+    row = skyrl_rows(TOY_ID, split="test", n=1)[0]
+    with skyrl_gym.make(row["env_class"], env_config={}, extras=row) as env:
+        assert env.init(row["prompt"])[0][-1]["role"] == "user"
+        assert not env.step("nonsense")["done"]

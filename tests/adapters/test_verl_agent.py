@@ -1,0 +1,82 @@
+"""Environments for verl-agent: groups of equal tasks, stepped together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from agentgym.adapters.verl_agent import VerlAgentManager
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.registration import FAMILIES
+from tests.toy import TOY_ID
+
+IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_expert_earns_the_same(env_id: str) -> None:
+    envs = VerlAgentManager(env_id, tasks=2, members=2, split="test", n=2)
+    observations, infos = envs.reset()
+    ids = [info["task_id"] for info in infos]
+    assert ids[0] == ids[1] != ids[2] == ids[3]
+    here: list[Any] = [gymnasium.make(env_id).unwrapped for _ in ids]
+    expected = [env.reset(options={"task_id": i})[0] for env, i in zip(here, ids, strict=True)]
+    done = np.zeros(4, bool)
+    total: list[list[Any]] = [[] for _ in ids]
+    kept: list[list[Any]] = [[] for _ in ids]
+    while not done.all():
+        assert observations["anchor"] == expected and observations["image"] is None
+        for text, observation in zip(observations["text"], expected, strict=True):
+            assert observation in text
+        actions = ["" if over else e.oracle_action() for e, over in zip(here, done, strict=True)]
+        before = done
+        observations, rewards, done, infos = envs.step(actions)
+        for k, env in enumerate(here):
+            total[k].append(infos[k])
+            kept[k].append({"active_masks": not before[k]})
+            if not before[k]:
+                expected[k], reward, terminated, truncated, info = env.step(actions[k])
+                assert rewards[k] == np.float32(reward) and done[k] == (terminated or truncated)
+                assert infos[k]["won"] == info["success"] and infos[k]["is_action_valid"]
+            else:
+                assert rewards[k] == 0 and done[k]
+    won = envs.success_evaluator(total_infos=total, total_batch_list=kept, batch=None)
+    assert won["success_rate"].tolist() == [1.0] * 4
+    envs.close()
+    for env in here:
+        env.close()
+
+
+def test_tasks_come_in_turn_and_again() -> None:
+    envs = VerlAgentManager(TOY_ID, tasks=2, split="test", n=3, seed=1)
+    seen = [info["task_id"] for _ in range(3) for info in envs.reset()[1]]
+    assert len(set(seen)) == 3 and seen[:3] == seen[3:]
+    again = VerlAgentManager(TOY_ID, tasks=2, split="test", n=3, seed=1)
+    assert [info["task_id"] for info in again.reset()[1]] == seen[:2]
+
+
+def test_rows_may_name_the_tasks() -> None:
+    envs = VerlAgentManager(TOY_ID, tasks=1, members=2, split="test")
+    ids = [info["task_id"] for info in envs.reset()[1]]
+    rows = [{"task_id": ids[0]}] * 2
+    assert [info["task_id"] for info in envs.reset(rows)[1]] == ids[:1] * 2
+    with pytest.raises(TaskNotFound):
+        envs.reset([{"task_id": "nothing"}] * 2)
+
+
+def test_the_prompt_of_the_paper() -> None:
+    envs = VerlAgentManager("alfworld", tasks=1, prompt="verl-agent")
+    text = envs.reset()[0]["text"][0]
+    assert "<action>" in text and "Commands that are possible now" in text
+    observations, _, _, infos = envs.step(["look around"])
+    assert not infos[0]["is_action_valid"] and "This is step 2" in observations["text"][0]
+
+
+def test_there_is_an_action_for_each_episode() -> None:
+    envs = VerlAgentManager(TOY_ID, tasks=2)
+    envs.reset()
+    with pytest.raises(ConfigurationError, match="expected 2 actions, got 1"):
+        envs.step(["look"])

@@ -1,0 +1,56 @@
+"""One name of another project's environment, through every door."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentgym
+from tests.cli.test_commands import run
+
+NAME = "gymnasium:FrozenLake-v1"
+
+
+def test_eval_replay_and_view(capsys: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    code, shown, _ = run(capsys, "eval", NAME, "--n", "3", "--out", str(out))
+    assert code == 0 and "gymnasium/FrozenLake-v1-v0" in shown
+    record = json.loads((out / "episodes.jsonl").read_text().splitlines()[0])
+    assert record["env_id"] == "gymnasium/FrozenLake-v1-v0"
+    agentgym.replay_file(out / "episodes.jsonl")
+    assert run(capsys, "replay", str(out))[0] == 0
+    page = tmp_path / "page.html"
+    assert run(capsys, "view", str(out), "--out", str(page))[0] == 0
+    assert "FrozenLake" in page.read_text("utf-8")
+
+
+def test_play(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("down\nright\n"))
+    code, out, _ = run(capsys, "play", NAME)
+    assert code == 0 and "(red S)FFF" in out and "stopped after 2 of 100 turns" in out
+
+
+def test_validate(capsys: Any) -> None:
+    code, out, _ = run(capsys, "validate", NAME, "--n", "3", "--blind-n", "3", "--split", "test")
+    assert code == 1 and "no expert" in out  # a finding, beside all that was checked
+
+
+@pytest.mark.slow
+def test_workers_in_other_processes() -> None:
+    report = agentgym.evaluate("random", NAME, n=4, concurrency=2, backend="process")
+    here = agentgym.evaluate("random", NAME, n=4)
+    assert [row.turns for row in report.rows] == [row.turns for row in here.rows]
+
+
+def test_training_resolves_it(capsys: Any) -> None:
+    pytest.importorskip("torch")
+    from trainers.cli import main
+
+    assert main(["--env", NAME, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "gymnasium/FrozenLake-v1-v0" in out and "gymnasium-frozenlake-v1" in out
