@@ -72,8 +72,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _TEST = f"""\
 #!/bin/sh
 # Unpacks the judge, which removes what lies here before it runs anything of the repository.
+# Neither the working folder nor a variable may bring modules of the model to it.
+cd / || exit 1
 folder=$(mktemp -d) && chmod 755 "$folder" || exit 1
-python3 -m zipfile -e /tests/{JUDGE} "$folder" || exit 1
+python3 -I -S -m zipfile -e /tests/{JUDGE} "$folder" || exit 1
 exec python3 -S -s -E "$folder/judge.py"
 """
 _MAIN = """\

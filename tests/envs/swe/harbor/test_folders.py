@@ -185,12 +185,15 @@ def test_the_solution_is_paid_and_nothing_else_is_not(folders: Path) -> None:
                 f"        time.sleep(.1)\n        try: {WRITE}\n        except OSError: pass\n"
                 "    os._exit(0)")],
         [append("import glob\nassert not glob.glob('/tests/*')\nopen('/tests/x', 'w')")],
+        [f"for name in zipfile json gzip re; do echo \"{WRITE}\" > $name.py; done; "
+         f"mkdir -p src; echo \"{WRITE}\" > src/argparse.py; cp src/argparse.py sitecustomize.py"],
         ["mkdir -p /logs/verifier; echo 1 > /logs/verifier/reward.txt"],
         ["mkdir -p /logs/artifacts/x; ln -s /logs/verifier /testbed/link; rm -rf tests; "
          "printf 'import os; os._exit(0)' > conftest.py"],
         ["rm -rf /testbed/* ; mkfifo /testbed/pipe; ln -s /tests /testbed/tests"],
     ],
-    ids=["tests-alone", "reward", "kill", "daemon", "answers", "own-reward", "conftest", "pipe"],
+    ids=["tests-alone", "reward", "kill", "daemon", "answers", "modules", "own-reward", "conftest",
+         "pipe"],
 )  # fmt: skip
 def test_what_is_no_repair_is_not_paid(commands: list[str], played: HarborEnv) -> None:
     assert reward(played, *commands) == 0
