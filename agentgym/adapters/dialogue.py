@@ -13,6 +13,7 @@ from agentgym.conversation import Conversation, Prompt, SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer
+from agentgym.core.tasks import TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.making import make
@@ -68,6 +69,11 @@ class Dialogue:
         return self._seen.observation
 
     @property
+    def tasks(self) -> TaskSet:
+        """The tasks of the environment."""
+        return self._text_env.tasks
+
+    @property
     def horizon(self) -> int:
         """Most turns of the episode."""
         return self._text_env.horizon
@@ -84,14 +90,22 @@ class Dialogue:
         count = tasks.len(tasks.check(split)) if n is None else integer(n, "n", 1)
         return tasks.panel(split, count, seed).ids
 
-    def reset(self, task_id: str) -> list[dict[str, Any]]:
+    def reset(
+        self, task_id: str, *, seed: int | None = None, horizon: int | None = None
+    ) -> list[dict[str, Any]]:
         """Begin a task; return the messages that the model reads first.
+
+        Args:
+            task_id: The task.
+            seed: Seed of the episode.
+            horizon: Its turn budget; None is the environment's own.
 
         Raises:
             TaskNotFound: There is no such task.
             EnvFailure: The environment failed.
         """
-        observation, info = self._env.reset(options={"task_id": task_id})
+        options = {"task_id": task_id, "horizon": horizon}
+        observation, info = self._env.reset(seed=seed, options=options)
         self._talk = Conversation(self.prompt, str(info["goal"]))
         self._seen = SeenTurn.of(observation, info)
         return self.messages()

@@ -147,18 +147,21 @@ class Replay:
 
 @dataclass(frozen=True)
 class Export:
-    """Write recorded episodes as a table, a data set of the hub, or conversations for SFT."""
+    """Write recorded episodes as a table, a data set or conversations; or tasks for Harbor."""
 
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, the
-    folder of an evaluation, or what --to atif wrote."""
+    folder of an evaluation, or what --to atif wrote. With --to harbor no file but an environment of
+    SWE, such as swe."""
     out: Positional[Path]
-    """File, or for datasets and atif folder, to write; it must not exist yet."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records"]
+    """File, or for datasets and atif folder, to write; it must not exist yet. With --to harbor a
+    folder, in which tasks that are there already stay."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records", "harbor"]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
     without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
     parquet file for each split. sft: conversations. atif: a folder of trajectories in the format of
-    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them."""
+    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them. harbor:
+    bundled and built tasks of SWE, each as a folder that Harbor plays."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
@@ -177,6 +180,17 @@ class Export:
     a file of your own in their form; default if left out."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
+    split: str | None = None
+    """Harbor: only tasks of this split."""
+    n: int | None = None
+    """Harbor: this many tasks of each split, drawn; all of them if left out."""
+    seed: int = 0
+    """Harbor: seed of the draw."""
+    set: tuple[str, ...] = ()
+    """Harbor: arguments of the environment, each as name=value, such as data=FOLDER."""
+    image: str = ""
+    """Harbor: image that the tasks are based on, with Python 3.10 or later, git and pytest; if left
+    out, the Python of this process from the Docker Hub, into which git and pytest are installed."""
     json: bool = False
     """Print JSON instead of sentences."""
 

@@ -26,6 +26,15 @@ def export(command: Export, console: Console) -> int:
     from agentgym.episodes.atif import trajectory_files
     from agentgym.episodes.exporter import export as write
 
+    if command.to == "harbor":
+        from agentgym.cli.export_tasks import export_tasks
+
+        return export_tasks(command, console)
+    if command.split or command.n is not None or command.seed or command.set or command.image:
+        raise ConfigurationError(
+            "expected --split, --n, --seed, --set and --image with --to harbor only, got --to "
+            f"{command.to}, which writes recorded episodes"
+        )
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(
             f"expected --min-score to be a score from 0 to 1, got {command.min_score}"

@@ -94,6 +94,9 @@ class SandboxConfig:
     """Folders that stand before the system's own in ``PATH``."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Further variables that commands see."""
+    writable: tuple[str, ...] = ()
+    """Further folders inside, besides ``workdir``, that commands can write to; snapshots hold
+    them. They are empty at the start, or what an image holds there."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     """What it may use."""
     trusted: bool = False
@@ -105,7 +108,8 @@ class SandboxConfig:
         Raises:
             ConfigurationError: A place inside is relative, or a path has parts such as ``..``.
         """
-        for name, place in (("workdir", self.workdir), *(("mounts", one) for one in self.mounts)):
+        further = ((name, one) for name in ("mounts", "writable") for one in getattr(self, name))
+        for name, place in (("workdir", self.workdir), *further):
             if not place.startswith("/") or posixpath.normpath(place) != place or "\0" in place:
                 raise ConfigurationError(
                     f"expected an absolute path without '..' as {name}, got {place!r:.120}"

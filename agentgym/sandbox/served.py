@@ -100,7 +100,7 @@ class ServedSandbox(Sandbox):
     @property
     def places(self) -> tuple[str, ...]:
         """Folders that commands can write to and that snapshots hold, besides :attr:`workdir`."""
-        return PLACES
+        return (*PLACES, *self.config.writable)
 
     @property
     def home(self) -> str:

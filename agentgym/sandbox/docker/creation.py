@@ -89,7 +89,7 @@ def plan_container(
         user="" if config.image else f"{host.USER}:{host.USER}",
         home=home,
         environment=image.environment,
-        places=("/tmp", home, "/dev/shm"),
+        places=("/tmp", home, "/dev/shm", *config.writable),
         host_config=engine.api.create_host_config(
             network_mode="none",
             cap_drop=["ALL"],
@@ -178,6 +178,7 @@ def _temporary(
     limits = config.limits
     own = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
     shares = {config.workdir: 2, "/tmp": 4, home: 8, "/dev/shm": 8}
+    shares |= dict.fromkeys(config.writable, 8)
     if config.image:
         shares = {config.workdir: 1} if config.tree is not None and served else {}
     result = {}

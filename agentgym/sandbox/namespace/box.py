@@ -130,6 +130,12 @@ class NamespaceSandbox(ServedSandbox):
             return replace(result, exhausted=True)
         return result
 
+    def interrupt(self) -> None:
+        """Kill the command that runs, from another thread; its ``exec`` returns, files stay."""
+        process = self._process
+        if process is not None:
+            process.interrupt()
+
     def _launch(self) -> Channel:
         """Start the processes and wait until the inside is built."""
         reason = find_obstacle()

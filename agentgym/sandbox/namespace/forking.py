@@ -55,9 +55,34 @@ class BoxProcess:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
+    def interrupt(self) -> None:
+        """Kill the commands that process 1, the child of the keeper, has started."""
+        parents = _parents()
+        keepers = {one for one, parent in parents.items() if parent == self.pid}
+        found = {one for one, parent in parents.items() if parent in keepers}
+        while True:
+            below = {one for one, parent in parents.items() if parent in found} - found
+            if not below:
+                break
+            found |= below
+        for one in found:
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+
     def close(self) -> None:
         """Let go of it."""
         os.close(self._handle)
+
+
+def _parents() -> dict[int, int]:
+    """Return the parent of every process that runs."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError):
+            # A name may hold anything, so look behind the last bracket.
+            words = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            found[int(folder.name)] = int(words[1])
+    return found
 
 
 class ForkServer:

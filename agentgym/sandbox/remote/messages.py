@@ -91,6 +91,7 @@ def write_config(config: SandboxConfig, tree: str) -> dict[str, Any]:
         "mounts": {place: str(path) for place, path in config.mounts.items()},
         "hidden": [str(path) for path in config.hidden],
         "path": list(config.path),
+        "writable": list(config.writable),
         "environment": dict(config.environment),
         "limits": asdict(config.limits),
     }
@@ -116,6 +117,7 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
             mounts={place: Path(_text(path)) for place, path in value["mounts"].items()},
             hidden=tuple(Path(_text(path)) for path in value["hidden"]),
             path=tuple(_text(path) for path in value["path"]),
+            writable=tuple(_text(place) for place in value["writable"]),
             environment=environment,
             limits=SandboxLimits(**limits),
         )

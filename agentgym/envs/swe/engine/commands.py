@@ -119,10 +119,11 @@ class SWELanguage(Language):
 
     Args:
         grammar: One of the house's grammars.
+        specs: The actions that there are, of :data:`SPECS`.
     """
 
-    def __init__(self, grammar: str) -> None:
-        super().__init__(SPECS, grammar, length=MAX_ACTION_CHARS)
+    def __init__(self, grammar: str, specs: tuple[ActionSpec, ...] = SPECS) -> None:
+        super().__init__(specs, grammar, length=MAX_ACTION_CHARS)
 
     def read(self, action: str) -> Reading:
         """Understand model text; in the native grammar it becomes the canonical block."""
@@ -136,6 +137,8 @@ class SWELanguage(Language):
             command, trailing = only_command(text)
         except Fault as fault:
             return Reading("", "", f"invalid: {fault}")
+        if all(command.name != spec.name for spec in self.specs):
+            return Reading("", "", f"invalid: there is no action {command.name} here")
         return Reading(command.write(), trailing)
 
     def command(self, native: str) -> Command:

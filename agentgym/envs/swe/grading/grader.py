@@ -7,25 +7,23 @@ from dataclasses import dataclass, replace
 
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.grading.image import DIED, grade_in_image
-from agentgym.envs.swe.grading.junit import CaseResult
 from agentgym.envs.swe.grading.protection import (
     Changes,
     Edits,
     fixed_files,
-    is_protected,
     source_edits,
 )
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
 from agentgym.envs.swe.grading.test_run import run_tests
 from agentgym.envs.swe.grading.twins import Canaries, canaries_for_suite
 from agentgym.envs.swe.grading.verdict import (
-    FAILED,
     FULL,
     HELD_OUT,
     NO,
     REPORT,
     Grade,
     judge,
+    status_of,
     unsound,
 )
 from agentgym.envs.swe.held_out.bank import load_bank
@@ -198,7 +196,7 @@ class Grader:
         if run.timed_out:
             return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
         results = canaries.without(run.results)
-        statuses = {test: _status(test, case) for test, case in results.items()}
+        statuses = {test: status_of(test, case) for test, case in results.items()}
         if canaries.sing(run.parts, run.results):
             return GuardedRun(statuses, True)
         return GuardedRun(
@@ -219,13 +217,3 @@ def solution_paths(instance: Instance) -> frozenset[str]:
     """Return the files that the right solution touches; their changes always count."""
     found = [path for one in read_diff(instance.patch) for path in (one.before, one.after)]
     return frozenset(path for path in found if path)
-
-
-def _status(test: str, case: CaseResult) -> str:
-    """Return what became of a test; what the source under test skips has failed.
-
-    A test may say that it does not apply here; the source may not say so for it.
-    """
-    place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
-    mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
-    return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agentgym.envs.swe.grading.junit import OUTCOMES, CaseResult, read_junit
 from agentgym.errors import DataError
-from agentgym.sandbox.base import Sandbox
+
+if TYPE_CHECKING:  # the judge of exported tasks has no sandboxes, and brings a box of its own
+    from agentgym.sandbox.base import Sandbox
 
 ARGUMENTS = (
     "-q",

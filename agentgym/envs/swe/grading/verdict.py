@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from agentgym.envs.swe.held_out.judge import HeldOutResult
+from agentgym.envs.swe.grading.junit import CaseResult
+from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.runtime import WORKDIR
+
+if TYPE_CHECKING:  # the judge of exported tasks asks without boxes
+    from agentgym.envs.swe.held_out.judge import HeldOutResult
 
 PASSED, SKIPPED, XFAIL, FAILED = "PASSED", "SKIPPED", "XFAIL", "FAILED"
 """What can become of a test, as far as it matters here."""
@@ -107,3 +113,13 @@ def unsound(instance: Instance, claimed: Grade, reason: str) -> Grade:
             nothing_done(instance, "the run of the tests was tampered with"), tampered=True
         )
     return replace(nothing_done(instance, reason), broken=claimed.broken)
+
+
+def status_of(test: str, case: CaseResult) -> str:
+    """Return what became of a test; what the source under test skips has failed.
+
+    A test may say that it does not apply here; the source may not say so for it.
+    """
+    place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
+    mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
+    return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()

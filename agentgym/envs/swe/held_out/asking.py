@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.envs.swe.held_out.answers import read_answer
 from agentgym.envs.swe.held_out.driver import LONGEST_ANSWER
-from agentgym.sandbox.base import ExecResult, Sandbox
+
+if TYPE_CHECKING:  # the judge of exported tasks has no sandboxes, and brings a box of its own
+    from agentgym.sandbox.base import ExecResult, Sandbox
 
 DRIVER, REQUESTS = "driver.py", "requests"
 """Names of the files that the driver needs."""

@@ -1,0 +1,212 @@
+"""Our environments as tasks of Inspect, by its entry point.
+
+    inspect eval agentgym/webshop --model openai/NAME -T split=test -T n=50
+    inspect eval agentgym/environment --model openai/NAME -T env=own:own/Guess-v0
+
+Inspect brings models, concurrency, retries, limits and logs; the environment answers, and its score
+and reward are the scores of the sample. The model reads what it reads in ``agentgym eval``, laid
+out by the same prompt, and the same arguments name the same tasks and seeds.
+An environment that fails is an error of its sample, never a zero. The store of a sample holds its
+turns: reward, end, and the SHA-256 of what the environment said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from agentgym.adapters.dialogue import Dialogue
+from agentgym.core.options import check_seed, integer
+from agentgym.errors import ConfigurationError, require
+from agentgym.evaluation.plan import plan
+from agentgym.making import resolve
+
+_inspect = require("inspect_ai", "inspect")
+_data = require("inspect_ai.dataset", "inspect")
+_model = require("inspect_ai.model", "inspect")
+_registry = require("inspect_ai._util.registry", "inspect")
+_scorer = require("inspect_ai.scorer", "inspect")
+_solver = require("inspect_ai.solver", "inspect")
+
+__all__ = ["alfworld", "environment", "search", "swe", "textworld", "webshop"]
+
+SCORES = ("score", "success", "reward")
+"""What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
+SEED = "seed"
+"""Where in the metadata of a sample the seed of its episode stands."""
+TURNS = "turns"
+"""Where in the store of a sample its turns lie."""
+
+
+def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Register a task as ``agentgym/NAME``.
+
+    Inspect names by its package only what lies where packages are installed, or what a distribution
+    of the package's own name has as a checkout.
+    """
+    whole = f"agentgym/{function.__name__}"
+    known = _registry.registry_name(function, function.__name__) == whole
+    found: Callable[..., Any] = _inspect.task(name=None if known else whole)(function)
+    return found
+
+
+@_registered
+def environment(
+    env: str,
+    split: str = "test",
+    n: int = 100,
+    seed: int = 0,
+    horizon: int | None = None,
+    prompt: str = "default",
+    arguments: str = "",
+) -> Any:
+    """Return tasks of any environment as a task of Inspect.
+
+    Args:
+        env: A short name such as ``webshop``, an id, ``MODULE:ID``, or a name of another project's.
+        split: Split of the tasks.
+        n: How many, cut to the size of the split.
+        seed: Seed of the panel.
+        horizon: Turn budget; None is the environment's own.
+        prompt: What a model reads, as ``--prompt`` of ``agentgym eval``.
+        arguments: Arguments of the environment, as a JSON object.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or an argument is wrong.
+        TaskNotFound: There is no such split.
+    """
+    kwargs = _read(arguments)
+    if horizon is not None:
+        integer(horizon, "horizon", 1)
+    with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as talk:
+        tasks = talk.tasks
+        planned = plan(tasks, split, integer(n, "n", 1), check_seed(seed) or 0, None, 1)
+        samples = [
+            _data.Sample(
+                id=job.task_id, input=tasks.find(job.task_id).goal, metadata={SEED: job.seed}
+            )
+            for job in planned.jobs
+        ]
+    name = resolve(env)[1]
+    return _inspect.Task(
+        dataset=_data.MemoryDataset(samples, name=name, location=planned.panel_sha256),
+        solver=play(env, kwargs, horizon, prompt),
+        scorer=outcome(),
+        metadata={"environment": name, "panel": planned.panel_sha256},
+    )
+
+
+def _family(name: str) -> Callable[..., Any]:
+    """Return the tasks of a family as a task of Inspect."""
+
+    def family(
+        split: str = "test",
+        n: int = 100,
+        seed: int = 0,
+        horizon: int | None = None,
+        prompt: str = "default",
+        arguments: str = "",
+    ) -> Any:
+        return environment(name, split, n, seed, horizon, prompt, arguments)
+
+    family.__name__ = family.__qualname__ = name
+    family.__doc__ = f"Return tasks of {name}, see :func:`environment`."
+    return _registered(family)
+
+
+alfworld = _family("alfworld")
+search = _family("search")
+swe = _family("swe")
+textworld = _family("textworld")
+webshop = _family("webshop")
+
+
+@_solver.solver
+def play(
+    env: str, arguments: Mapping[str, Any], horizon: int | None, prompt: str
+) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Play the task of a sample with the model.
+
+    Args:
+        env: Name of the environment.
+        arguments: Its arguments.
+        horizon: Turn budget; None is the environment's own.
+        prompt: Name of the prompt.
+    """
+
+    async def solve(state: Any, generate: Any) -> Any:
+        talk = await asyncio.to_thread(Dialogue, env, prompt=prompt, kwargs=arguments)
+        with closing(talk):
+            return await _episode(talk, state, generate, horizon)
+
+    return solve
+
+
+async def _episode(talk: Dialogue, state: Any, generate: Any, horizon: int | None) -> Any:
+    """Play one episode; an environment that fails raises, which is an error of the sample."""
+    seed = state.metadata[SEED]
+    said = await asyncio.to_thread(talk.reset, str(state.sample_id), seed=seed, horizon=horizon)
+    turns = [_turn(talk.observation, 0.0, False)]
+    total, over = 0.0, False
+    while not over:
+        state.messages = _messages(said)
+        state = await generate(state, tool_calls="none")
+        answered = await asyncio.to_thread(talk.step, state.output.completion)
+        over, total = answered.done, total + answered.reward
+        turns.append(_turn(talk.observation, answered.reward, over))
+        state.store.set(TURNS, turns)
+        said = talk.messages()
+    state.messages = [*state.messages, _model.ChatMessageUser(content=answered.text)]
+    info = answered.info
+    state.store.set("outcome", {
+        "score": info["score"], "success": float(info["success"]), "reward": total,
+        "turns": info["turn"], "stop_reason": info["stop_reason"],
+    })  # fmt: skip
+    return state
+
+
+@_scorer.scorer(metrics={name: [_scorer.mean(), _scorer.stderr()] for name in SCORES})
+def outcome() -> Callable[[Any, Any], Awaitable[Any]]:
+    """Return what the environment says of the episode."""
+
+    async def score(state: Any, target: Any) -> Any:
+        told = state.store.get("outcome")
+        if told is None:  # a limit of Inspect ended it: it counts as it stands
+            rewards = [turn["reward"] for turn in state.store.get(TURNS, [])]
+            told = {"score": 0.0, "success": 0.0, "reward": sum(rewards), "stop_reason": "limit"}
+        return _scorer.Score(
+            value={name: float(told[name]) for name in SCORES},
+            answer=state.output.completion,
+            metadata={name: value for name, value in told.items() if name not in SCORES},
+        )
+
+    return score
+
+
+def _turn(observation: str, reward: float, over: bool) -> dict[str, Any]:
+    digest = hashlib.sha256(observation.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"reward": float(reward), "over": bool(over), "sha256": digest}
+
+
+def _messages(said: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return messages as Inspect has them."""
+    kinds = {
+        "system": _model.ChatMessageSystem,
+        "user": _model.ChatMessageUser,
+        "assistant": _model.ChatMessageAssistant,
+    }
+    return [kinds[one["role"]](content=one["content"]) for one in said]
+
+
+def _read(arguments: str) -> dict[str, Any]:
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise ConfigurationError(f"expected JSON in arguments, got: {error}") from error
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"expected a JSON object as arguments, got {arguments!r:.80}")
+    return found

@@ -1,0 +1,65 @@
+"""``agentgym export --to harbor``: tasks of SWE as folders that Harbor plays."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import Export
+from agentgym.cli.record_files import say
+from agentgym.core.options import integer
+from agentgym.errors import ConfigurationError
+from agentgym.making import make_asked
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def export_tasks(command: Export, console: Console) -> int:
+    """Carry out the command.
+
+    Raises:
+        ConfigurationError: The environment is none of SWE, or an option is one of episodes.
+    """
+    from rich.progress import Progress
+
+    from agentgym.envs.swe.env import SWEEnv
+    from agentgym.envs.swe.harbor.folders import FolderOptions, write_folders
+
+    if command.only_success or command.min_score is not None or command.prompt is not None:
+        raise ConfigurationError(
+            "expected --only-success, --min-score and --prompt with recorded episodes, got --to "
+            "harbor, which writes tasks"
+        )
+    count = None if command.n is None else integer(command.n, "--n", 1)
+    env = make_asked(str(command.file), command.set, "--set")
+    try:
+        if not isinstance(env, SWEEnv):
+            raise ConfigurationError(
+                f"expected an environment of SWE, such as swe, got {str(command.file)!r:.80}: "
+                "tasks of other families have no tests that Harbor could run"
+            )
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+            shown = bar.add_task("writing tasks", total=None)
+            written, there = write_folders(
+                env,
+                command.out,
+                split=command.split,
+                n=count,
+                seed=command.seed,
+                options=FolderOptions(command.image),
+                watch=lambda done, whole: bar.update(shown, completed=done, total=whole),
+            )
+    finally:
+        env.close()
+    if command.json:
+        sys.stdout.write(json.dumps({"written": written, "there": there}, indent=2) + "\n")
+        return 0
+    known = f", {there:,} were there" if there else ""
+    say(
+        console,
+        f"{written:,} tasks written to {command.out}{known}. Play them: harbor run -p "
+        f"{command.out} -a oracle --env agentgym.adapters.harbor:NamespaceEnvironment",
+    )
+    return 0

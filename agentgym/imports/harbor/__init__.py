@@ -1,0 +1,49 @@
+"""``harbor:FOLDER``: tasks in the format of Harbor, played in boxes of our own.
+
+The turns are commands and a submission; the task's own tests are the reward. Nothing of a folder is
+run outside of a box, its scripts as little as what a model writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.options import flag, integer, text
+from agentgym.imports.harbor.env import HORIZON, HarborEnv
+from agentgym.imports.harbor.folder import open_folder
+from agentgym.imports.harbor.world import LONGEST_COMMAND, HarborWorld
+from agentgym.imports.imported_env import share
+from agentgym.sandbox.registry import check_name
+
+__all__ = ["make"]
+
+
+def make(
+    reference: str,
+    *,
+    sandbox: str = "auto",
+    command_timeout: int = 120,
+    deal: bool = False,
+    **options: Any,
+) -> HarborEnv:
+    """Make an environment of a folder of tasks.
+
+    Args:
+        reference: The folder of a task, or one that holds such folders.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        command_timeout: Seconds that a command may take.
+        deal: Whether tasks that name no split are dealt to ``train``, ``valid`` and ``test`` by
+            their names; else all of them are ``test``.
+        **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`.
+
+    Raises:
+        ConfigurationError: There is no task that can be played, or an argument is wrong.
+    """
+    ours, unknown = share(options)
+    seconds = integer(command_timeout, "command_timeout", 1, LONGEST_COMMAND)
+    folder = open_folder(Path(reference).expanduser(), deal=flag(deal, "deal"))
+    world = HarborWorld(folder.tasks, check_name(text(sandbox, "sandbox")), seconds)
+    return HarborEnv(
+        world, folder.task_set(), **{"horizon": HORIZON, **ours, **unknown}, notes=folder.notes()
+    )

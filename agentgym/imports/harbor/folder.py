@@ -1,0 +1,316 @@
+"""Read a folder of tasks in the format of Harbor; nothing of it is run, all is bounded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.tasks import SPLITS, Task, TaskList
+from agentgym.errors import AgentGymError, ConfigurationError, DataError
+from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, Recipe, read_recipe
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+DEPTH = 4
+"""Folders below the one that is named in which tasks are looked for."""
+MOST_TASKS = 100_000
+LARGEST_TEXT = 1 << 20
+"""Bytes of ``task.toml``, and of ``instruction.md``."""
+ARTIFACTS = "/logs/artifacts"
+"""The folder that every separate verifier gets."""
+TEST_SECONDS = 600.0
+"""Seconds that tests may take where a task says nothing."""
+MEMORY, DISK = 2048, 1024
+"""Megabytes of memory and of files where a task says nothing."""
+MOST_MEGABYTES = 1 << 16
+_VARIABLE = re.compile(r"\$\{\w+(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True)
+class HarborTask:
+    """One task."""
+
+    name: str
+    """Its path below the folder that was named."""
+    folder: Path
+    """Where it lies."""
+    instruction: str
+    """What the model is told."""
+    recipe: Recipe
+    """What its environment is made of."""
+    image: str
+    """The image of its environment, where that is needed: one by name, or the tag under which it
+    has to be built; empty where files are enough."""
+    judge: Recipe | None
+    """What the environment of its tests is made of; None if they run where the model worked."""
+    artifacts: tuple[tuple[str, tuple[str, ...]], ...]
+    """Paths that a separate environment of tests gets, each with the patterns of what is left."""
+    test_seconds: float
+    """Seconds that the tests may take."""
+    environment: Mapping[str, str]
+    """Variables of all commands."""
+    test_environment: Mapping[str, str]
+    """Further variables of the tests."""
+    memory: int
+    """Bytes of memory."""
+    disk: int
+    """Bytes that can be written."""
+    split: str
+    """The split that it names; empty if it names none."""
+    digest: str
+    """Hash of all of its files."""
+    public_network: bool
+    """Whether it may use the network, which boxes do not have."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What it says of its kind."""
+
+
+@dataclass(frozen=True)
+class HarborFolder:
+    """The tasks of a folder."""
+
+    tasks: Mapping[str, HarborTask]
+    """Those that can be played, by their ids."""
+    left_out: Mapping[str, str]
+    """Why others cannot be, by their names."""
+    splits: Mapping[str, str]
+    """The split of each task."""
+
+    def task_set(self) -> TaskList:
+        """Return the tasks as environments have them."""
+        found: dict[str, list[Task]] = {
+            split: [] for split in SPLITS if split in self.splits.values()
+        }
+        for task_id, task in self.tasks.items():
+            entries = found[self.splits[task_id]]
+            content = {"task": task.name, "digest": task.digest, **task.labels}
+            split = self.splits[task_id]
+            entries.append(Task(task_id, split, len(entries), task.instruction, content))
+        return TaskList("harbor", found)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what differs from Harbor, in sentences."""
+        notes = []
+        if self.left_out:
+            name, reason = next(iter(self.left_out.items()))
+            notes.append(
+                f"{len(self.left_out)} of {len(self.left_out) + len(self.tasks)} tasks are left "
+                f"out, such as {name}: {reason}"
+            )
+        public = sum(task.public_network for task in self.tasks.values())
+        if public:
+            notes.append(f"{public} tasks may use the network, and boxes have none")
+        return tuple(notes)
+
+
+def open_folder(folder: Path, *, deal: bool = False) -> HarborFolder:
+    """Read the tasks of a folder.
+
+    Args:
+        folder: A task, or what holds tasks.
+        deal: Whether tasks that name no split are dealt to three.
+
+    Raises:
+        ConfigurationError: There is no task in it that can be played.
+    """
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"expected harbor:FOLDER with the folder of a task, or of tasks, of Harbor; got "
+            f"{str(folder)!r:.200}, which is no folder"
+        )
+    tasks, left_out = dict[str, HarborTask](), dict[str, str]()
+    for place in _places(folder):
+        name = place.relative_to(folder).as_posix() if place != folder else folder.name
+        try:
+            tasks[f"harbor/{name}"] = read_task(place, name)
+        except (AgentGymError, OSError, ValueError) as error:
+            left_out[name] = str(error).splitlines()[0][:300] if str(error) else repr(error)
+    if not tasks:
+        reasons = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:3])
+        raise ConfigurationError(
+            f"expected tasks of Harbor (folders with task.toml, instruction.md and tests/test.sh) "
+            f"in {folder}, got {reasons or 'none'}"
+        )
+    return HarborFolder(tasks, left_out, _splits(tasks, deal))
+
+
+def read_task(folder: Path, name: str) -> HarborTask:
+    """Read one task.
+
+    Raises:
+        DataError: It is damaged, too large, leads out of its folder, or needs what is not there.
+    """
+    try:
+        told: dict[str, Any] = tomllib.loads(_text(folder / "task.toml"))
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"expected TOML in task.toml, got: {error}") from error
+    environment, verifier = _table(told, "environment"), _table(told, "verifier")
+    _refuse_unknown(told, environment)
+    if not (folder / "tests" / "test.sh").is_file():
+        raise DataError("expected tests/test.sh, which decides, and it is missing")
+    digest = _digest(folder)
+    image, workdir = str(environment.get("docker_image") or ""), environment.get("workdir") or ""
+    recipe = read_recipe(folder / "environment", image, str(workdir))
+    tag = f"agentgym-harbor/{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}:{digest[:12]}"
+    own = _table(verifier, "environment")
+    separate = verifier.get("environment_mode") == "separate" or (
+        bool(own) and "environment_mode" not in verifier
+    )
+    if separate and (own or (folder / "tests" / "Dockerfile").exists()):
+        raise DataError("its tests need an environment of their own kind, which is not built here")
+    metadata = _table(told, "metadata")
+    return HarborTask(
+        name=name,
+        folder=folder,
+        instruction=_text(folder / "instruction.md").strip(),
+        recipe=recipe,
+        image=(image or tag) if recipe.obstacles else "",
+        judge=recipe if separate else None,
+        artifacts=_artifacts(told),
+        test_seconds=_number(verifier, "timeout_sec", TEST_SECONDS),
+        environment=_variables(environment),
+        test_environment=_variables(verifier),
+        memory=int(_number(environment, "memory_mb", MEMORY, MOST_MEGABYTES)) << 20,
+        disk=int(_number(environment, "storage_mb", DISK, MOST_MEGABYTES)) << 20,
+        split=metadata["split"] if metadata.get("split") in SPLITS else "",
+        digest=digest,
+        public_network=environment.get("network_mode", "public") != "no-network",
+        labels={
+            key: str(metadata[key])[:80]
+            for key in ("difficulty", "category", "kind")
+            if isinstance(metadata.get(key), str)
+        },
+    )
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """Yield the folders of tasks, in order; links are not followed."""
+    found = 0
+    for place, folders, names in os.walk(folder):
+        depth = len(Path(place).relative_to(folder).parts)
+        folders[:] = sorted(folders) if depth < DEPTH else []
+        if "task.toml" in names:
+            folders[:] = []
+            found += 1
+            if found > MOST_TASKS:
+                raise ConfigurationError(f"expected at most {MOST_TASKS:,} tasks in {folder}")
+            yield Path(place)
+
+
+def _refuse_unknown(told: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
+    """Refuse what no box can do.
+
+    Raises:
+        DataError: The task asks for it.
+    """
+    asked = {
+        "several steps": told.get("steps"),
+        "an image of Windows": str(environment.get("os", "linux")).lower() != "linux",
+        "GPUs": environment.get("gpus"),
+        "a TPU": environment.get("tpu"),
+        "servers of MCP": environment.get("mcp_servers"),
+    }
+    wanted = [name for name, value in asked.items() if value]
+    if wanted:
+        raise DataError(f"it asks for {', '.join(wanted)}, which there is not here")
+
+
+def _artifacts(told: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what a separate environment of tests gets of the model's."""
+    found: list[tuple[str, tuple[str, ...]]] = [(ARTIFACTS, ())]
+    entries = told.get("artifacts", [])
+    for entry in entries if isinstance(entries, list) else []:
+        one = {"source": entry} if isinstance(entry, str) else entry
+        if not isinstance(one, dict) or not isinstance(one.get("source"), str):
+            raise DataError(f"expected artifacts with a source, got {entry!r:.80}")
+        source, left = one["source"], one.get("exclude", [])
+        if not source.startswith("/") or ".." in source.split("/") or "\0" in source:
+            raise DataError(f"expected absolute paths as artifacts, got {source!r:.80}")
+        if one.get("service") not in (None, "main"):
+            raise DataError("its artifacts come from several services, and there is one here")
+        found.append((source.rstrip("/"), tuple(map(str, left)) if isinstance(left, list) else ()))
+    return tuple(found)
+
+
+def _variables(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return variables; none of them is ever read from this machine."""
+    told = _table(table, "env")
+    return {
+        str(key): _VARIABLE.sub(lambda found: found[1] or "", str(value))
+        for key, value in told.items()
+    }
+
+
+def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = table.get(name) or {}
+    if not isinstance(found, dict):
+        raise DataError(f"expected a table [{name}] in task.toml, got {found!r:.60}")
+    return found
+
+
+def _number(table: Mapping[str, Any], name: str, usual: float, most: float = 86_400) -> float:
+    value = usual if table.get(name) is None else table[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
+        raise DataError(f"expected {name} above 0 and up to {most:g}, got {value!r:.60}")
+    return value
+
+
+def _text(path: Path) -> str:
+    """Return a text of bounded length.
+
+    Raises:
+        DataError: It is missing, a link, or too long.
+    """
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_TEXT:
+        raise DataError(f"expected the file {path.name} of at most {LARGEST_TEXT:,} bytes")
+    return path.read_text("utf-8", "replace")
+
+
+def _digest(folder: Path) -> str:
+    """Return a hash of the files of a task.
+
+    Raises:
+        DataError: There are more, or larger ones, than are taken.
+    """
+    state, room, count = hashlib.sha256(), MOST_BYTES, 0
+    for path in sorted(files_of(folder)):
+        count, room = count + 1, room - path.stat().st_size
+        if count > MOST_FILES or room < 0:
+            raise DataError(
+                f"expected at most {MOST_FILES:,} files and {MOST_BYTES:,} bytes in a task"
+            )
+        content = path.read_bytes()
+        state.update(f"{path.relative_to(folder).as_posix()}\0{len(content)}\0".encode())
+        state.update(content)
+    return state.hexdigest()
+
+
+def files_of(folder: Path) -> Iterator[Path]:
+    """Yield the regular files below a folder, links left out."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place) / name
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _splits(tasks: Mapping[str, HarborTask], deal: bool) -> dict[str, str]:
+    """Return the split of each task."""
+    if all(task.split for task in tasks.values()):
+        return {task_id: task.split for task_id, task in tasks.items()}
+    if not deal:
+        return dict.fromkeys(tasks, "test")
+    # In turns through an order that only the names decide: three of five train.
+    order = sorted(tasks, key=lambda one: hashlib.sha256(one.encode("utf-8", "replace")).digest())
+    turns = ("test", "train", "valid", "train", "train")
+    dealt = {task_id: turns[n % len(turns)] for n, task_id in enumerate(order)}
+    return {task_id: dealt[task_id] for task_id in tasks}

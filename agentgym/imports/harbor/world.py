@@ -1,0 +1,330 @@
+"""A task of Harbor as a world: commands in a box, and the task's own tests as the reward."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import math
+import shlex
+import tarfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from agentgym.core.tasks import Task
+from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command, Fault, only_command
+from agentgym.envs.swe.engine.observation import show
+from agentgym.envs.swe.instance_boxes import PULLING
+from agentgym.errors import EnvFailure
+from agentgym.imports.harbor.boxes import FOLDERS, LOGS, box_config, carry, run, send_folder
+from agentgym.imports.harbor.folder import HarborTask, files_of
+from agentgym.imports.world import Turn, World
+from agentgym.sandbox import (
+    Sandbox,
+    SandboxConfig,
+    SandboxDied,
+    SandboxLimits,
+    SandboxLost,
+    SandboxUnavailable,
+)
+from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
+
+LONGEST_COMMAND = 3600
+"""Most seconds that a command may ask for."""
+SHOWN_CHARACTERS = 8000
+"""Most characters of an output that are shown."""
+CHUNK = 24_000
+"""Characters of one command of the expert: less than what an action may have."""
+LARGEST_REWARD = 1 << 16
+"""Bytes of a file with a reward."""
+DIED = "[the box died of this command]"
+_REWARDS = ("/logs/verifier/reward.json", "/logs/verifier/reward.txt")
+_PACKED = "/tmp/.solution"
+
+
+class State(NamedTuple):
+    """Everything about an episode that a snapshot holds."""
+
+    task_id: str
+    """The task."""
+    commands: tuple[str, ...]
+    """Commands that were carried out."""
+    over: bool
+    """Whether it was submitted, or the box died."""
+    files: bytes | None
+    """Files of the box; None before the first command."""
+
+
+class HarborWorld(World):
+    """Plays tasks, one after the other, each in a box that the first command opens.
+
+    Args:
+        tasks: The tasks, by id.
+        sandbox: The back end.
+        seconds: What a command may take.
+    """
+
+    def __init__(self, tasks: Mapping[str, HarborTask], sandbox: str, seconds: float) -> None:
+        self._tasks, self._sandbox, self._seconds = tasks, sandbox, seconds
+        self._task: HarborTask | None = None
+        self._now = State("", (), True, None)
+        self._box: Sandbox | None = None
+        self._plans: dict[str, tuple[str, ...]] = {}
+
+    def reset(self, task: Task, seed: int) -> str:
+        """Begin a task."""
+        self.close()
+        self._task, self._now = self._tasks[task.id], State(task.id, (), False, None)
+        self._check(self._task)
+        folder = self._task.recipe.workdir
+        return f"{task.goal}\n\nYou are in {folder}. Submit when you are done; only then tests run."
+
+    def step(self, text: str) -> Turn:
+        """Carry out a command, or the submission."""
+        try:
+            command, _ = only_command(text)
+        except Fault as fault:
+            return Turn(f"invalid: {fault}", valid=False, reason=str(fault))
+        if command.name not in (BASH, SUBMIT):
+            told = f"there is no action {command.name} here"
+            return Turn(f"invalid: {told}", valid=False, reason=told)
+        self._now = self._now._replace(commands=(*self._now.commands, command.write()))
+        if command.name == SUBMIT:
+            self._now = self._now._replace(over=True)
+            return self._graded()
+        seconds = min(self._seconds, command.timeout or self._seconds)
+        try:
+            result = self._opened().exec(command.text, timeout=seconds)
+        except SandboxLost:
+            raise
+        except SandboxDied:
+            self._now = self._now._replace(over=True)
+            self._close_box()
+            return Turn(DIED, done=True, success=False, reason=DIED)
+        return Turn(
+            show(result, seconds, SHOWN_CHARACTERS),
+            details={"exit_code": result.exit_code, "timed_out": result.timed_out},
+        )
+
+    def expert(self) -> str | None:
+        """Return the next command that brings the solution into the box and runs it."""
+        return next(iter(self.left()), None)
+
+    def left(self) -> list[str]:
+        """Return the commands of the expert that were not carried out yet."""
+        if self._task is None or self._now.over:
+            return []
+        return [one for one in self._plan(self._task) if one not in self._now.commands]
+
+    def admissible(self) -> Sequence[str]:
+        """Return a look around and the submission: nobody can list what helps."""
+        return [] if self._now.over else [Command(BASH, "ls").write(), Command(SUBMIT).write()]
+
+    def state(self) -> str:
+        """Return what was done so far."""
+        return json.dumps([self._now.commands, self._now.over])
+
+    def snapshot(self) -> State:
+        """Return the state, with the files of the box."""
+        if self._box is None:
+            return self._now
+        return self._now._replace(files=self._box.snapshot())
+
+    def restore(self, state: State) -> None:
+        """Return to a state; the files come back when the next command needs them."""
+        self.close()
+        self._now, self._task = State(*state), self._tasks[state[0]]
+
+    def close(self) -> None:
+        """End the box; may be called twice."""
+        self._close_box()
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _close_box(self) -> None:
+        box, self._box = self._box, None
+        if box is not None:
+            box.close()
+
+    def _check(self, task: HarborTask) -> None:
+        """Say before the first command that a task cannot be played here."""
+        check_backend(self._config(task), self._sandbox)
+
+    def _config(self, task: HarborTask) -> SandboxConfig:
+        limits = SandboxLimits(
+            memory=task.memory, disk=task.disk, file_size=task.disk, files=200_000, processes=512
+        )
+        return box_config(task.recipe, limits, task.environment, task.image)
+
+    def _open(self, task: HarborTask) -> Sandbox:
+        """Start a fresh box of a task's environment."""
+        config = self._config(task)
+        built = bool(task.image) and task.image != task.recipe.image
+        try:
+            name = choose_backend(config) if self._sandbox == "auto" else self._sandbox
+            # Anybody may have published something under the name of an image that is built here.
+            options = {"pull": "never"} if built and name in PULLING else {}
+            box = open_sandbox(config, name, **options).start()
+        except SandboxUnavailable as error:
+            if not built:
+                raise
+            raise SandboxUnavailable(
+                f"expected the image {task.image} of {task.name}, whose environment needs one "
+                f"({task.recipe.obstacles[0][:100]}): build it with `docker build -t {task.image} "
+                f"{task.folder / 'environment'}`; got: {error}"
+            ) from error
+        except SandboxDied as error:
+            raise SandboxLost(f"expected a box for {task.name}, got: {error}") from error
+        try:
+            run(box, f"mkdir -p {' '.join(FOLDERS + LOGS)} {shlex.quote(task.recipe.workdir)}")
+            if not built:
+                task.recipe.fill(box)
+        except BaseException as error:
+            box.close()
+            if isinstance(error, OSError | SandboxDied):
+                raise SandboxLost(f"expected a box for {task.name}, got: {error}") from error
+            raise
+        return box
+
+    def _opened(self) -> Sandbox:
+        """Return the box of the episode."""
+        assert self._task is not None
+        if self._box is None:
+            box = self._open(self._task)
+            if self._now.files is not None:
+                box.restore(self._now.files)
+            self._box = box
+        return self._box
+
+    def _graded(self) -> Turn:
+        """Run the tests on what was done, and end the episode."""
+        task = self._task
+        assert task is not None
+        try:
+            reward, reason = self._reward(task)
+        except SandboxLost:
+            raise
+        except SandboxDied:
+            reward, reason = None, "the box died of the tests"
+        if reward is None:
+            self._blame(task)
+            return Turn(f"[submitted: {reason}]", done=True, success=False, score=0, reason=reason)
+        return Turn(
+            "[submitted]",
+            reward,
+            done=True,
+            success=reward >= 1,
+            score=min(1.0, max(0.0, reward)),
+        )
+
+    def _reward(self, task: HarborTask) -> tuple[float | None, str]:
+        """Return what the tests pay, or None and why that cannot be read."""
+        worked = self._opened()
+        if task.judge is None:
+            return _tested(worked, task)
+        with self._open(task) as judge:
+            try:
+                for path, left in task.artifacts:
+                    carry(worked, judge, path, left)
+            except OSError as error:
+                return None, f"what was done cannot be brought to the tests: {error}"[:300]
+            return _tested(judge, task)
+
+    def _blame(self, task: HarborTask) -> None:
+        """Break the episode if the tests say nothing of an untouched environment either.
+
+        Raises:
+            EnvFailure: They do not: then that is no fault of what was done.
+        """
+        with self._open(task) as box:
+            try:
+                reward, told = _tested(box, task)
+            except SandboxDied as error:
+                reward, told = None, str(error)
+        if reward is None:
+            raise EnvFailure(
+                f"expected the tests of {task.name} to write a reward, and they write none on an "
+                f"untouched environment either: {told}"
+            )
+
+    def _plan(self, task: HarborTask) -> Sequence[str]:
+        """Return the commands of the expert; none where the task has no solution."""
+        known = self._plans.get(task.name)
+        if known is None:
+            known = self._plans[task.name] = tuple(_plan(task))
+        return known
+
+
+def _plan(task: HarborTask) -> list[str]:
+    if not (task.folder / "solution" / "solve.sh").is_file():
+        return []
+    text = base64.b64encode(_packed(task.folder / "solution")).decode()
+    parts = [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+    commands = [f"echo {part} >> {_PACKED}.{n}" for n, part in enumerate(parts)]
+    files = " ".join(f"{_PACKED}.{n}" for n in range(len(parts)))
+    last = (
+        f"cat {files} | base64 -d | tar -xz -C /solution && rm -f {files} && cd "
+        f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && /solution/solve.sh"
+    )
+    return [*(Command(BASH, one).write() for one in (*commands, last)), Command(SUBMIT).write()]
+
+
+def _packed(folder: Path) -> bytes:
+    """Return the files of a folder as an archive: the same bytes for the same files."""
+    found = io.BytesIO()
+    with tarfile.open(fileobj=found, mode="w") as archive:
+        for path in sorted(files_of(folder)):
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            content = path.read_bytes()
+            member.size, member.mode = len(content), 0o644 | path.stat().st_mode & 0o111
+            archive.addfile(member, io.BytesIO(content))
+    return gzip.compress(found.getvalue(), mtime=0)
+
+
+def _tested(box: Sandbox, task: HarborTask) -> tuple[float | None, str]:
+    """Run the tests in a box; return what they pay, or None and why that cannot be read."""
+    try:
+        run(box, "rm -rf /tests/* /tests/.[!.]* /logs/verifier && mkdir -p /tests /logs/verifier")
+        send_folder(box, task.folder / "tests", "/tests")
+        run(box, "chmod +x /tests/test.sh")
+    except SandboxDied:
+        raise
+    except OSError as error:
+        return None, f"the tests cannot be brought into the box: {error}"[:300]
+    log = "/logs/verifier/test-stdout.txt"
+    done = box.exec(
+        f"(/tests/test.sh) > {log} 2>&1", timeout=task.test_seconds, env=task.test_environment
+    )
+    if done.timed_out:
+        return None, f"the tests took longer than {task.test_seconds:g} s"
+    for path in _REWARDS:
+        try:
+            content = box.read(path, LARGEST_REWARD)
+        except FileNotFoundError:
+            continue
+        reward = read_reward(content, path.endswith(".json"))
+        if reward is not None:
+            return reward, ""
+        return None, f"{path} holds no finite number"
+    return None, "the tests wrote no reward"
+
+
+def read_reward(content: bytes, as_json: bool) -> float | None:
+    """Return the reward that a file of Harbor's holds; None if it holds none.
+
+    Of several rewards it is the one called ``reward``, else their mean.
+    """
+    text = content.decode("utf-8", "replace")
+    try:
+        found = json.loads(text) if as_json else float(text)
+    except (ValueError, RecursionError):
+        return None
+    values = [*found.values()] if isinstance(found, dict) else [found]
+    if isinstance(found, dict) and "reward" in found:
+        values = [found["reward"]]
+    known = [float(one) for one in values if isinstance(one, int | float) and abs(one) < 1e15]
+    if not values or len(known) != len(values) or not all(map(math.isfinite, known)):
+        return None
+    return math.fsum(known) / len(known)

@@ -1,0 +1,223 @@
+"""The part of a Dockerfile that a box can be made of without an image.
+
+Many task folders only copy files into an image of Python. Where the programs of this machine stand
+in for that image, a box of namespaces needs no engine: it gets the files, the variables and the
+working folder. What else a Dockerfile asks for is told, so that nobody plays half a task.
+
+A ``RUN`` line needs an image, unless a comment ``# agentgym: no-image`` says that the programs of
+this machine, Python and pytest among them, do what such lines are for.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shlex
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agentgym.errors import DataError
+from agentgym.sandbox.base import Sandbox
+
+NAME = "Dockerfile"
+NO_IMAGE = "# agentgym: no-image"
+"""The comment by which a Dockerfile says that it needs none."""
+WORKDIR = "/app"
+"""Where commands run if nothing says where."""
+LARGEST = 1 << 20
+"""Bytes of a Dockerfile; a larger one is refused."""
+MOST_FILES, MOST_BYTES = 20_000, 256 << 20
+"""Files of a folder that go into a box, and their bytes together; one with more is refused."""
+_SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var")
+"""Folders of the root that a box shows of this machine, and cannot write to."""
+_SILENT = frozenset({"ARG", "CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL"})
+"""Instructions that mean nothing to commands that are run one by one."""
+_ALONE = frozenset({"", "0", "root"})
+_PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a box is made of."""
+
+    image: str = ""
+    """The image that it would be based on."""
+    workdir: str = WORKDIR
+    """Where commands run."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that they see."""
+    files: tuple[tuple[str, Path], ...] = ()
+    """Where each file stands inside, and where it lies."""
+    obstacles: tuple[str, ...] = ()
+    """What can only be done with an image, in the words of the file; empty if nothing is."""
+
+    @property
+    def writable(self) -> tuple[str, ...]:
+        """Folders of the root, besides :attr:`workdir`, that hold files of it."""
+        tops = {"/" + place.split("/")[1] for place, _ in self.files}
+        inside = ("/" + self.workdir.split("/")[1], "/tmp", "/home")
+        return tuple(sorted(tops - {*inside}))
+
+    def fill(self, box: Sandbox) -> None:
+        """Write the files into a box that runs.
+
+        Raises:
+            OSError: One cannot be written, for instance because the disk of the box is full.
+            SandboxDied: The box ended.
+        """
+        for place, path in self.files:
+            box.write(place, path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
+
+
+def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
+    """Read the folder of which an environment is made.
+
+    Args:
+        folder: It holds a Dockerfile and what that copies; a folder without one is copied whole
+            into ``workdir``.
+        image: An image that is there already and stands in place of the Dockerfile.
+        workdir: Where commands run, if that is not as the Dockerfile says.
+
+    Raises:
+        DataError: The file cannot be read, leads out of the folder, or holds more than is taken.
+    """
+    path = folder / NAME
+    if image or not path.is_file():
+        place = workdir or WORKDIR
+        obstacles = [f"docker_image = {image}"] if image else []
+        if (folder / "docker-compose.yaml").exists():
+            obstacles.append("docker-compose.yaml")
+        built = image and path.is_file()
+        files = () if built or not folder.is_dir() else tuple(_copied(folder, ".", place, place))
+        return Recipe(image, place, files=files, obstacles=tuple(obstacles))
+    if path.stat().st_size > LARGEST:
+        raise DataError(f"expected a Dockerfile of at most {LARGEST:,} bytes, got {path}")
+    text = path.read_text("utf-8", "replace")
+    reader = _Reader(folder, NO_IMAGE in (line.strip() for line in text.splitlines()))
+    for line in _instructions(text):
+        reader.take(line)
+    if (folder / "docker-compose.yaml").exists():
+        reader.obstacles.append("docker-compose.yaml")
+    recipe = reader.recipe(workdir)
+    if len(recipe.files) > MOST_FILES:
+        raise DataError(f"expected at most {MOST_FILES:,} files in {folder}, got more")
+    size = sum(file.stat().st_size for _, file in recipe.files)
+    if size > MOST_BYTES:
+        raise DataError(f"expected files of at most {MOST_BYTES:,} bytes in {folder}, got {size:,}")
+    return recipe
+
+
+def _instructions(text: str) -> Iterator[str]:
+    """Yield the instructions, each on one line."""
+    line = ""
+    for part in text.splitlines():
+        if part.lstrip().startswith("#"):
+            continue
+        line += part.strip()
+        if line.endswith("\\"):
+            line = line[:-1].rstrip() + " "
+            continue
+        if line.strip():
+            yield line.strip()
+        line = ""
+    if line.strip():
+        yield line.strip()
+
+
+class _Reader:
+    """Reads instructions one by one.
+
+    Args:
+        folder: What is copied from.
+        no_image: Whether ``RUN`` lines may be left out.
+    """
+
+    def __init__(self, folder: Path, no_image: bool) -> None:
+        self.folder, self.no_image = folder, no_image
+        self.image, self.workdir = "", ""
+        self.environment: dict[str, str] = {}
+        self.files: dict[str, Path] = {}
+        self.obstacles: list[str] = []
+
+    def take(self, line: str) -> None:
+        """Read an instruction."""
+        word, _, rest = line.partition(" ")
+        word, rest = word.upper(), rest.strip()
+        if word == "FROM" and not self.image:
+            self.image = rest.split()[0] if rest else ""
+        elif word == "WORKDIR" and not set("$\0") & set(rest):
+            self.workdir = posixpath.normpath(posixpath.join("/", self.workdir, rest.strip("\"'")))
+        elif word == "ENV" and "$" not in rest:
+            self._set(line, rest)
+        elif word in ("COPY", "ADD"):
+            self._copy(line, rest)
+        elif word == "USER":
+            self.obstacles += [] if rest.partition(":")[0] in _ALONE else [line]
+        elif not (word in _SILENT or (word in ("RUN", "SHELL") and self.no_image)):
+            self.obstacles.append(line)
+
+    def _set(self, line: str, rest: str) -> None:
+        name, _, value = rest.partition(" ")
+        pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
+        try:
+            self.environment |= {key: " ".join(shlex.split(one)) for key, one in pairs}
+        except ValueError:  # a quotation that nobody closes
+            self.obstacles.append(line)
+
+    def _copy(self, line: str, rest: str) -> None:
+        try:
+            found = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
+        except (ValueError, RecursionError):
+            found = []
+        words = [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
+        flags = [word for word in words if word.startswith("--")]
+        *sources, target = [word for word in words if word not in flags] or [""]
+        known = all(flag.partition("=")[0] in ("--chown", "--chmod", "--link") for flag in flags)
+        plain = not any(set("$*?[<\0") & set(word) or "://" in word for word in (*sources, target))
+        place = posixpath.normpath(posixpath.join("/", self.workdir, target))
+        if not (known and plain and sources) or place.split("/")[1] in _SYSTEM:
+            self.obstacles.append(line)
+            return
+        for source in sources:
+            self.files |= dict(_copied(self.folder, source, place, target))
+
+    def recipe(self, workdir: str) -> Recipe:
+        """Return what was read."""
+        place = workdir or self.workdir
+        place = WORKDIR if place in ("", "/") else place
+        obstacles = list(self.obstacles)
+        if place.split("/")[1] in _SYSTEM:
+            obstacles.append(f"WORKDIR {place}")
+        for path in self.files:
+            if path.count("/") == 1:
+                obstacles.append(f"COPY to {path}")
+        files = tuple(sorted(self.files.items()))
+        return Recipe(self.image, place, self.environment, files, tuple(obstacles))
+
+
+def _copied(folder: Path, source: str, place: str, target: str) -> Iterator[tuple[str, Path]]:
+    """Yield where the files of a source come to stand, and where they lie; links are left out.
+
+    Raises:
+        DataError: The source is missing, or lies outside of the folder.
+    """
+    path = folder / source.lstrip("/")
+    if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
+        raise DataError(f"expected {source!r:.120} inside {folder}, which a Dockerfile copies")
+    if path.is_dir():
+        for count, file in enumerate(sorted(path.rglob("*"))):
+            if count > 4 * MOST_FILES:
+                raise DataError(f"expected at most {MOST_FILES:,} files in {folder}, got more")
+            if file.is_file() and not file.is_symlink() and _inside(file, folder):
+                yield posixpath.join(place, file.relative_to(path).as_posix()), file
+        return
+    whole = target.endswith("/") or target in (".", "..")
+    yield (posixpath.join(place, path.name) if whole else place), path
+
+
+def _inside(file: Path, folder: Path) -> bool:
+    """Return whether a file lies in a folder, with all links followed."""
+    return file.resolve().is_relative_to(folder.resolve())

@@ -1,0 +1,254 @@
+"""Harbor: our tasks and boxes in its trials, and the same episodes as through Gymnasium."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("harbor", reason="harbor is not installed")
+
+from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPolicy
+from harbor.models.task.task import Task as TheirTask
+from harbor.models.trial.paths import TrialPaths
+
+from agentgym.adapters.harbor import TIMED_OUT, NamespaceEnvironment
+from agentgym.core.env import TextEnv
+from agentgym.envs.swe.engine.commands import only_command
+from agentgym.envs.swe.engine.observation import show
+from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
+from agentgym.errors import ConfigurationError
+from agentgym.imports.harbor.folder import open_folder
+from agentgym.making import make
+from agentgym.sandbox.base import ExecResult
+from tests.envs.swe.boxed import needs_box
+from tests.envs.swe.small import SUBMIT, bash
+from tests.imports.harbor.test_harbor import TOML, write_task
+
+pytestmark = needs_box
+ENVIRONMENT = "agentgym.adapters.harbor:NamespaceEnvironment"
+OFFLINE = NetworkPolicy(network_mode=NetworkMode.NO_NETWORK)
+TASKS = 3
+
+
+@pytest.fixture(scope="module")
+def swe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bundled tasks as folders."""
+    out = tmp_path_factory.mktemp("swe")
+    env = SWEEnv(data="bundled")
+    for task_id in env.tasks.panel("test", TASKS, 0).ids:
+        task = env.tasks.find(task_id)
+        write_folder(task, env.tasks.problem(task), out / folder_name(task), FolderOptions())
+    env.close()
+    return out
+
+
+def trials(folder: Path, out: Path, agent: str, *more: str) -> list[dict[str, Any]]:
+    """Let Harbor run an agent on the tasks of a folder; return what came of each trial."""
+    command = [str(Path(sys.executable).with_name("harbor")), "run", "-p", str(folder)]
+    command += ["-a", agent, "--env", ENVIRONMENT, "-o", str(out / agent), "-n", "2", *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [json.loads(path.read_text()) for path in (out / agent).glob("*/*/result.json")]
+    assert found, done.stdout
+    return found
+
+
+def rewards(found: list[dict[str, Any]]) -> list[float]:
+    assert not any(one["exception_info"] for one in found), found
+    return [one["verifier_result"]["rewards"]["reward"] for one in found]
+
+
+@pytest.mark.slow
+def test_the_oracle_solves_what_doing_nothing_does_not(swe: Path, tmp_path: Path) -> None:
+    assert rewards(trials(swe, tmp_path, "oracle")) == [1.0] * TASKS
+    assert rewards(trials(swe, tmp_path, "nop")) == [0.0] * TASKS
+
+
+def test_harbor_reads_our_tasks(swe: Path) -> None:
+    for folder in swe.iterdir():
+        task = TheirTask(folder)
+        assert task.config.schema_version == "1.4" and task.instruction.strip()
+        assert task.config.environment.network_mode == NetworkMode.NO_NETWORK
+        assert str(task.config.verifier.environment_mode.value) == "separate"
+
+
+def made(folder: Path, tmp_path: Path, **options: Any) -> NamespaceEnvironment:
+    """Make Harbor's environment of a task as a trial does."""
+    task = TheirTask(folder)
+    return NamespaceEnvironment(
+        environment_dir=task.paths.environment_dir,
+        environment_name=task.short_name,
+        session_id="tests__env",
+        trial_paths=TrialPaths(tmp_path / "trial"),
+        task_env_config=task.config.environment,
+        network_policy=options.pop("policy", OFFLINE),
+        **options,
+    )
+
+
+def digest(turns: list[tuple[str, float, bool]]) -> str:
+    return hashlib.sha256(json.dumps(turns).encode()).hexdigest()
+
+
+async def through_harbor(
+    environment: NamespaceEnvironment, first: str, actions: list[str], reward: float
+) -> str:
+    """Play commands in Harbor's environment; return the hash of what came of them."""
+    await environment.start(force_build=False)
+    turns = [(first, 0.0, False)]
+    for action in actions:
+        command, _ = only_command(action)
+        done = await environment.exec(command.text)
+        output = (done.stdout or "").encode()
+        result = ExecResult(done.return_code, output, 0, False, False, 0, 0.0)
+        turns.append((show(result, 120, 8000), 0.0, False))
+    turns.append(("[submitted]", reward, True))
+    await environment.stop(delete=True)
+    return digest(turns)
+
+
+def through_gymnasium(env: TextEnv, index: int, actions: list[str]) -> tuple[str, str, float]:
+    """Play commands and a submission; return the first observation, the hash and the reward."""
+    first, _ = env.reset(seed=0, options={"split": "test", "index": index})
+    turns = [(first, 0.0, False)]
+    for action in (*actions, SUBMIT):
+        observation, reward, terminated, *_ = env.step(action)
+        turns.append((observation, float(reward), bool(terminated)))
+    return first, digest(turns), turns[-1][1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", range(TASKS))
+def test_the_same_episodes_come_out_the_same(index: int, swe: Path, tmp_path: Path) -> None:
+    env = make(f"harbor:{swe}").unwrapped
+    assert isinstance(env, TextEnv)
+    *_, info = env.reset(seed=0, options={"split": "test", "index": index})
+    looks = [
+        "ls -la --time-style=+ | sed 1d",
+        "cat README.md | head -5",
+        "false",
+        "nonsense \u202e",
+        "echo x > /tmp/x; cat /tmp/x /nothing; python3 -c 'print(1)'",
+    ]
+    solution = []
+    while not info["stop_reason"]:
+        action = env.oracle_action() or SUBMIT
+        solution.append(action)
+        *_, info = env.step(action)
+    for actions in ([bash(look) for look in looks], solution[:-1]):
+        first, expected, reward = through_gymnasium(env, index, actions)
+        assert reward == (actions != [bash(look) for look in looks])
+        folder = swe / env.task.id.removeprefix("harbor/")
+        played = through_harbor(made(folder, tmp_path), first, actions, reward)
+        assert asyncio.run(played) == expected
+    env.close()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[NamespaceEnvironment]:
+    yield made(write_task(tmp_path / "sum"), tmp_path)
+
+
+def test_files_and_folders_travel_both_ways(
+    environment: NamespaceEnvironment, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    (source / "deep").mkdir(parents=True)
+    (source / "deep" / "run.sh").write_text("#!/bin/sh\necho ran\n")
+    (source / "deep" / "run.sh").chmod(0o755)
+    (source / "link").symlink_to("deep/run.sh")
+
+    async def travel() -> None:
+        await environment.start(force_build=False)
+        await environment.upload_dir(source, "/tests")
+        assert (await environment.exec("/tests/link", cwd="/")).stdout == "ran\n"
+        await environment.exec("mkfifo /logs/verifier/pipe; ln -s /etc/passwd /logs/verifier/out")
+        await environment.exec("ln -s deep /logs/verifier/in; echo 1 > /logs/verifier/reward.txt")
+        await environment.download_dir("/logs/verifier", tmp_path / "got")
+        await environment.upload_file(source / "deep" / "run.sh", "/solution/solve.sh")
+        await environment.download_file("/solution/solve.sh", tmp_path / "solve.sh")
+        with pytest.raises(FileNotFoundError):
+            await environment.download_file("/solution/none", tmp_path / "none")
+        await environment.stop(delete=True)
+        await environment.stop(delete=True)
+
+    asyncio.run(travel())
+    assert sorted(path.name for path in (tmp_path / "got").iterdir()) == ["in", "reward.txt"]
+    assert (tmp_path / "solve.sh").read_text() == "#!/bin/sh\necho ran\n"
+
+
+def test_a_command_that_nobody_waits_for_ends_and_files_stay(
+    environment: NamespaceEnvironment,
+) -> None:
+    async def cancelled() -> None:
+        await environment.start(force_build=False)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(environment.exec("echo begun > /app/a; sleep 600"), 1)
+        assert (await environment.exec("cat /app/a")).stdout == "begun\n"
+        late = await environment.exec("sleep 600", timeout_sec=1)
+        assert late.return_code == TIMED_OUT and "timed out after 1 s" in (late.stdout or "")
+        assert (await environment.exec("cat /app/a")).stdout == "begun\n"
+        await environment.stop(delete=True)
+
+    asyncio.run(cancelled())
+
+
+def test_there_is_no_network_and_what_needs_one_is_refused(tmp_path: Path) -> None:
+    folder = write_task(tmp_path / "sum")
+    public = NetworkPolicy()
+    with pytest.raises(ValueError, match="offline=true"):
+        made(folder, tmp_path, policy=public)
+    with pytest.raises(ValueError, match="allowlist"):
+        policy = NetworkPolicy(network_mode=NetworkMode.ALLOWLIST, allowed_hosts=["a.example"])
+        made(folder, tmp_path, policy=policy)
+    environment = made(folder, tmp_path, policy=public, offline="true")
+
+    async def look() -> None:
+        await environment.start(force_build=False)
+        await environment.set_network_policy(OFFLINE)
+        done = await environment.exec("grep -c : /proc/net/dev; cat /proc/net/route | wc -l")
+        assert done.stdout == "1\n1\n"
+        await environment.stop(delete=True)
+
+    asyncio.run(look())
+
+
+def test_a_task_that_needs_an_image_is_refused(tmp_path: Path) -> None:
+    folder = write_task(tmp_path / "sum")
+    (folder / "environment/Dockerfile").write_text("FROM python\nRUN pip install numpy\n")
+    with pytest.raises(ConfigurationError, match="RUN pip install numpy"):
+        made(folder, tmp_path)
+
+
+def test_memory_is_held(tmp_path: Path) -> None:
+    folder = write_task(tmp_path / "sum", toml=TOML + "memory_mb = 64\n")
+    environment = made(folder, tmp_path)
+
+    async def fill() -> None:
+        await environment.start(force_build=False)
+        done = await environment.exec("python3 -c 'x = bytearray(1 << 30)'; echo $?")
+        assert (done.stdout or "").strip().splitlines()[-1] != "0"
+        await environment.stop(delete=True)
+
+    asyncio.run(fill())
+
+
+def test_our_reader_and_theirs_agree(swe: Path) -> None:
+    for task in open_folder(swe).tasks.values():
+        theirs = TheirTask(task.folder)
+        assert isinstance(theirs.config.environment, EnvironmentConfig)
+        assert task.recipe.workdir == theirs.config.environment.workdir
+        assert task.test_seconds == theirs.config.verifier.timeout_sec
+        assert task.instruction == theirs.instruction.strip()
+        assert [source for source, _ in task.artifacts][1:] == [
+            one if isinstance(one, str) else one.source for one in theirs.config.artifacts
+        ]
