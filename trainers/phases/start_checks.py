@@ -88,6 +88,12 @@ def _check_processes(run: ResolvedRun) -> None:
             "because they meet to share them out and episodes ahead of the training are played by "
             f"each process alone; got {settings.staleness}"
         )
+    if processes.sharded() and run.preset.pool is not None:
+        raise ConfigurationError(
+            "expected --rl.stale-share 0 where weights are sharded over processes, because no "
+            "process has all that the stale policy is put into; got "
+            f"{run.preset.pool.stale_share:g} (launch with ddp)"
+        )
     if not processes.sharded() or config.model == TINY:
         return
     if run.imitating_rivals:

@@ -28,12 +28,14 @@ class Engine(NamedTuple):
     """Class with a ``for_run(model, settings)``."""
     checked_by: str | None = None
     """Function that raises ``DependencyNotInstalled`` where the engine cannot run."""
+    pooled_by: str | None = None
+    """Class that stands for the first where a stale policy plays, too; None: the same."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
-        "hf": Engine("hf:HFEngine"),
-        "hf-copy": Engine("hf_copy:HFCopyEngine"),
+        "hf": Engine("hf:HFEngine", pooled_by="hf_pool:HFPoolEngine"),
+        "hf-copy": Engine("hf_copy:HFCopyEngine", pooled_by="hf_pool:HFCopyPoolEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
         "vllm-server": Engine("vllm_server:VLLMServerEngine"),
     }
@@ -70,14 +72,15 @@ def engine_maker(name: str, settings: EngineSettings) -> Callable[[nn.Module], G
 
 def _make(name: str, settings: EngineSettings, model: nn.Module) -> GenerationEngine:
     """Import the engine, which may take seconds, and make it."""
-    made: GenerationEngine = _engine(name).for_run(model, settings)
+    made: GenerationEngine = _engine(name, settings.pool).for_run(model, settings)
     return made
 
 
-def _engine(name: str) -> Any:
-    """Return the class of an engine."""
+def _engine(name: str, pool: bool = False) -> Any:
+    """Return the class of an engine, of one that holds a stale policy if it is to."""
     if name in ENGINES:
-        return _load(ENGINES[name].made_by)
+        engine = ENGINES[name]
+        return _load((pool and engine.pooled_by) or engine.made_by)
     wanted = "a generation engine: a class with for_run(model, settings)"
     return own(
         name, "--engine MODULE:CLASS", wanted, lambda found: callable(getattr(found, "for_run", 0))
