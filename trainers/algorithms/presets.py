@@ -94,7 +94,8 @@ class Preset:
     minibatches: int = 1
     """Parts of a batch that are one optimiser step each."""
     iterations: int = 1
-    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
+    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert,
+    unless it is the ratio to who acted (``Loss.behave``)."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
     refill: int = 0
@@ -284,6 +285,9 @@ _ALL = (
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
         group_size=8,
+        note="Several environments take turns in every preset; its normalisation acts among them. "
+        "Its asynchronous generation is --rl.staleness, with a fixed lag in place of a queue of "
+        "two batches. The ratio is that to whoever acted, as in its released trainer.",
     ),
     Preset(
         "ppo",
