@@ -22,7 +22,6 @@ from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import Preset, get_preset, runnable
-from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
@@ -222,13 +221,12 @@ OTHER: dict[str, Any] = {
     "refill": 4,
     "hooks": ("progressive=0.5",),
     "steps": 9_999,
-    "pool": PolicyPool(0.25, 25),
     "beyond": ("judge",),
 }
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
-ELSEWHERE = {"branching"}
-"""What needs episodes of its own: see ``test_fork_doors.py``."""
+ELSEWHERE = {"branching", "pool"}
+"""What needs episodes of its own: see ``test_fork_doors.py`` and ``test_cross_policy_doors.py``."""
 
 
 def test_another_value_of_every_field_is_tried():
