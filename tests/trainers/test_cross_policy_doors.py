@@ -100,6 +100,13 @@ def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_an_engine_of_ones_own_without_a_place_for_it_is_refused_before_the_run(tmp_path, capsys):
+    flags = ["--rl.stale-share=0.5", "--engine=trainers.rollouts.engines.hf:HFEngine", "--dry-run"]
+    assert main(toy_runs.arguments(tmp_path / "run", *flags)) == 2
+    sentence = toy_runs.last_line(capsys.readouterr().err)
+    assert "expected --engine with a place for a stale policy (sync_stale" in sentence
+
+
 @pytest.mark.slow
 def test_the_share_lies_in_its_binomial_interval(agentrl):
     out, _ = agentrl

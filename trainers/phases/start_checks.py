@@ -58,7 +58,7 @@ def _check_packages(run: ResolvedRun) -> None:
     """Say what is not installed."""
     for module in PACKAGES:
         require(module, "train")
-    check_installed(run.config.engine)
+    check_installed(run.config.engine, pool=run.preset.pool is not None)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
     for hook in (hook for env in run.envs for hook in env.judges):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.core.options import own
+from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -52,14 +53,24 @@ def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
     return "hf-copy" if name == "hf" and (ahead or sharded) else name
 
 
-def check_installed(name: str) -> None:
+def check_installed(name: str, pool: bool = False) -> None:
     """Notice a missing package, or a class of one's own that is no engine, before a run begins.
+
+    Args:
+        name: Name of the engine.
+        pool: Whether it is to hold a stale policy.
 
     Raises:
         DependencyNotInstalled: The engine needs one that is absent; names the install commands.
-        ConfigurationError: A class of one's own cannot be had, or makes no engine.
+        ConfigurationError: A class of one's own cannot be had, or makes no engine, or none that
+            holds a stale policy.
     """
     if name not in ENGINES:
+        if pool and not hasattr(_engine(name), "sync_stale"):
+            raise ConfigurationError(
+                f"expected --engine with a place for a stale policy (sync_stale, see PoolEngine of "
+                f"trainers.rollouts.engines.base), got {name!r}; choose hf, or --rl.stale-share 0"
+            )
         _engine(name)
     elif (check := ENGINES[name].checked_by) is not None:
         _load(check)()
