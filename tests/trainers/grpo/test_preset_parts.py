@@ -93,7 +93,7 @@ def played(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
     made = maker()
     made.model.load_state_dict(disturbed(made, 0.0, 0))
     branching = Branching(EveryTurn(), roots=4) if forked else None
-    made.preset = replace(made.preset, branching=branching)
+    made.preset = replace(made.preset, branching=branching, pool=None)
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
@@ -167,7 +167,7 @@ def variants(preset: Preset) -> Iterator[tuple[str, Preset]]:
     """The preset with each of its parts in turn as it is by default."""
     if preset.post is not None:
         yield "post", replace(preset, post=None)
-    for name, loss in simpler(preset.loss):
+    for name, loss in simpler(preset.loss, {"behave"}):  # Who else acted: ELSEWHERE.
         yield f"loss.{name}", replace(preset, loss=loss)
     for kind in ("filters", "shapers", "terms"):
         parts = getattr(preset, kind)
