@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.trainers import toy_runs
@@ -79,3 +81,16 @@ def test_a_server_for_gpus_gets_nccl_and_adapters():
     assert "--enable-lora --max-lora-rank 16" in command
     assert "VLLM_ALLOW_RUNTIME_LORA_UPDATING=1" in command
     assert "--enforce-eager" not in command
+
+
+def test_a_stale_policy_is_served_as_a_second_adapter(tmp_path):
+    flags = ["--engine=vllm-server", "--vllm.url=http://h:1", "--rl.stale-share=0.5"]
+    run = resolve(toy_runs.config(tmp_path, *flags, model="some/model", sft__max_steps=None))
+    settings = EngineSettings(0, 300, 20, 5, vars(run.config.vllm), pool=True)
+    options = {**settings.options, "model": "some/model"}
+    needs = ServerNeeds.of_run(
+        replace(settings, options=options), dtype="float32", rank=4, cuda=False
+    )
+    assert "--enable-lora --max-lora-rank 8 --max-loras 2" in needs.command()
+    made = VLLMOptions.of_run(None, settings)
+    assert made.lora == "adapter" and made.pool

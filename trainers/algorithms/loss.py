@@ -32,8 +32,9 @@ Aggregation = Literal[
     "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean"
 ]
 """How tokens are weighed; see ``aggregation_weights``."""
-BehaviourMode = Literal["none", "clip", "mask"]
-"""How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``."""
+BehaviourMode = Literal["none", "clip", "mask", "ratio"]
+"""How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``. With ratio
+pi_old is mu, whatever acted: the clipped ratio itself corrects, and nothing is computed anew."""
 BehaviourLevel = Literal["token", "sequence"]
 """Whether that ratio is each token's own or the product over its trajectory."""
 ValueTargets = Literal["gae", "monte-carlo"]
@@ -185,7 +186,7 @@ def behaviour_weights(
     level w is the product over the trajectory's tokens, which is unbiased as C grows, at more
     variance (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
     """
-    if mode == "none":
+    if mode in ("none", "ratio"):
         return np.ones(batch.n_tokens)
     log_weight = batch.logp_old - batch.logp_behave
     if level == "sequence":

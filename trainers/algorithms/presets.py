@@ -28,7 +28,7 @@ from trainers.algorithms.filters import (
 from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.gae import GAE, ValueSignal
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.sampling import PolicyPool
+from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong, Shaper
 from trainers.algorithms.signals import (
@@ -55,16 +55,10 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "critic", "branching")
+SERVES = ("reference", "critic", "policy_pool", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
-NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
-    {
-        "pool": "turns of a stale policy",
-    }
-)
-"""Fields of ``Preset`` that the bundled trainer does not carry out, and what they stand for."""
 _PACKAGE = __name__.rpartition(".")[0]
-PARTS = ("terms", "post", "loss", "filters", "shapers", "branching")
+PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
 """Fields of ``Preset`` that decide the gradient."""
 _WITHIN_GROUPS: frozenset[Key] = frozenset(
     {"group", "tree", "state", "turn_index", "turn_index_padded"}
@@ -100,7 +94,8 @@ class Preset:
     minibatches: int = 1
     """Parts of a batch that are one optimiser step each."""
     iterations: int = 1
-    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert."""
+    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert,
+    unless it is the ratio to who acted (``Loss.behave``)."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
     refill: int = 0
@@ -112,7 +107,7 @@ class Preset:
     steps: int | None = None
     """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None
-    """Cross-policy sampling."""
+    """Cross-policy sampling: who plays a turn."""
     branching: Branching | None = None
     """Where episodes are forked."""
     beyond: tuple[str, ...] = ()
@@ -148,11 +143,7 @@ class Preset:
     @property
     def left_out(self) -> tuple[str, ...]:
         """What of the method the bundled trainer cannot carry out, in words."""
-        default = {item.name: item.default for item in fields(self)}
-        parts = (
-            words for name, words in NOT_CARRIED_OUT.items() if getattr(self, name) != default[name]
-        )
-        return (*parts, *self.beyond)
+        return self.beyond
 
     @property
     def compares_groups(self) -> bool:
@@ -289,11 +280,14 @@ _ALL = (
         "2510.04206",
         (_Z,),
         post=Whiten("family", "family"),
-        loss=Loss(high=0.2, dual=3.0, kl_beta=1e-4),
+        loss=Loss(high=0.2, dual=3.0, kl_beta=1e-4, behave="ratio"),
         shapers=(EndPenalty(-0.2),),
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
         group_size=8,
+        note="Several environments take turns in every preset; its normalisation acts among them. "
+        "Its asynchronous generation is --rl.staleness, with a fixed lag in place of a queue of "
+        "two batches. The ratio is that to whoever acted, as in its released trainer.",
     ),
     Preset(
         "ppo",

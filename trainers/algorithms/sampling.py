@@ -1,4 +1,4 @@
-"""Which tasks come next, and which policy acts.
+"""Which tasks come next.
 
 Everything is a pure function of (seed, step) and of the returns seen so far: a run that resumes at
 a step draws the same tasks. ``rollouts.tasks`` is where the trainer takes its tasks from a sampler.
@@ -210,28 +210,7 @@ SAMPLERS: Mapping[str, SamplerMaker] = MappingProxyType(
 """Every sampler that a run can choose, by name."""
 
 
-@dataclass(frozen=True)
-class PolicyPool:
-    """Cross-policy sampling (AgentRL, arXiv 2510.04206): some turns are played by a stale self."""
-
-    stale_probability: float = 0.25
-    """Probability that a turn is played by the stale policy."""
-    refresh_every: int = 25
-    """Steps between two copies of the current weights into the stale policy."""
-    seed: int = 0
-    """Seed of the draws."""
-
-    def pick(self, step: int, turn: int, n: int) -> IntArray:
-        """Who plays a turn (from 0) of n episodes: (n,) 0 the current policy, 1 the stale one."""
-        return (_rng(self.seed, step, turn).random(n) < self.stale_probability).astype(np.int64)
-
-    def stale_version(self, step: int) -> int:
-        """Steps that had been trained when the stale policy's weights were copied, at a step."""
-        check_step(step)
-        return (step - 1) // self.refresh_every * self.refresh_every
-
-
-def _rng(seed: int, step: int, *more: int) -> np.random.Generator:
+def _rng(seed: int, step: int) -> np.random.Generator:
     """A generator of its own for every step."""
     check_step(step)
-    return np.random.default_rng((seed, step, *more))
+    return np.random.default_rng((seed, step))

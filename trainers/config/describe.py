@@ -53,7 +53,7 @@ def parts_in_words(preset: Preset) -> Iterator[str]:
     """Say what a preset is made of: each part by its class and what differs from its defaults."""
     parts = (
         *preset.terms, preset.post, preset.loss, *preset.filters, *preset.shapers,
-        preset.branching,
+        preset.pool, preset.branching,
     )  # fmt: skip
     for part in parts:
         if part is not None:

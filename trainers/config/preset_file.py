@@ -21,6 +21,7 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms import branching, filters, fork_value, gae, shaping, signals
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
+from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.presets import PARTS, Preset
 from trainers.config.config_file import read_settings
 
@@ -38,6 +39,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
         signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
         gae.GAE, gae.TurnGAE, gae.BiLevelGAE,
     ),
+    "pool": (PolicyPool,),
     "branching": (branching.Branching,),
     "rule": (branching.EntropyRise, branching.RandomTurns, branching.EveryTurn),
 }  # fmt: skip
@@ -50,8 +52,8 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
 
     Args:
         preset: What the file leaves out is as in this preset.
-        path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters``, ``shapers`` and
-            ``branching``, as under ``preset_parts`` in the ``config.yaml`` of a run.
+        path: A YAML file with some of ``terms``, ``post``, ``loss``, ``filters``, ``shapers``,
+            ``pool`` and ``branching``, as under ``preset_parts`` in the ``config.yaml`` of a run.
 
     Raises:
         ConfigurationError: It cannot be read, or holds something else.
@@ -75,7 +77,7 @@ def _read(value: Any, field: str) -> Any:
         if not isinstance(value, list):
             raise ConfigurationError(f"expected a list of parts as {field}, got {value!r:.80}")
         return tuple(_part(each, f"{field}[{n}]", field) for n, each in enumerate(value))
-    if value is None and field in ("post", "branching"):
+    if value is None and field in ("post", "pool", "branching"):
         return None
     return _part(value, field, field)
 

@@ -14,6 +14,7 @@ from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, Zer
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.presets import PRESETS, Preset
 from trainers.algorithms.signals import KLToGo, RewardToGo
+from trainers.config.cross_policy import with_pool
 from trainers.config.sections import RlConfig
 
 FILTERS: Mapping[str, Filter] = {
@@ -47,7 +48,7 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = replace(preset, filters=_filters(rl.filters))
     if rl.refill is not None:
         preset = replace(preset, refill=rl.refill)
-    preset = replace(preset, branching=_branching(preset, rl))
+    preset = with_pool(replace(preset, branching=_branching(preset, rl)), rl)
     if preset.branching is not None and preset.refill:
         raise ConfigurationError(
             f"expected --rl.refill 0 with --preset {preset.name}, whose groups grow as they are "

@@ -34,6 +34,7 @@ from trainers.config.config_file import (
     read_settings,
 )
 from trainers.config.critic_section import RATE, UPDATES, with_critic
+from trainers.config.cross_policy import check_pool
 from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
@@ -181,6 +182,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _fill_tokens(asked, settings["rl"], envs)
     _choose_backend(settings["rollout"], envs)
     _check_engine(asked, settings["engine"])
+    check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     _check_rivals(settings)
     config = _filler().validate_python(settings)

@@ -112,7 +112,7 @@ def assign_credit(
         "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
         **_spread_within_groups(batch),
     }
-    if logp_old is not None:
+    if logp_old is not None and mode != "ratio":
         gap = np.abs(batch.logp_old - batch.logp_behave)
         metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
         metrics["sampling/importance_mean"] = float(behave.mean())

@@ -36,6 +36,7 @@ from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_st
 from trainers.grpo.critic import Critic
 from trainers.grpo.minibatches import divided
 from trainers.grpo.restore import fill_partitions, fill_shards
+from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
@@ -64,10 +65,12 @@ class BatchTrainer(GRPOTrainer):
         finite: Whether loss and gradients of the present step were finite; an update that is not
             is left out, so that the weights stay what they were.
         critic: The critic, if the preset has one.
+        stale: The stale policy, if the preset lets one play.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
     critic: Critic | None = None
+    stale: StalePolicy | None = None
 
     # TRL's own: micro-batches so far, and the minibatches of the present batch.
     _step: int
@@ -204,6 +207,8 @@ class BatchTrainer(GRPOTrainer):
             save_state(folder, self._stateful)
             if self.critic is not None:
                 self.critic.save(folder)
+            if self.stale is not None:
+                self.stale.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
@@ -218,6 +223,8 @@ class BatchTrainer(GRPOTrainer):
         load_state(folder, self._stateful)
         if self.critic is not None:
             self.critic.load(folder)
+        if self.stale is not None:
+            self.stale.load(folder)
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
         if kept is not None:
             self._step, self._buffered_inputs = kept

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torch import nn
 
 from trainers.grpo.producer import RolloutProducer, Weights
+from trainers.grpo.stale_policy import StalePolicy
 from trainers.rollouts.engines.base import GenerationEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
 
@@ -32,6 +33,7 @@ class EngineWeights:
         policy: Callable[[], nn.Module],
         version: Callable[[], int],
         producer: RolloutProducer | None = None,
+        stale: StalePolicy | None = None,
     ) -> None:
         """Start with an engine that has no known weights.
 
@@ -40,9 +42,10 @@ class EngineWeights:
             policy: Returns the model that is trained, out of its wrappers.
             version: Returns how many updates its weights have had.
             producer: Plays ahead with the engine, if anything does.
+            stale: Plays beside the policy, if anything does.
         """
         self._engine, self._policy, self._version = engine, policy, version
-        self._producer = producer
+        self._producer, self._stale = producer, stale
         self._sent: int | None = None
 
     def send(self) -> None:
@@ -55,6 +58,8 @@ class EngineWeights:
             with contextlib.closing(policy_weights(self._policy())) as weights:
                 self._engine.sync(weights, version)
             self._sent = version
+        if self._stale is not None:
+            self._stale.send()
 
     def hand_over(self) -> tuple[int, Weights | None]:
         """Send the present weights to an idle engine, or copy them for one that is at work.
@@ -65,7 +70,8 @@ class EngineWeights:
         assert self._producer is not None
         version = self._version()
         # An engine that reads the policy itself has to read it before it is trained on.
-        if self._producer.idle or getattr(self._engine, "reads_policy", False):
+        reads = getattr(self._engine, "reads_policy", False)
+        if self._producer.idle or reads or (self._stale is not None and self._stale.due):
             self.send()
         if self._sent == version:
             return version, None
@@ -81,8 +87,10 @@ class EngineWeights:
         self._engine.rest()
         # An engine that gave its weights up says so by another version.
         if self._engine.version != self._sent:
-            self._sent = None
+            self.forget()
 
     def forget(self) -> None:
         """Send anew next time: a policy was loaded, or weights on their way were given up."""
         self._sent = None
+        if self._stale is not None:
+            self._stale.forget()

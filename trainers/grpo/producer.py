@@ -149,7 +149,8 @@ class RolloutProducer:
             step: Steps that the policy has been trained for.
             updates: Versions of the weights in a step.
         """
-        ages = [step - turn.version / updates for e in episodes for turn in e.turns]
+        turns = [turn for each in episodes for turn in each.turns if not turn.stale]
+        ages = [step - turn.version / updates for turn in turns]
         return {
             "sampling/staleness": sum(ages) / max(1, len(ages)),
             "rollout/waited_seconds": self.waited,

@@ -9,6 +9,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import Branching
+from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
@@ -49,6 +50,7 @@ def plan_step(
     refill: int = 0,
     trains: Callable[[Sequence[Trajectory]], bool] = bool,
     branching: Branching | None = None,
+    pool: PolicyPool | None = None,
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
@@ -65,6 +67,7 @@ def plan_step(
         refill: Groups that may be played for each that the step wants; 0 replaces none.
         trains: Whether a group that has ended has anything to train on.
         branching: Where episodes are forked; None: nowhere.
+        pool: Which turns a stale policy plays; None: none.
 
     Raises:
         ConfigurationError: The task source returned another number of tasks than asked for, or has
@@ -113,6 +116,7 @@ def plan_step(
         "training_step": step,
         "first_episode": rank * count,
         "branching": branching,
+        "pool": pool,
         "leaves": leaves,
     }
     return StepPlan(step, horizon, arguments, before, made)

@@ -70,6 +70,7 @@ from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
+from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.tensors import (
     gather_tokens,
@@ -83,6 +84,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.refill import Refill
 from trainers.rollouts.rollout_runner import Envs, RolloutRunner
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
@@ -92,6 +94,7 @@ from trainers.rollouts.trajectory import (
     family_metrics,
     fork_metrics,
     judge_metrics,
+    pool_metrics,
     rollout_metrics,
     sampled_once,
     to_rows,
@@ -202,14 +205,17 @@ class MultiTurnTrainer(BatchTrainer):
         if "critic" in self.preset.needs:
             self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        own = HFCopyEngine if staleness else HFEngine
-        own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
-        engine = (make_engine or own_engine)(policy)
+        pool, present = self.preset.pool, lambda: self._policy
+        kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
+        own_engine = partial(kinds[staleness > 0], pad_id=chat.pad_id, autocast=precision)
+        engine: GenerationEngine = (make_engine or own_engine)(policy)
         self.runner = RolloutRunner(envs, chat, engine, budget, prompt=prompt, families=families)
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
+        if pool is not None:
+            self.stale = StalePolicy(pool, engine, present, lambda: self.batches, self.updates)
         self._weights = EngineWeights(
-            engine, lambda: self._policy, lambda: self.state.global_step, self._producer
+            engine, present, lambda: self.state.global_step, self._producer, self.stale
         )
         # Only now: where no budget was given, the runner has the default one.
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
@@ -272,6 +278,7 @@ class MultiTurnTrainer(BatchTrainer):
             refill=self.preset.refill,
             trains=partial(group_trains, self.preset),
             branching=self.preset.branching,
+            pool=self.preset.pool,
         )
         if self._producer is None:
             plan, stats = plans(step), self.runner.stats
@@ -315,6 +322,9 @@ class MultiTurnTrainer(BatchTrainer):
         # Of all sampled tokens: which of them train is decided by what is computed here.
         parts = [part.rows for part in self._micro_batches(batch)]
         listener = None if self.critic is None else self.critic.listener
+        if recomputed and self.preset.loss.behave == "ratio":
+            batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
+            recomputed = False
         if recomputed or listener is not None:
             logps = self._forward.logps(self.model, batch, parts, listener)
             if recomputed:
@@ -385,6 +395,7 @@ class MultiTurnTrainer(BatchTrainer):
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
         figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics}
+        figures |= pool_metrics(everyone)
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
@@ -548,8 +559,9 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
-        rounded = self.args.bf16 or self.args.fp16
-        return rounded or not self.runner.engine.exact or self.top_p < 1.0 or self.staleness > 0
+        rounded = self.args.bf16 or self.args.fp16 or not self.runner.engine.exact
+        stale = self.staleness > 0 or self.preset.pool is not None
+        return rounded or stale or self.top_p < 1.0
 
     @property
     def _once(self) -> bool:

@@ -7,7 +7,8 @@ micro-batch, padding included:
     gradients    T x 4
     optimiser    T x 8 (AdamW), T x 2.03 (8-bit states with a scale per 256 weights)
     cast weights P x 2: autocast keeps bf16 copies of trained float32 matrices for a pass
-    reference    P x 4, if the preset compares with it and there are no adapters to turn off
+    reference    P x 4, if the preset compares with it and there are no adapters to turn off; and
+                 T x 4, if a stale policy plays, too
     critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
                  and AdamW states of a second model, whole on every device
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
@@ -20,6 +21,8 @@ micro-batch, padding included:
                  the in-process engine keeps while the policy trains; it is an upper bound, reached
                  when an episode fills its context
     engine       P x b, if the in-process engine has weights of its own
+
+A stale policy that plays, too, doubles these two where the in-process engine is no vLLM.
 
 Of vLLM in this process the cache has a size of its own, whatever is played: what --vllm.memory
 leaves beside its weights, 1 GiB on a CPU.
@@ -144,6 +147,8 @@ class Training:
     """Most tokens of an episode's context."""
     engine_copy: bool = False
     """Whether the engine in this process has weights of its own."""
+    stale: bool = False
+    """Whether a stale policy plays, too."""
     vllm_bits: int = 0
     """Bits of a weight of vLLM on this device; 0: there is none."""
     vllm_cache: int = 0
@@ -161,7 +166,7 @@ class MemoryEstimate:
     weights: int
     """Weights, adapters among them."""
     reference: int
-    """Copy of the policy."""
+    """Copies of the policy."""
     critic: int
     """Hidden states that a critic reads, or its own model with all that it trains by."""
     gradients: int
@@ -212,11 +217,14 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         weights -= shape.matrices * (low - QUANTIZED[training.quantize])
     cast = low == 2 and not adapters
     stored = low if adapters else 4
-    copied = 8 * stored * training.engine_copy + training.vllm_bits
+    copied = 8 * stored * training.engine_copy * (1 + training.stale) + training.vllm_bits
     at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
         weights=int(weights / (training.shards if training.weights_sharded else 1)),
-        reference=int(training.reference * (0 if adapters else shape.parameters * 4)),
+        reference=int(
+            training.reference * (0 if adapters else shape.parameters * 4)
+            + training.stale * trained * 4
+        ),
         critic=int(
             training.critic_tokens * shape.hidden * low
             + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
@@ -226,7 +234,9 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,
         activations=_activation_bytes(shape, training),
         working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
-        generation=training.slots * cache_bytes(shape, training.context, 8 * low)
+        generation=training.slots
+        * (1 + training.stale)
+        * cache_bytes(shape, training.context, 8 * low)
         + training.vllm_cache,
         engine=copied * shape.parameters // 8,
         gathered=training.weights_sharded * at_work * stored,

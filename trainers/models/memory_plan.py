@@ -188,6 +188,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     alone, room = estimate(shape, training), None
     if device is not None:
         episode = cache_bytes(shape, context, BITS[settings.memory.precision])
+        episode *= 1 + training.stale  # Both policies read it.
         room = slots_that_fit(alone, device.size, episode)
     slots = wanted if room is None else min(wanted, room)
     whole = estimate(shape, replace(training, slots=slots, context=context))
@@ -310,6 +311,7 @@ def _training(run: ResolvedRun, context: int) -> Training:
         optimizer=memory.optimizer,
         quantize=memory.quantize,
         reference="reference" in run.preset.needs,
+        stale=run.preset.pool is not None,
         critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
         critic_model=kind == "model",
         triton=torch.cuda.is_available(),

@@ -23,8 +23,8 @@ grad_norm        above a multiple of the usual    RAGEN's echo trap, at its end
 
 RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
 fall, gradient norms spike, after which no run recovered. A loss, a gradient or a weight that is not
-finite needs no rule. With ``--rl.top-p`` below 1 the policy that plays differs from the one that is
-trained on purpose, and neither ``kl_behaviour`` nor ``logp_gap`` is judged.
+finite needs no rule. With ``--rl.top-p`` below 1, or a stale policy, the policy that plays differs
+from the one that is trained on purpose, and neither ``kl_behaviour`` nor ``logp_gap`` is judged.
 """
 
 from __future__ import annotations

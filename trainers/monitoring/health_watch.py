@@ -34,13 +34,10 @@ class HealthWatch:
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
         self._folder, self._display = folder, display
         health = run.config.health
-        # A nucleus makes the policy that plays another one on purpose.
-        nucleus: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
-        self._settings = (
-            replace(health, ignore=(*health.ignore, *nucleus))
-            if run.config.rl.top_p < 1
-            else health
-        )
+        # A nucleus or a stale policy makes the one that plays another one on purpose.
+        another = run.config.rl.top_p < 1 or run.preset.pool is not None
+        gaps: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
+        self._settings = replace(health, ignore=(*health.ignore, *gaps)) if another else health
         self._length = {"steps": run.config.steps, "minutes": run.config.minutes}
         self.pending: Alarm | None = None
         self.rollbacks = 0

@@ -52,7 +52,7 @@ class RunLogger:
         schedule: Schedule,
     ) -> None:
         self._folder, self._display, self._schedule = folder, display, schedule
-        self._updates = run.config.rl.updates
+        self._clips = run.config.rl.updates > 1 or run.preset.loss.behave == "ratio"
         self._logged = run.config.rl.log_groups * run.config.rl.group_size
         self._log = EpisodeLog(run, chat, training=True)
         self.turns = 0
@@ -106,8 +106,8 @@ class RunLogger:
         for name in STEP_FIGURES:
             if name in figures:
                 self.record[name.rsplit("/", 1)[-1]] = _number(figures[name])
-        # At a single update per step the ratio is 1, and there is nothing to clip.
-        if CLIPPED in figures and self._updates > 1:
+        # At a single update per step the ratio is 1, unless it is that to who acted.
+        if CLIPPED in figures and self._clips:
             self.record["clip_fraction"] = _number(figures[CLIPPED])
         self.record["seconds"] = seconds
         self.record["time"] = {part: figures[f"time/{part}"] for part in PARTS}

@@ -116,7 +116,7 @@ def to_episode(
         turns=tuple(_turn(turn, raw_text) for turn in answered),
         stop_reason=trajectory.stop_reason,
         details=details,
-        extra={**(extra or {}), **_fork(trajectory)},
+        extra={**(extra or {}), **_fork(trajectory), **_stale(trajectory)},
     )
 
 
@@ -126,6 +126,12 @@ def _fork(trajectory: Trajectory) -> dict[str, object]:
         return {"number": trajectory.number} if trajectory.chances else {}
     fork = {"from": trajectory.parent, "turns": trajectory.shared}
     return {"number": trajectory.number, "forked": fork}
+
+
+def _stale(trajectory: Trajectory) -> dict[str, object]:
+    """Say which turns (from 0) the stale policy played, if any."""
+    turns = [number for number, turn in enumerate(trajectory.turns) if turn.stale]
+    return {"stale_turns": turns} if turns else {}
 
 
 def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:

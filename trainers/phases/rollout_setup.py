@@ -83,7 +83,15 @@ def rollout_setup(
     families = slot_families(run, memory.slots(slots))
     return {
         # First: where it is missing nothing is started.
-        "make_engine": _engine_maker(run, policy, len(families), ahead, memory.share),
+        "make_engine": _engine_maker(
+            run,
+            policy,
+            len(families),
+            ahead,
+            memory.share,
+            # Held-out episodes are the policy's own.
+            pool=training and run.preset.pool is not None,
+        ),
         "envs": make_envs(run, families, training),
         "chat": policy.chat,
         "budget": policy.budget,
@@ -144,7 +152,8 @@ def server_command(run: ResolvedRun) -> str:
     tiny = SimpleNamespace(max_position_embeddings=config.tiny.context)
     model = tiny if config.model == TINY else read_model_config(config.model)
     context = token_budget(run, model).context
-    settings = _engine_settings(run, 0, context, config.rl.episodes)
+    pool = run.preset.pool is not None
+    settings = _engine_settings(run, 0, context, config.rl.episodes, pool=pool)
     # A policy from scratch is written here when the run first looks for the server.
     options = {**settings.options}
     options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
@@ -159,16 +168,29 @@ def server_command(run: ResolvedRun) -> str:
 
 
 def _engine_maker(
-    run: ResolvedRun, policy: LoadedPolicy, slots: int, ahead: bool, share: float | None
+    run: ResolvedRun,
+    policy: LoadedPolicy,
+    slots: int,
+    ahead: bool,
+    share: float | None,
+    *,
+    pool: bool,
 ) -> Callable[[nn.Module], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
-    settings = _engine_settings(run, policy.chat.pad_id, policy.budget.context, slots, share)
+    pad_id, context = policy.chat.pad_id, policy.budget.context
+    settings = _engine_settings(run, pad_id, context, slots, share, pool=pool)
     name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 
 
 def _engine_settings(
-    run: ResolvedRun, pad_id: int, context: int, slots: int, share: float | None = None
+    run: ResolvedRun,
+    pad_id: int,
+    context: int,
+    slots: int,
+    share: float | None = None,
+    *,
+    pool: bool,
 ) -> EngineSettings:
     """Return what the engine of a run is told, with the share of a GPU that vLLM takes."""
     config = run.config
@@ -178,4 +200,4 @@ def _engine_settings(
         "memory": share or config.vllm.memory,
     }
     bf16 = config.memory.precision == "bf16"
-    return EngineSettings(pad_id, context, slots, config.seed, options, bf16)
+    return EngineSettings(pad_id, context, slots, config.seed, options, bf16, pool)

@@ -58,7 +58,7 @@ def _check_packages(run: ResolvedRun) -> None:
     """Say what is not installed."""
     for module in PACKAGES:
         require(module, "train")
-    check_installed(run.config.engine)
+    check_installed(run.config.engine, pool=run.preset.pool is not None)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
     for hook in (hook for env in run.envs for hook in env.judges):
@@ -87,6 +87,12 @@ def _check_processes(run: ResolvedRun) -> None:
             "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
             "because they meet to share them out and episodes ahead of the training are played by "
             f"each process alone; got {settings.staleness}"
+        )
+    if processes.sharded() and run.preset.pool is not None:
+        raise ConfigurationError(
+            "expected --rl.stale-share 0 where weights are sharded over processes, because no "
+            "process has all that the stale policy is put into; got "
+            f"{run.preset.pool.stale_share:g} (launch with ddp)"
         )
     if not processes.sharded() or config.model == TINY:
         return

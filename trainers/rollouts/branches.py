@@ -11,7 +11,7 @@ from trainers.algorithms.branching import Branching, uncertainty
 from trainers.rollouts.live_episode import LiveEpisode
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["Branches", "turn_seed"]
+__all__ = ["Branches", "turn_draw", "turn_seed"]
 
 
 class Branches:
@@ -61,7 +61,7 @@ class Branches:
             uncertainty(np.array(turn.entropies), self._vocabulary) if turn.entropies else 0.0
             for turn in (played[-1], played[0])
         )
-        drawn = turn_seed(self._seed, number, len(played), "fork") / 2.0**63
+        drawn = turn_draw(self._seed, number, len(played), "fork")
         shares = branching.shares(leaves, len(played), now - first, drawn)
         added = []
         self._leaves[number], at = shares[0], number + shares[0]
@@ -94,3 +94,8 @@ def turn_seed(seed: int, episode: int, turn: int, what: str = "") -> int:
     text = f"{seed}/{episode}/{turn}{what and '/' + what}".encode()
     # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
+
+
+def turn_draw(seed: int, episode: int, turn: int, what: str) -> float:
+    """Draw a number in [0, 1) at a turn: something of which only its name, ``what``, tells."""
+    return turn_seed(seed, episode, turn, what) / 2.0**63

@@ -47,8 +47,10 @@ class LiveEpisode:
         """Return how many new tokens the budget allows the next turn."""
         return budget.room(self.context.spent, len(self.context.prompt))
 
-    def record(self, out: Completion, action: str, version: int, answer: Answer) -> SampledTurn:
-        """Write down what was sampled for ``prompt`` and what the environment made of it."""
+    def record(
+        self, out: Completion, action: str, version: int, answer: Answer, stale: bool = False
+    ) -> SampledTurn:
+        """Write down what was sampled for ``prompt``, by whom, and what came of it."""
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
         turn = SampledTurn(
@@ -65,6 +67,7 @@ class LiveEpisode:
             reward_terms=dict(required(info, "reward_terms")),
             valid=bool(required(info, "action_valid")),
             version=version,
+            stale=stale,
             prompt_tokens=len(self.context.prompt),
             executed=facts.get("executed", ""),
             reason=facts.get("reason"),

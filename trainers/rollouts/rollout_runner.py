@@ -18,13 +18,15 @@ from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import Branching
-from trainers.rollouts.branches import Branches, turn_seed
+from trainers.algorithms.policy_pool import PolicyPool
+from trainers.rollouts.branches import Branches, turn_draw, turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import (
     Completion,
     GenerationEngine,
+    PoolEngine,
     Request,
     Sampling,
     require_idle,
@@ -198,6 +200,7 @@ class RolloutRunner:
         numbers: Sequence[int] | None = None,
         refill: Refill | None = None,
         branching: Branching | None = None,
+        pool: PolicyPool | None = None,
         leaves: int = 1,
         cancelled: Callable[[], bool] | None = None,
         on_episode: Callable[[], None] = lambda: None,
@@ -222,6 +225,7 @@ class RolloutRunner:
             refill: Says what is played in place of groups that train nobody; only where this call
                 plays all groups of a step.
             branching: Where episodes are forked; None: nowhere.
+            pool: Which turns the engine's stale policy plays; None: none.
             leaves: Episodes that one of them may become: of as many consecutive ones only the
                 first begins with its task.
             cancelled: Asked again and again whether to end.
@@ -233,11 +237,16 @@ class RolloutRunner:
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
-                environments of the family of one.
+                environments of the family of one, or the engine has no stale policy.
             NotSupported: The engine has requests of others in flight.
             RolloutCancelled: ``cancelled`` returned True.
         """
         require_idle(self.engine)
+        if pool is not None and not isinstance(self.engine, PoolEngine):
+            raise ConfigurationError(
+                f"expected an engine with a stale policy that could play turns, got "
+                f"{self.engine.name!r}; leave pool out"
+            )
         # What it has kept of other episodes would change the rounding: a run that goes on after a
         # kill would then differ from one that was not killed.
         self.engine.abort()
@@ -268,7 +277,7 @@ class RolloutRunner:
             entropies=branching is not None and branching.reads_entropy,
         )
         branches = Branches(branching, out, leaves, seed, len(self.chat.tokenizer))
-        rollout = _Rollout(self, branches, draw, seed, refill, cancelled, on_episode)
+        rollout = _Rollout(self, branches, draw, seed, pool, refill, cancelled, on_episode)
         rollout.play()
         out += rollout.added
         self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
@@ -313,11 +322,12 @@ class _Rollout:
         branches: Branches,
         sampling: Sampling,
         seed: int,
+        pool: PolicyPool | None,
         refill: Refill | None,
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> None:
-        self._on_episode, self._refill = on_episode, refill
+        self._on_episode, self._refill, self._pool = on_episode, refill, pool
         self.added: list[Trajectory] = []
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
@@ -508,7 +518,11 @@ class _Rollout:
         """Write down a turn and build the next prompt; None if the episode is over."""
         episode = self._live[slot]
         out, action = episode.turn
-        turn = episode.record(out, action, self._engine.version, answer)
+        engine, stale = self._engine, self._plays_stale(episode)
+        version = engine.version
+        if stale and isinstance(engine, PoolEngine):
+            version = engine.stale_version
+        turn = episode.record(out, action, version, answer, stale)
         if episode.trajectory.stop_reason:
             return None
         episode.extend(turn, answer[0], answer[4])
@@ -523,4 +537,12 @@ class _Rollout:
             max_tokens=episode.room(self._runner.budget),
             seed=turn_seed(self._seed, episode.number, turn),
             group=episode.trajectory.group,
+            stale=self._plays_stale(episode),
         )
+
+    def _plays_stale(self, episode: LiveEpisode) -> bool:
+        """Whether the stale policy plays an episode's next turn, which follows from its place."""
+        if self._pool is None:
+            return False
+        turn = len(episode.trajectory.turns)
+        return self._pool.plays_stale(turn_draw(self._seed, episode.number, turn, "policy"))

@@ -30,6 +30,7 @@ __all__ = [
     "fork_metrics",
     "judge_metrics",
     "nodes_of",
+    "pool_metrics",
     "rollout_metrics",
     "sampled_once",
     "to_batch",
@@ -67,6 +68,8 @@ class SampledTurn:
     """Whether the environment could parse and carry out the action."""
     version: int = 0
     """Version of the weights that acted."""
+    stale: bool = False
+    """Whether they were those of the stale policy."""
     prompt_tokens: int = 0
     """Tokens that the model read for this turn."""
     executed: str = ""
@@ -363,6 +366,15 @@ def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         "rollout/forked": len(copies) / len(trajectories),
         "rollout/shared_tokens": 1.0 - sum(each.own_tokens for each in trajectories) / tokens,
     }
+
+
+def pool_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Return the share of turns that the stale policy played, if any, as ``rollout/stale_turns``.
+
+    A turn that episodes share counts once.
+    """
+    turns = [turn.stale for trajectory in trajectories for turn in trajectory.own_turns]
+    return {"rollout/stale_turns": sum(turns) / len(turns)} if any(turns) else {}
 
 
 def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:

@@ -16,7 +16,6 @@ from trainers.algorithms.sampling import (
     SAMPLERS,
     InformativeSampler,
     InterleavedSampler,
-    PolicyPool,
     TaskSampler,
     TaskStats,
     UniformSampler,
@@ -135,12 +134,3 @@ def test_statistics_come_back_from_json_to_the_last_bit(rows: list[tuple[int, fl
     again = TaskStats.empty(4).restored(json.loads(json.dumps(stats.state_dict())))
     for name in ("count", "mean", "spread", "best", "solved"):
         assert getattr(again, name).tolist() == getattr(stats, name).tolist()
-
-
-def test_policy_pool_mixes_and_refreshes() -> None:
-    pool = PolicyPool(0.25, 25, seed=1)
-    picks = np.concatenate([pool.pick(step, turn=2, n=50) for step in range(1, 101)])
-    assert abs(picks.mean() - 0.25) < 0.03
-    assert (pool.pick(3, 1, 64) == pool.pick(3, 1, 64)).all()
-    assert (pool.pick(3, 1, 64) != pool.pick(3, 2, 64)).any()
-    assert [pool.stale_version(s) for s in (1, 25, 26, 51)] == [0, 0, 25, 50]

@@ -56,6 +56,7 @@ def test_behaviour_weights_by_hand() -> None:
         logp_old=[np.log([0.6, 0.4]).tolist(), [np.log(0.25)]],
     )
     np.testing.assert_allclose(behaviour_weights(batch, "none"), [1, 1, 1])
+    np.testing.assert_allclose(behaviour_weights(batch, "ratio"), [1, 1, 1])
     np.testing.assert_allclose(behaviour_weights(batch, "clip"), [2, 0.8, 0.5])
     np.testing.assert_allclose(behaviour_weights(batch, "mask"), [0, 0.8, 0.5])
     by_row = behaviour_weights(batch, "clip", level="sequence", cap=10.0)

@@ -22,7 +22,6 @@ from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import Preset, get_preset, runnable
-from trainers.algorithms.sampling import PolicyPool
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
@@ -94,7 +93,7 @@ def played(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
     made = maker()
     made.model.load_state_dict(disturbed(made, 0.0, 0))
     branching = Branching(EveryTurn(), roots=4) if forked else None
-    made.preset = replace(made.preset, branching=branching)
+    made.preset = replace(made.preset, branching=branching, pool=None)
     episodes = made.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
     start = disturbed(made, 0.0, 0)
@@ -168,7 +167,7 @@ def variants(preset: Preset) -> Iterator[tuple[str, Preset]]:
     """The preset with each of its parts in turn as it is by default."""
     if preset.post is not None:
         yield "post", replace(preset, post=None)
-    for name, loss in simpler(preset.loss):
+    for name, loss in simpler(preset.loss, {"behave"}):  # Who else acted: ELSEWHERE.
         yield f"loss.{name}", replace(preset, loss=loss)
     for kind in ("filters", "shapers", "terms"):
         parts = getattr(preset, kind)
@@ -222,13 +221,12 @@ OTHER: dict[str, Any] = {
     "refill": 4,
     "hooks": ("progressive=0.5",),
     "steps": 9_999,
-    "pool": PolicyPool(0.25, 25),
     "beyond": ("judge",),
 }
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
-ELSEWHERE = {"branching"}
-"""What needs episodes of its own: see ``test_fork_doors.py``."""
+ELSEWHERE = {"branching", "pool"}
+"""What needs episodes of its own: see ``test_fork_doors.py`` and ``test_cross_policy_doors.py``."""
 
 
 def test_another_value_of_every_field_is_tried():

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.core.options import own
+from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -28,12 +29,14 @@ class Engine(NamedTuple):
     """Class with a ``for_run(model, settings)``."""
     checked_by: str | None = None
     """Function that raises ``DependencyNotInstalled`` where the engine cannot run."""
+    pooled_by: str | None = None
+    """Class that stands for the first where a stale policy plays, too; None: the same."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(
     {
-        "hf": Engine("hf:HFEngine"),
-        "hf-copy": Engine("hf_copy:HFCopyEngine"),
+        "hf": Engine("hf:HFEngine", pooled_by="hf_pool:HFPoolEngine"),
+        "hf-copy": Engine("hf_copy:HFCopyEngine", pooled_by="hf_pool:HFCopyPoolEngine"),
         "vllm": Engine("vllm_colocate:VLLMColocateEngine", "vllm_process:check_vllm"),
         "vllm-server": Engine("vllm_server:VLLMServerEngine"),
     }
@@ -50,14 +53,24 @@ def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
     return "hf-copy" if name == "hf" and (ahead or sharded) else name
 
 
-def check_installed(name: str) -> None:
+def check_installed(name: str, pool: bool = False) -> None:
     """Notice a missing package, or a class of one's own that is no engine, before a run begins.
+
+    Args:
+        name: Name of the engine.
+        pool: Whether it is to hold a stale policy.
 
     Raises:
         DependencyNotInstalled: The engine needs one that is absent; names the install commands.
-        ConfigurationError: A class of one's own cannot be had, or makes no engine.
+        ConfigurationError: A class of one's own cannot be had, or makes no engine, or none that
+            holds a stale policy.
     """
     if name not in ENGINES:
+        if pool and not hasattr(_engine(name), "sync_stale"):
+            raise ConfigurationError(
+                f"expected --engine with a place for a stale policy (sync_stale, see PoolEngine of "
+                f"trainers.rollouts.engines.base), got {name!r}; choose hf, or --rl.stale-share 0"
+            )
         _engine(name)
     elif (check := ENGINES[name].checked_by) is not None:
         _load(check)()
@@ -70,14 +83,15 @@ def engine_maker(name: str, settings: EngineSettings) -> Callable[[nn.Module], G
 
 def _make(name: str, settings: EngineSettings, model: nn.Module) -> GenerationEngine:
     """Import the engine, which may take seconds, and make it."""
-    made: GenerationEngine = _engine(name).for_run(model, settings)
+    made: GenerationEngine = _engine(name, settings.pool).for_run(model, settings)
     return made
 
 
-def _engine(name: str) -> Any:
-    """Return the class of an engine."""
+def _engine(name: str, pool: bool = False) -> Any:
+    """Return the class of an engine, of one that holds a stale policy if it is to."""
     if name in ENGINES:
-        return _load(ENGINES[name].made_by)
+        engine = ENGINES[name]
+        return _load((pool and engine.pooled_by) or engine.made_by)
     wanted = "a generation engine: a class with for_run(model, settings)"
     return own(
         name, "--engine MODULE:CLASS", wanted, lambda found: callable(getattr(found, "for_run", 0))

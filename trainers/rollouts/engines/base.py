@@ -21,11 +21,14 @@ from agentgym.errors import ConfigurationError, NotSupported
 if TYPE_CHECKING:
     import torch
 
+    from trainers.rollouts.engines.trained_weights import TrainedWeights
+
 __all__ = [
     "TOLD",
     "Completion",
     "EngineSettings",
     "GenerationEngine",
+    "PoolEngine",
     "Request",
     "Sampling",
     "generate",
@@ -85,6 +88,8 @@ class Request:
     group: int | None = None
     """Requests of a group begin alike, as those of episodes of one task do: an engine of several
     servers gives them to one, which computes the beginning once. None: of no group."""
+    stale: bool = False
+    """Whether the stale policy is to continue it, of an engine that has one (``PoolEngine``)."""
 
 
 @dataclass(slots=True)
@@ -118,6 +123,8 @@ class EngineSettings:
     """Settings of the kind of engine, by name: those of ``--vllm.*`` for vLLM."""
     bf16: bool = False
     """Whether the training forward multiplies matrices in bfloat16."""
+    pool: bool = False
+    """Whether a stale policy plays beside the present one: a ``PoolEngine`` is wanted."""
 
 
 @runtime_checkable
@@ -195,6 +202,31 @@ class GenerationEngine(Protocol):
 
     def close(self) -> None:
         """Release memory and processes; calling it twice is allowed."""
+        ...
+
+
+@runtime_checkable
+class PoolEngine(GenerationEngine, Protocol):
+    """An engine that holds the policy twice: as it is, and as it was.
+
+    Attributes:
+        stale_version: Version of the stale weights, as given to the last ``sync_stale``.
+    """
+
+    @property
+    def stale_version(self) -> int:
+        """Version of the stale weights; a plain attribute will do."""
+        ...
+
+    def sync_stale(self, weights: TrainedWeights, version: int) -> None:
+        """Let requests that are ``stale`` be continued with these weights from now on.
+
+        Called while nothing is in flight, after the first ``sync``. No later ``sync`` changes them.
+
+        Args:
+            weights: What was trained of the policy then; it does not change any more.
+            version: Version to report of it.
+        """
         ...
 
 

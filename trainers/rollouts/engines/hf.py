@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -200,14 +200,17 @@ class HFEngine:
     @classmethod
     def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
         """Make the engine of a run; it has no limits of its own on length or number."""
-        autocast = torch.bfloat16 if settings.bf16 else None
-        return cls(
-            model,
-            settings.pad_id,
-            autocast,
-            context=settings.context,
-            slots=settings.slots,
-        )
+        return cls(model, **cls.run_options(settings))
+
+    @staticmethod
+    def run_options(settings: EngineSettings) -> dict[str, Any]:
+        """Return the arguments, besides the model, of an engine of a run."""
+        return {
+            "pad_id": settings.pad_id,
+            "autocast": torch.bfloat16 if settings.bf16 else None,
+            "context": settings.context,
+            "slots": settings.slots,
+        }
 
     @property
     def exact(self) -> bool:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from vllm import LLM, CompletionOutput, SamplingParams
     from vllm.lora.request import LoRARequest
 
+    from trainers.rollouts.engines.trained_weights import TrainedWeights
+
 __all__ = ["VLLMColocateEngine"]
 
 _ABANDONED: list[LLM] = []
@@ -60,6 +62,7 @@ class VLLMColocateEngine:
         exact: True when policy and engine are in float32: log-probabilities then equal the
             trainer's to about 1e-6.
         version: Version given to the last ``sync``; -1 before the first one.
+        stale_version: Version given to the last ``sync_stale``; -1 before the first one.
         reads_policy: Whether ``sync`` reads the policy itself, for its adapter.
     """
 
@@ -106,7 +109,7 @@ class VLLMColocateEngine:
         self.exact = chosen.dtype == "float32" and all(
             parameter.dtype == torch.float32 for parameter in model.parameters()
         )
-        self.version, self._dead = -1, False
+        self.version, self.stale_version, self._dead = -1, -1, False
         self._temporary = tempfile.TemporaryDirectory(prefix="agentgym-vllm-")
         folder = Path(self._temporary.name)
         tied = write_config(base, folder)
@@ -147,14 +150,20 @@ class VLLMColocateEngine:
 
         Raises:
             ConfigurationError: A prompt is empty or leaves no room for a token; none is begun.
-            NotSupported: No weights were synchronised yet, or the engine is closed.
+            NotSupported: No weights were synchronised yet, or no stale ones for a request that asks
+                for them, or the engine is closed.
         """
         self._require_ready()
+        if self.stale_version < 0 and any(request.stale for request in requests):
+            raise NotSupported(
+                "expected a stale policy for requests that ask for it: call sync_stale before."
+            )
         parameters = [self._parameters(request, sampling) for request in requests]
         for request, settings in zip(requests, parameters, strict=True):
             name = str(next(self._names))
             prompt = {"prompt_token_ids": list(request.prompt)}
-            self._llm.llm_engine.add_request(name, prompt, settings, lora_request=self.adapter)
+            adapter = self._weights.stale if request.stale else self.adapter
+            self._llm.llm_engine.add_request(name, prompt, settings, lora_request=adapter)
             self._keys[name] = request.key, sampling.entropies
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
@@ -199,6 +208,17 @@ class VLLMColocateEngine:
         self._require_open()
         self._weights.sync(named_params, version)
         self.version = version
+
+    def sync_stale(self, weights: TrainedWeights, version: int) -> None:
+        """Serve a second adapter on the same base; see ``PoolEngine.sync_stale``.
+
+        Raises:
+            NotSupported: The engine is closed, or serves no adapters.
+            EngineFailure: vLLM died.
+        """
+        self._require_open()
+        self._weights.sync_stale(weights, version)
+        self.stale_version = version
 
     def rest(self) -> None:
         """Free device memory until the next ``sync``, if the engine was made to sleep."""

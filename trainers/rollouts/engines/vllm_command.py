@@ -39,6 +39,8 @@ class ServerNeeds:
     """GPUs that share the model."""
     lora_rank: int = 0
     """Rank of the adapter that it serves; 0: none."""
+    adapters: int = 1
+    """Adapters of that rank that it serves at a time."""
 
     @classmethod
     def of_run(cls, settings: EngineSettings, *, dtype: str, rank: int, cuda: bool) -> ServerNeeds:
@@ -51,7 +53,8 @@ class ServerNeeds:
             cuda: Whether it trains on GPUs; then the server is taken to have some, too.
         """
         options = settings.options
-        served = rank and (options["lora"] == "adapter" or (options["lora"] == "auto" and cuda))
+        asked = settings.pool or options["lora"] == "adapter"
+        served = rank and (asked or (options["lora"] == "auto" and cuda))
         return cls(
             model=options["model"],
             context=options["max_length"] or settings.context,
@@ -61,6 +64,7 @@ class ServerNeeds:
             nccl=cuda and options["folder"] is None,
             tensor_parallel=options["tensor_parallel"],
             lora_rank=vllm_rank(rank) if served else 0,
+            adapters=1 + settings.pool,
         )
 
     def command(self) -> str:
@@ -80,6 +84,8 @@ class ServerNeeds:
             flags["--weight-transfer-config"] = NCCL
         if self.lora_rank:
             flags |= {"--enable-lora": None, "--max-lora-rank": self.lora_rank}
+            if self.adapters > 1:
+                flags["--max-loras"] = self.adapters
         if self.on_cpu:
             # A prompt fed in chunks rewinds its request's generator, which those of a CPU cannot.
             flags |= {"--enforce-eager": None, "--no-enable-chunked-prefill": None}

@@ -52,6 +52,8 @@ class VLLMOptions:
     """Whether ``rest`` frees the engine's memory."""
     lora: Lora = "merge"
     """How adapters of the policy are served."""
+    pool: bool = False
+    """Whether the adapter of a stale policy is served beside the present one, on the same base."""
     enforce_eager: bool | None = None
     """Leave out CUDA graphs and compilation; None: only on a CPU."""
     seeded: bool = True
@@ -73,6 +75,8 @@ class VLLMOptions:
             max_model_len=settings.context,
             max_num_seqs=settings.slots,
             seed=settings.seed,
+            lora="adapter" if settings.pool else "merge",
+            pool=settings.pool,
         )
         if not options:  # of a library's user, who has no section of settings
             return plain
@@ -84,7 +88,7 @@ class VLLMOptions:
             gpu_memory_utilization=options["memory"] or plain.gpu_memory_utilization,
             tensor_parallel=options["tensor_parallel"],
             sleep=options["sleep"],
-            lora=options["lora"],
+            lora="adapter" if settings.pool else options["lora"],
             enforce_eager=options["eager"],
             seeded=options["seeded"],
         )
@@ -114,7 +118,7 @@ class VLLMOptions:
             out["enable_chunked_prefill"] = False
         if adapter:
             out |= {"enable_lora": True, "max_lora_rank": vllm_rank(adapter_rank(model))}
-            out |= {"max_loras": 1, "max_cpu_loras": 1}
+            out |= dict.fromkeys(("max_loras", "max_cpu_loras"), 1 + self.pool)
         return out | self.vllm
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from vllm import LLM
     from vllm.lora.request import LoRARequest
 
+    from trainers.rollouts.engines.trained_weights import TrainedWeights
+
 __all__ = ["Reload"]
 
 
@@ -32,6 +34,7 @@ class Reload:
 
     Attributes:
         adapter: The adapter to generate with, as vLLM's ``LoRARequest``; None: merged weights.
+        stale: That of the stale policy; None: there is none.
         broken: Whether a reload failed half way, from which vLLM cannot recover.
         resting: Whether the engine's memory is freed.
     """
@@ -49,11 +52,13 @@ class Reload:
             served: Whether its adapter is served beside its base.
         """
         self.adapter: LoRARequest | None = None
+        self.stale: LoRARequest | None = None
         self.broken, self.resting = False, False
         self._llm, self._model, self._folder = llm, model, folder
         self._tied, self._served, self._based = tied, served, False
         self._number = 0
         self._adapters = AdapterFolder(folder / "adapters")
+        self._stale_adapters = AdapterFolder(folder / "stale-adapters")
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Take over weights, or only the adapter, and forget what was computed before.
@@ -74,7 +79,7 @@ class Reload:
                 self._reload(with_tied_head(pairs) if self._tied else pairs)
                 self._based = True
             if self._served:
-                self._replace_adapter(version)
+                self.adapter = self._replaced(self.adapter, self._adapters, version)
         if self.resting:
             self._llm.wake_up(tags=["kv_cache"])
             self.resting = False
@@ -84,6 +89,20 @@ class Reload:
                 "sync only when nothing is in flight."
             )
         self.broken = False
+
+    def sync_stale(self, weights: TrainedWeights, version: int) -> None:
+        """Take over the adapter of the stale policy.
+
+        Raises:
+            NotSupported: No adapters are served.
+        """
+        if not self._served:
+            raise NotSupported(
+                "expected an engine that serves adapters, two of which share one base, to hold a "
+                "stale policy: make it with lora='adapter' and pool=True"
+            )
+        with preserved_generators(), weights.in_use():
+            self.stale = self._replaced(self.stale, self._stale_adapters, version)
 
     def rest(self) -> None:
         """Free the engine's memory; the next ``sync`` fills it again.
@@ -113,17 +132,20 @@ class Reload:
         finally:
             shutil.rmtree(path)
 
-    def _replace_adapter(self, version: int) -> None:
-        """Let the engine serve the present adapter instead of the last one."""
+    def _replaced(
+        self, old: LoRARequest | None, folder: AdapterFolder, version: int
+    ) -> LoRARequest:
+        """Let the engine serve the adapter that the policy has now instead of an old one."""
         from vllm.lora.request import LoRARequest
 
-        if self.adapter is not None:
-            self._llm.llm_engine.remove_lora(self.adapter.lora_int_id)
-        path = self._adapters.write(self._model, version)
+        if old is not None:
+            self._llm.llm_engine.remove_lora(old.lora_int_id)
+        path = folder.write(self._model, version)
         self._number += 1  # vLLM keeps what it knows under a number
-        self.adapter = LoRARequest(f"policy-{self._number}", self._number, str(path))
+        adapter = LoRARequest(f"policy-{self._number}", self._number, str(path))
         with explained("load the adapter"):
-            self._llm.llm_engine.add_lora(self.adapter)
+            self._llm.llm_engine.add_lora(adapter)
+        return adapter
 
 
 def _begun(

@@ -32,9 +32,15 @@ class ServedAdapter:
         loaded: What the servers call the adapter that they serve; empty: none.
     """
 
-    def __init__(self, servers: Sequence[VLLMServer], folder: Path) -> None:
-        """Choose the folder; it is made when the first adapter is written."""
-        self._servers, self._adapters = servers, AdapterFolder(folder)
+    def __init__(self, servers: Sequence[VLLMServer], folder: Path, whose: str = "policy") -> None:
+        """Choose the folder; it is made when the first adapter is written.
+
+        Args:
+            servers: The servers.
+            folder: The folder.
+            whose: Begins the name that the servers give to the adapter.
+        """
+        self._servers, self._adapters, self._whose = servers, AdapterFolder(folder), whose
         self.loaded = ""
 
     def reaches(self, model: torch.nn.Module, lora: Lora, *, by_nccl: bool) -> bool:
@@ -72,7 +78,7 @@ class ServedAdapter:
 
     def replace(self, model: PeftModel, version: int) -> None:
         """Let every server serve the present adapter instead of the last one."""
-        name = f"policy-{version}"
+        name = f"{self._whose}-{version}"
         path = self._adapters.write(model, version, main=processes.is_main()).resolve()
         if processes.is_main():
             ask_all(self._servers, lambda server: self._swap(server, name, path))

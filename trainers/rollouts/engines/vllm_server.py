@@ -44,6 +44,8 @@ from trainers.rollouts.engines.vllm_weights import (
 if TYPE_CHECKING:
     import torch
 
+    from trainers.rollouts.engines.trained_weights import TrainedWeights
+
 __all__ = ["VLLMServerEngine"]
 
 FIRST_WEIGHTS = "default"
@@ -61,6 +63,7 @@ class VLLMServerEngine:
         name: ``"vllm-server"``.
         exact: Whether policy and servers are in float32.
         version: Version given to the last ``sync``; -1 before the first one.
+        stale_version: Version given to the last ``sync_stale``; -1 before the first one.
         adapter: Whether the servers get adapters instead of merged weights.
     """
 
@@ -105,7 +108,8 @@ class VLLMServerEngine:
             needs = _written(model, folder / "model", needs)
         advice = needs.command()
         self._servers = [VLLMServer(url, patience, advice) for url in urls]
-        self._needs, self._seeded, self.version = needs, seeded, -1
+        self._needs, self._seeded = needs, seeded
+        self.version = self.stale_version = -1
         facts = [self._facts(server) for server in self._servers]
         self._names = [str(fact["model_config"]["served_model_name"]) for fact in facts]
         dtypes = {str(fact["model_config"]["dtype"]).removeprefix("torch.") for fact in facts}
@@ -113,6 +117,7 @@ class VLLMServerEngine:
         self._takes = all(fact.get("weight_transfer_config") for fact in facts)
         ranks = [(fact.get("lora_config") or {}).get("max_lora_rank", 0) for fact in facts]
         self._served = ServedAdapter(self._servers, folder / "adapters")
+        self._stale = ServedAdapter(self._servers, folder / "stale-adapters", "stale")
         self.adapter = self._decide(lora, min(ranks)) and self._served.reaches(
             model, lora, by_nccl=needs.nccl and self._takes
         )
@@ -145,7 +150,7 @@ class VLLMServerEngine:
             ServerNeeds.of_run(settings, dtype=dtype, rank=rank, cuda=cuda),
             folder=Path(options["folder"] or options["run_folder"]),
             patience=options["patience"],
-            lora=options["lora"],
+            lora="adapter" if settings.pool else options["lora"],
             seeded=options["seeded"],
         )
 
@@ -157,7 +162,8 @@ class VLLMServerEngine:
         Raises:
             ConfigurationError: A prompt is empty or leaves no room for a token.
             EngineFailure: A server no longer has the weights of the last sync.
-            NotSupported: No weights were synchronised yet, or the engine is closed.
+            NotSupported: No weights were synchronised yet, or no stale ones for a request that asks
+                for them, or the engine is closed.
         """
         self._require_ready()
         if requests and not self.running:
@@ -168,6 +174,7 @@ class VLLMServerEngine:
             # Turns of an episode, and episodes of a task, share a prefix that one server has.
             group = request.key if request.group is None else request.group
             at = group % len(self._servers)
+            payload["model"] = self._model_of(request, at)
             self.running += 1
             self._pool.submit(self._complete, self._round, request.key, at, payload)
 
@@ -209,13 +216,21 @@ class VLLMServerEngine:
         try:
             answer = server.post(
                 "/v1/completions",
-                {**payload, "model": self._served.loaded or self._names[at]},
+                payload,
                 before_retry=lambda: self._check_weights(server, server.weight_version()),
             )
             result = _completion(answer, server, told=payload["logprobs"] > 0)
         except BaseException as error:
             result = error
         self._done.put((made, key, result))
+
+    def _model_of(self, request: Request, at: int) -> str:
+        """Return what a server calls the policy that is to continue a request."""
+        if request.stale and self.stale_version < 0:
+            raise NotSupported(
+                "expected a stale policy for requests that ask for it: call sync_stale before."
+            )
+        return (self._stale if request.stale else self._served).loaded or self._names[at]
 
     def _payload(self, request: Request, sampling: Sampling) -> dict[str, Any]:
         """One request in the terms of OpenAI's API and vLLM's additions to it."""
@@ -269,6 +284,25 @@ class VLLMServerEngine:
         processes.barrier()
         self.version = version
 
+    def sync_stale(self, weights: TrainedWeights, version: int) -> None:
+        """Let the servers serve a second adapter; see ``PoolEngine.sync_stale``.
+
+        Raises:
+            EngineFailure: A server cannot take it over.
+            NotSupported: The servers get no adapters, or the engine is closed or at work.
+        """
+        self._require_open()
+        require_idle(self)
+        if not self.adapter:
+            raise NotSupported(
+                "expected servers that get adapters, two of which share one base, to hold a stale "
+                "policy: start them with --enable-lora, and choose --vllm.lora adapter"
+            )
+        with weights.in_use():
+            self._stale.replace(weights.model, version)
+        processes.barrier()
+        self.stale_version = version
+
     def rest(self) -> None:
         """Do nothing: servers have devices of their own."""
 
@@ -279,6 +313,7 @@ class VLLMServerEngine:
         self.abort()
         pool, self._pool = self._pool, None
         self._on_main(self._served.close)
+        self._on_main(self._stale.close)
         for server in self._servers:
             server.close()
         pool.shutdown(wait=False, cancel_futures=True)

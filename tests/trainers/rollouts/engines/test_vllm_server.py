@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from agentgym.errors import ConfigurationError, NotSupported
 from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.standin_server import VOCABULARY, StandIn
-from tests.trainers.vllm.policy import add_lora, make_model
+from tests.trainers.vllm.policy import add_lora, disturb, make_model
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines import vllm_weights
 from trainers.rollouts.engines.base import (
@@ -32,6 +32,7 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.engines.failure import EngineFailure
 from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.engines.trained_weights import TrainedWeights
 from trainers.rollouts.engines.vllm_client import VLLMServer
 from trainers.rollouts.engines.vllm_command import ServerNeeds
 from trainers.rollouts.engines.vllm_served_adapter import PROBE
@@ -253,6 +254,51 @@ def test_adapters_are_sent_alone_after_the_base(
     assert server.asked[-1][1]["model"] == "policy-1"
     engine.close()
     assert not server.adapters and not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_a_stale_policy_is_a_second_adapter_by_its_own_name(
+    server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, held = add_lora(make_model()), {}
+    server.lora = {"max_lora_rank": 8}
+    engine = connect(policy, tmp_path, server, lora="adapter")
+    answer = server.answer
+
+    def reading(path: str, payload: Any) -> Any:
+        if path == "/v1/load_lora_adapter":
+            held[payload["lora_name"]] = load_file(
+                f"{payload['lora_path']}/adapter_model.safetensors"
+            )
+        return answer(path, payload)
+
+    monkeypatch.setattr(server, "answer", reading)
+    engine.sync(iter(()), 0)
+    with pytest.raises(NotSupported, match="call sync_stale before"):
+        engine.submit([Request(0, [1], 2, 0, stale=True)], SAMPLING)
+    past = TrainedWeights(policy)
+    disturb(policy, "lora_A")
+    for version in (1, 2):
+        engine.sync(iter(()), version)
+        engine.sync_stale(past, 0)
+    assert sorted(server.adapters) == ["policy-2", "stale-0"]
+    same = {n: torch.equal(held["stale-0"][n], held["policy-0"][n]) for n in held["policy-0"]}
+    moved = {n: torch.equal(held["stale-0"][n], held["policy-2"][n]) for n in held["policy-0"]}
+    assert all(same.values()) and not all(moved.values())
+    engine.submit([Request(n, [5], 2, 0, stale=bool(n)) for n in (0, 1)], SAMPLING)
+    while engine.running:
+        engine.advance()
+    asked = sorted(payload["model"] for path, payload in server.asked if "completions" in path)
+    assert asked == ["policy-2", "stale-0"]
+    assert (engine.version, engine.stale_version) == (2, 0)
+    engine.close()
+    assert not server.adapters and not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_servers_without_adapters_have_no_place_for_a_stale_policy(
+    engine: VLLMServerEngine, model: Any
+) -> None:
+    with pytest.raises(NotSupported, match=r"start them with --enable-lora"):
+        engine.sync_stale(TrainedWeights(model), 0)
 
 
 def test_an_adapter_that_a_killed_run_left_behind_is_replaced(

@@ -1,0 +1,48 @@
+"""Cross-policy sampling (AgentRL, arXiv 2510.04206): who plays a turn, the policy or its past self.
+
+An episode in which two policies take turns reaches states that neither would reach alone. The past
+self is the policy as it was some steps ago; it is never trained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentgym.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class PolicyPool:
+    """The policy and its stale self, from which each turn draws its player.
+
+    The paper draws from any set of policies and trains with these two; the defaults are those of
+    its code.
+    """
+
+    stale_share: float = 0.25
+    """Probability that a turn is played by the stale policy."""
+    refresh_every: int = 25
+    """Steps between two copies of the present weights into the stale policy."""
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if not 0.0 < self.stale_share <= 1.0 or self.refresh_every < 1:
+            raise ConfigurationError(
+                "expected 0 < stale_share <= 1 and refresh_every >= 1, got "
+                f"stale_share={self.stale_share}, refresh_every={self.refresh_every}"
+            )
+
+    def plays_stale(self, drawn: float) -> bool:
+        """Decide who plays a turn.
+
+        Args:
+            drawn: Number in [0, 1) that was drawn for the turn.
+
+        Returns:
+            Whether it is the stale policy.
+        """
+        return drawn < self.stale_share
+
+    def stale_steps(self, trained: int) -> int:
+        """Return after how many steps the stale policy was copied, once ``trained`` are done."""
+        return trained // self.refresh_every * self.refresh_every

@@ -1,0 +1,154 @@
+"""Generation by transformers with two policies: the present one, and its stale self.
+
+Each has keys and values of its own: what one policy has read is worth nothing to the other. Where
+the model is the one that trains, both are that one model, and the trained weights of the stale one
+are put into it for as long as it computes; two adapters then have one base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trainers.rollouts.engines.base import Completion, EngineSettings, Request, Sampling
+from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.engines.hf_copy import HFCopyEngine
+from trainers.rollouts.engines.policy_weights import check_whole, policy_weights
+from trainers.rollouts.engines.trained_weights import TrainedWeights
+
+if TYPE_CHECKING:
+    from peft import PeftModel
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+__all__ = ["HFCopyPoolEngine", "HFPoolEngine"]
+
+
+class _PastSelf(HFEngine):
+    """The model that trains, with trained weights of the past while it computes."""
+
+    weights: TrainedWeights
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Sample as :class:`HFEngine` does, with these weights."""
+        if not self.running:
+            return []
+        with self.weights.in_use():
+            return super().advance(timeout)
+
+    def take(self, weights: TrainedWeights, version: int) -> None:
+        """Compute with other weights from now on."""
+        self.weights = weights
+        self.sync((), version)
+
+
+class _PastCopy(HFCopyEngine):
+    """A further copy of the model."""
+
+    def take(self, weights: TrainedWeights, version: int) -> None:
+        """Compute with other weights from now on."""
+        with weights.in_use():
+            self.sync(policy_weights(weights.model), version)
+
+
+class HFPoolEngine:
+    """A ``PoolEngine`` with the model that trains; see :class:`HFEngine`.
+
+    Attributes:
+        model: The model with which the present policy generates.
+        version: Version of the present weights.
+    """
+
+    name = HFEngine.name
+    _present_kind: type[HFEngine] = HFEngine
+    _stale_kind: type[_PastSelf] | type[_PastCopy] = _PastSelf
+
+    def __init__(self, model: PreTrainedModel | PeftModel, *args: Any, **kwargs: Any) -> None:
+        """Wrap a model; see :class:`HFEngine` for the other arguments."""
+        self._present = self._present_kind(model, *args, **kwargs)
+        self._stale = self._stale_kind(model, *args, **kwargs)
+        self.model = self._present.model
+        self.version, self._training = 0, False
+
+    @classmethod
+    def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFPoolEngine:
+        """Make the engine of a run."""
+        return cls(model, **HFEngine.run_options(settings))
+
+    @property
+    def stale_version(self) -> int:
+        """Version of the stale weights."""
+        return self._stale.version
+
+    @property
+    def exact(self) -> bool:
+        """Whether the present policy's log-probabilities equal the training forward's."""
+        return self._present.exact
+
+    @property
+    def running(self) -> int:
+        """Number of requests in flight."""
+        return self._present.running + self._stale.running
+
+    def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
+        """Hand each request to the policy that it is for; see ``GenerationEngine.submit``.
+
+        Raises:
+            NotSupported: The model's weights are sharded over processes.
+        """
+        if not self.running:
+            check_whole(self.model)
+            # Held here until both are done: whichever ends first would wake dropout for the other.
+            self._training = self.model.training
+            self.model.eval()
+        for engine, stale in ((self._present, False), (self._stale, True)):
+            if own := [request for request in requests if request.stale is stale]:
+                engine.submit(own, sampling)
+
+    def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
+        """Sample a token for every row of both policies."""
+        try:
+            ended = [*self._present.advance(timeout), *self._stale.advance(timeout)]
+        except BaseException:
+            self.abort()
+            raise
+        self._give_model_back()
+        return ended
+
+    def abort(self) -> None:
+        """Forget everything in flight, and the caches."""
+        busy = self.running
+        self._present.abort()
+        self._stale.abort()
+        if busy:
+            self._give_model_back()
+
+    def sync(self, named_params: Iterable[tuple[str, Tensor]], version: int) -> None:
+        """Let the present policy take over new weights; the stale one keeps its own."""
+        self._present.sync(named_params, version)
+        self.version = version
+
+    def sync_stale(self, weights: TrainedWeights, version: int) -> None:
+        """Let the stale policy take over weights; see ``PoolEngine.sync_stale``."""
+        self._stale.take(weights, version)
+
+    def rest(self) -> None:
+        """Do nothing: the weights are those that train, or copies that stay."""
+
+    def close(self) -> None:
+        """Free the caches."""
+        self._present.close()
+        self._stale.close()
+
+    def _give_model_back(self) -> None:
+        """Give the model back in the mode it had, once nothing is in flight."""
+        if not self.running:
+            self.model.train(self._training)
+
+
+class HFCopyPoolEngine(HFPoolEngine):
+    """A ``PoolEngine`` with two copies of the model; see :class:`HFCopyEngine`."""
+
+    name = HFCopyEngine.name
+    _present_kind = HFCopyEngine
+    _stale_kind = _PastCopy
