@@ -55,7 +55,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "critic", "branching")
+SERVES = ("reference", "critic", "prm", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 NOT_CARRIED_OUT: Mapping[str, str] = MappingProxyType(
     {
@@ -508,9 +508,12 @@ _ALL = (
         "istar",
         "Agentic RL with implicit step rewards: iStar",
         "2509.19199",
-        (_Z, Term(Implicit(0.05), center="group", scale="group")),
+        (_Z, Term(Implicit(), center="group", scale="group")),
         loss=Loss("turn", high=0.2),
         group_size=8,
+        note="The reward model learns from every pair of a solved and an unsolved episode of a "
+        "group, before it pays. One update a batch, so that the clip never acts, unless "
+        "--rl.minibatches says otherwise.",
     ),
     Preset(
         "arpo",
