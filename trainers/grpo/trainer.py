@@ -249,7 +249,7 @@ class MultiTurnTrainer(BatchTrainer):
         credit = self._credit(batch, everyone, tokens)
         self._add_credit(batch, credit, tokens)
         self._teach_critic(batch)
-        self._report(step, everyone, {**credit.metrics, **judged})
+        self._report(step, everyone, credit, judged)
         # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
@@ -398,14 +398,18 @@ class MultiTurnTrainer(BatchTrainer):
         self._metrics["train"]["critic/value_loss"].append(error)
 
     def _report(
-        self, step: int, everyone: Sequence[Trajectory], credited: Mapping[str, float]
+        self,
+        step: int,
+        everyone: Sequence[Trajectory],
+        credit: Credit,
+        judged: Mapping[str, float],
     ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         if self._refill is not None:
             # What was played and replaced is told of, and learned from, like what trains.
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
-        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credited}
+        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics, **judged}
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
