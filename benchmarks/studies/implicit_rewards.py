@@ -18,7 +18,24 @@ from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
-FAMILIES = ("textworld", "webshop", "alfworld")
+COMMON = (
+    "--preset istar --rl.group-size 8 --rl.minibatches 1 --eval.keep last --eval.rivals none "
+    "--rl.save-every 50 --rl.keep-checkpoints 1 --minutes 0"
+)
+BUNDLED = (
+    "--rl.groups 16 --rl.lr 0.0012 --rl.warmup 2 --steps 18 --sft.max-steps 300 "
+    "--sft.gate-every 300 --sft.gate-tasks 64 --eval.every 6 --eval.valid-tasks 64 --eval.tasks 200"
+)
+FAMILIES: Mapping[str, str] = {
+    "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 5 --rl.groups 8 --rl.lr 0.001 "
+    "--rl.warmup 0 --steps 12 --rl.turn-tokens 4 --rl.episode-tokens 150 --sft.demonstrations 200 "
+    "--sft.max-steps 100 --sft.copy-steps 5 --sft.lr 0.005 --sft.gate-every 50 --sft.gate-tasks 16 "
+    "--eval.every 0 --eval.tasks 200 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
+    "--tiny.intermediate 64 --tiny.context 256",
+    "textworld": f"--env textworld {BUNDLED}",
+    "webshop": f"--env webshop {BUNDLED}",
+}
+"""Task families and the sizes of their runs; the toy of the tests takes seconds."""
 METHODS: Mapping[str, str] = {
     "istar": "--reward-model.updates 4",
     "without": "--reward-model.weight 0",
@@ -29,13 +46,7 @@ BAR = 0.8
 
 def arm(family: str, method: str) -> Arm:
     """Return the arm of a method in a family."""
-    flags = (
-        f"--env {family} --preset istar {METHODS[method]} --rl.group-size 8 --rl.groups 16 "
-        "--rl.minibatches 1 --rl.lr 0.0012 --rl.warmup 2 --steps 18 --sft.max-steps 300 "
-        "--sft.gate-every 300 --sft.gate-tasks 64 --eval.every 6 --eval.valid-tasks 64 "
-        "--eval.tasks 200 --eval.keep last --eval.rivals none --rl.save-every 50 "
-        "--rl.keep-checkpoints 1 --minutes 0"
-    )
+    flags = f"{COMMON} {FAMILIES[family]} {METHODS[method]}"
     return Arm(f"{family}/{method}", tuple(flags.split()), {"family": family, "method": method})
 
 
