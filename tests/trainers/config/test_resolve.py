@@ -236,7 +236,7 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"env_kwargs": "horizon=no"}, "horizon to be an integer.*got 'no'"),
         ({"env_kwargs": "colour"}, "name=value.*got 'colour'"),
         ({"preset": "grpoo"}, "preset of .*grpo.*got 'grpoo'"),
-        ({"preset": "agentrl"}, "'agentrl' needs policy_pool .*choose another preset"),
+        ({"preset": "erpo"}, "'erpo' needs judge .*choose another preset"),
         ({"horizon": "5,x"}, "turn budgets such as .*got '5,x'; give positive integers"),
         ({"horizon": ""}, "turn budgets such as .*got ''; give positive integers"),
         ({"horizon": "0"}, "turn budgets such as .*got '0'; give positive integers"),
