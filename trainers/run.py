@@ -36,6 +36,7 @@ from trainers.output.remarks import (
     judge_remark,
     pooled_remark,
     random_remark,
+    reward_model_remark,
     rival_remarks,
     steps_remark,
     teacher_remark,
@@ -52,6 +53,7 @@ from trainers.output.summary import (
     health_events,
     judge_totals,
     nothing_trained,
+    reward_ranking,
     step_seconds,
     versions,
 )
@@ -234,6 +236,7 @@ class _Run:
             ),
             health_remark(events),
             critic_remark(run, foreseen),
+            reward_model_remark(run, reward_ranking(records)),
             filter_remark(run),
             judge_remark(judge_totals(records)),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
@@ -264,6 +267,7 @@ class _Run:
             untrained=untrained,
             step_seconds=step_seconds(records),
             explained_variance=foreseen,
+            reward_ranking=reward_ranking(records),
             judges=judge_totals(records),
         )
 

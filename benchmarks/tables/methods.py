@@ -24,6 +24,7 @@ PROOFS: Mapping[str, str] = {
     **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
     "agentrl": "tests/trainers/test_cross_policy_doors.py",
     "erpo": "tests/trainers/test_judges.py",
+    "istar": "tests/trainers/test_reward_model_doors.py",
 }
 """Tests that leave a part of a method out of a run of the command, where the method has one of its
 own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
@@ -42,7 +43,7 @@ def methods_table() -> Table:
 
 def _test(preset: Preset) -> str:
     """Return a link to the test that a part of a method acts; none for one that does not run."""
-    if preset.left_out or "prm" in preset.needs:
+    if preset.left_out:
         return ""
     proof = PROOFS.get(preset.name, EVERY)
     return f"[{proof.rpartition('/')[2]}](../{proof})"

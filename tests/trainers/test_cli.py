@@ -62,7 +62,7 @@ def test_every_flag_on_the_page_is_a_flag(capsys: pytest.CaptureFixture[str]) ->
         ({"env_kwargs": "split=exam"}, "expected a split of toy: one of train, valid, test"),
         ({"env_kwargs": "colour=red"}, "expected arguments of ToyEnv among"),
         ({"preset": "nope"}, "expected a preset of"),
-        ({"preset": "istar"}, "needs prm"),
+        ({"preset": "erpo"}, "needs judge"),
         ({"horizon": "5,x"}, "expected turn budgets such as '8', '5,8,10' or '5-15', got '5,x'"),
         ({"model": "/no/such/model"}, "got '/no/such/model': there is no such folder"),
         ({"model": "./runs/no-model"}, "there is no such folder"),

@@ -523,5 +523,5 @@ def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
     assert set(PRESETS) <= set(lines)
     assert {name for name in PRESETS if lines[name].endswith("  runs")} == set(runnable())
     assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("  runs")
-    assert lines["istar"].endswith("a process reward model that fills aux['logp_prm']")
+    assert lines["erpo"].endswith("a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL")
     assert "  Term(EpisodeReturn(), center='group', scale='group'), Loss(), " in lines["dapo"]

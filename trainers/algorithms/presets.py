@@ -55,7 +55,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "critic", "policy_pool", "branching")
+SERVES = ("reference", "critic", "prm", "policy_pool", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 _PACKAGE = __name__.rpartition(".")[0]
 PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
@@ -502,9 +502,12 @@ _ALL = (
         "istar",
         "Agentic RL with implicit step rewards: iStar",
         "2509.19199",
-        (_Z, Term(Implicit(0.05), center="group", scale="group")),
+        (_Z, Term(Implicit(), center="group", scale="group")),
         loss=Loss("turn", high=0.2),
         group_size=8,
+        note="The reward model learns from every pair of a solved and an unsolved episode of a "
+        "group, before it pays. One update a batch, so that the clip never acts, unless "
+        "--rl.minibatches says otherwise.",
     ),
     Preset(
         "arpo",

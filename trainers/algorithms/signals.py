@@ -86,20 +86,25 @@ class RewardToGo:
 
 @dataclass(frozen=True)
 class Implicit:
-    """Implicit step reward of iStar (arXiv 2509.19199); turn level.
+    """Implicit step reward of iStar (arXiv 2509.19199).
 
-    ``r_it = beta * sum_{k in t} log(pi_prm(k) / pi_old(k))``, summed over the turn's action tokens.
+    ``r_it = beta * sum_{k in t} log(pi_prm(k) / pi_old(k))``, summed over the turn's action tokens;
+    at trajectory level their sum, a learned return.
     """
 
     beta: float = 0.05
     """Scale of the log-ratio."""
     name: str = "logp_prm"
     """Entry of ``Batch.aux``, (K,): the process reward model's log-probability of each token."""
+    level: Literal["turn", "trajectory"] = "turn"
+    """Whether it is worth something of each turn, or of the whole trajectory."""
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) implicit rewards."""
-        ratio = aux_column(batch, self.name, "token") - batch.logp_old
-        return Signal(self.beta * sums(batch.turn, ratio, batch.n_turns), "turn")
+        """Return (M,) implicit rewards, or (N,) sums of them."""
+        paid = self.beta * (aux_column(batch, self.name, "token") - batch.logp_old)
+        if self.level == "trajectory":
+            return Signal(sums(batch.token_traj, paid, batch.n_trajectories), self.level)
+        return Signal(sums(batch.turn, paid, batch.n_turns), self.level)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ from trainers.config.resolved_environments import (
     prompt_name,
     resolve_envs,
 )
+from trainers.config.reward_model_section import RATE as REWARD_RATE
+from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
@@ -230,6 +232,7 @@ def _preset(asked: TrainConfig) -> Preset:
     if asked.preset_file is not None:
         preset = with_parts_of(preset, asked.preset_file)
     preset = with_critic(with_knobs(preset, asked.rl), asked.critic)
+    preset = with_reward_model(preset, asked.reward_model)
     preset.require((*SERVES, JUDGE))  # Whether there is a judge, the environments' hooks say.
     return preset
 
@@ -287,6 +290,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "sampler": preset.sampler,
                 "refill": preset.refill,
             },
+            "reward_model": {"lr": REWARD_RATE * (asked.rl.lr or rl_rate)},
             "critic": {
                 "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
                 "updates": UPDATES[asked.critic.kind],

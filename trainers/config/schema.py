@@ -30,6 +30,7 @@ from trainers.config.field_types import (
     as_names,
     strict,
 )
+from trainers.config.reward_model_section import FilledRewardModel, RewardModelConfig
 from trainers.config.sections import (
     EngineName,
     EnvConfig,
@@ -150,6 +151,8 @@ class TrainConfig:
     """Reinforcement learning."""
     critic: CriticConfig = field(default_factory=CriticConfig)
     """Critic."""
+    reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
+    """Reward model."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -184,6 +187,7 @@ class FilledConfig(TrainConfig):
     sft: FilledSft
     rl: FilledRl
     critic: FilledCritic
+    reward_model: FilledRewardModel
     rollout: FilledRollout
     eval: FilledEval
     memory: FilledMemory

@@ -26,6 +26,7 @@ __all__ = [
     "assign_credit",
     "check_sampled",
     "group_trains",
+    "known_outcomes",
     "loss_columns",
     "trained_once",
 ]
@@ -137,6 +138,11 @@ def _with_targets(credit: Credit, preset: Preset) -> Credit:
         value_weight=learnt * share,
         metrics={**credit.metrics, "critic/explained_variance": foreseen},
     )
+
+
+def known_outcomes(batch: Batch) -> BoolArray:
+    """Return the (N,) trajectories whose outcome says something of the policy."""
+    return apply_filters(batch, _UNKNOWN).train
 
 
 def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:

@@ -36,6 +36,7 @@ from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_st
 from trainers.grpo.critic import Critic
 from trainers.grpo.minibatches import divided
 from trainers.grpo.restore import fill_partitions, fill_shards
+from trainers.grpo.reward_model import RewardModel
 from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
@@ -65,11 +66,13 @@ class BatchTrainer(GRPOTrainer):
         finite: Whether loss and gradients of the present step were finite; an update that is not
             is left out, so that the weights stay what they were.
         critic: The critic, if the preset has one.
+        reward_model: The reward model, if the preset has one.
         stale: The stale policy, if the preset lets one play.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
     critic: Critic | None = None
+    reward_model: RewardModel | None = None
     stale: StalePolicy | None = None
 
     # TRL's own: micro-batches so far, and the minibatches of the present batch.
@@ -163,6 +166,11 @@ class BatchTrainer(GRPOTrainer):
         """First steps in which a critic learns and the policy does not."""
         return 0 if self.critic is None else self.critic.settings.warmup
 
+    @property
+    def _beside(self) -> list[Critic | RewardModel]:
+        """The models beside the policy, which learn by themselves."""
+        return [each for each in (self.critic, self.reward_model) if each is not None]
+
     # -- processes ---------------------------------------------------------------------------------
 
     def _gather(self, items: list[T], place: str = "") -> list[T]:
@@ -205,8 +213,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-            if self.critic is not None:
-                self.critic.save(folder)
+            for each in self._beside:
+                each.save(folder)
             if self.stale is not None:
                 self.stale.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
@@ -221,8 +229,8 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
-        if self.critic is not None:
-            self.critic.load(folder)
+        for each in self._beside:
+            each.load(folder)
         if self.stale is not None:
             self.stale.load(folder)
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
@@ -241,8 +249,8 @@ class BatchTrainer(GRPOTrainer):
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * lr_factor**rollbacks
-        if self.critic is not None:
-            self.critic.slow_down(lr_factor**rollbacks)
+        for model in self._beside:
+            model.slow_down(lr_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:

@@ -15,7 +15,6 @@ One with a shared trunk learns with the policy instead, whose layers its error t
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from torch import Tensor, nn
 from agentgym.errors import NotSupported
 from trainers.grpo.forward import Scores, StateListener
 from trainers.grpo.objective import value_errors
+from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
@@ -117,67 +117,29 @@ class Critic:
         return
 
 
-class LearningCritic(Critic):
-    """A critic with weights: an optimiser of its own, and gradients averaged over processes."""
+class LearningCritic(OwnWeights, Critic):
+    """A critic with weights."""
 
     def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
         """Begin with values of 0, so that training begins without a baseline."""
-        super().__init__(settings)
-        self._accelerator = accelerator
+        Critic.__init__(self, settings)
+        OwnWeights.__init__(
+            self,
+            accelerator,
+            lr=settings.lr,
+            max_grad_norm=settings.max_grad_norm,
+            file=CRITIC_FILE,
+        )
         self._head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
         nn.init.zeros_(self._head.weight)
         nn.init.zeros_(self._head.bias)
-        self._trained: dict[str, nn.Parameter] = {}
-        self._optimizer: torch.optim.Optimizer
-        self._factor = 1.0
         self._train({f"head.{name}": each for name, each in self._head.named_parameters()})
-
-    def _train(self, weights: Mapping[str, nn.Parameter]) -> None:
-        """Train these weights as well."""
-        self._trained |= weights
-        self._optimizer = torch.optim.AdamW(
-            self._trained.values(), lr=self.settings.lr, weight_decay=0.0
-        )
 
     def _of_states(self, states: Tensor) -> Tensor:
         """Values (...) of hidden states (..., H), in single precision."""
         with torch.autocast(states.device.type, enabled=False):
             values: Tensor = self._head(states.float()).squeeze(-1)
         return values
-
-    def step(self) -> None:
-        """Average the gradients over processes, clip them apart from the policy's, and update."""
-        for weight in self._trained.values():
-            if weight.grad is not None:
-                weight.grad = self._accelerator.reduce(weight.grad, reduction="mean")
-        norm = nn.utils.clip_grad_norm_(self._trained.values(), self.settings.max_grad_norm)
-        if math.isfinite(float(norm)):  # Else it would leave no weight as it is.
-            self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
-
-    def slow_down(self, factor: float) -> None:
-        """Learn at a share of its rate, also after a checkpoint has brought that of its time."""
-        self._factor = factor
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.settings.lr * factor
-
-    def save(self, folder: Path) -> None:
-        """Write weights and optimiser into a folder, which is made."""
-        folder.mkdir(parents=True, exist_ok=True)
-        weights = {name: weight.detach() for name, weight in self._trained.items()}
-        torch.save(
-            {"weights": weights, "optimizer": self._optimizer.state_dict()}, folder / CRITIC_FILE
-        )
-
-    def load(self, folder: Path) -> None:
-        """Read them, in every process."""
-        device = self._accelerator.device
-        kept = torch.load(folder / CRITIC_FILE, map_location=device, weights_only=True)
-        with torch.no_grad():
-            for name, weight in self._trained.items():
-                weight.copy_(kept["weights"][name])
-        self._optimizer.load_state_dict(kept["optimizer"])
-        self.slow_down(self._factor)
 
     def _tokens(self, batch: Mapping[str, Tensor]) -> Tensor:
         """K' of a batch, and of that the share of a process: gradients are averaged."""

@@ -8,7 +8,8 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
    r_t. Task, horizon or token budget end the trajectory.
 3. Rows. A trajectory is one sequence of tokens, or several where its history was rewritten.
    pi_old, and a reference policy where the preset wants one, give each sampled token k its
-   log-probability; a critic, where it wants one, the value V_k of the state before it.
+   log-probability; a critic, where it wants one, the value V_k of the state before it; a reward
+   model, where it wants one, learns from the group and gives it a log-probability as well.
 4. Credit. Every sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
    the other members j of the group, 0 where they have ended. Filters say which of them train. A
@@ -34,11 +35,11 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
-import numpy as np
 import torch
 from peft import PeftModel
 from torch import Tensor, nn
@@ -48,12 +49,12 @@ from trl import GRPOConfig
 from agentgym.conversation import Prompt
 from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
-from trainers.algorithms.segments import IntArray
 from trainers.grpo.advantages import (
     Credit,
     assign_credit,
     check_sampled,
     group_trains,
+    known_outcomes,
     loss_columns,
     trained_once,
 )
@@ -69,16 +70,12 @@ from trainers.grpo.objective import averaged, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.refill_rounds import play_in_rounds
+from trainers.grpo.reward_model import RewardModel, RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_plan import plan_step
-from trainers.grpo.tensors import (
-    gather_tokens,
-    row_tensors,
-    sampled_mask,
-    scatter_tokens,
-    trimmed,
-)
+from trainers.grpo.step_tokens import StepTokens
+from trainers.grpo.tensors import row_tensors, sampled_mask, trimmed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
@@ -96,13 +93,21 @@ from trainers.rollouts.trajectory import (
     judge_metrics,
     pool_metrics,
     rollout_metrics,
-    sampled_once,
+    to_batch,
     to_rows,
 )
 
 __all__ = ["MultiTurnTrainer"]
 
 logger = logging.getLogger(__name__)
+
+COLUMNS = {
+    "logp_old": "old_per_token_logps",
+    "logp_ref": "ref_per_token_logps",
+    "logp_prm": "prm_per_token_logps",
+    "values": "old_values",
+}
+"""What credit reads of the tokens, and the columns of the batch that have it."""
 
 
 class MultiTurnTrainer(BatchTrainer):
@@ -142,6 +147,7 @@ class MultiTurnTrainer(BatchTrainer):
         micro_tokens: int | None = None,
         logits_mib: int = 256,
         critic: CriticSettings | None = None,
+        reward_model: RewardModelSettings | None = None,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -176,6 +182,7 @@ class MultiTurnTrainer(BatchTrainer):
                 process; a longer row is a pass of its own. None: all rows of an update at once.
             logits_mib: Most memory for logits in a process, see ``TokenForward``.
             critic: What the critic of a preset that has one is; None: as by default.
+            reward_model: How the reward model of a preset that has one learns; None: as by default.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -204,6 +211,11 @@ class MultiTurnTrainer(BatchTrainer):
         )
         if "critic" in self.preset.needs:
             self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
+        if "prm" in self.preset.needs:
+            how = reward_model or RewardModelSettings()
+            self.reward_model = RewardModel(
+                how, self.accelerator, policy, self._forward, self.preset
+            )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         pool, present = self.preset.pool, lambda: self._policy
         kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
@@ -236,16 +248,14 @@ class MultiTurnTrainer(BatchTrainer):
         mask = sampled_mask(batch)
         with self.times.part("logprobs"):
             self._add_logps(batch)
+        own = slice(rank * count, (rank + 1) * count)
+        tokens = StepTokens.of(mask, gathered, own, once=self._once, gather=self._gather)
+        judged = self._teach_reward_model(batch, everyone, tokens)
         # 4, 5: advantages and weights of the tokens of all processes.
-        credit = self._credit(batch, everyone, mask)
-        # The part of this process is counted by trajectories: a mask that lost tokens must not
-        # shift advantages onto others.
-        tokens = [t.own_tokens if self._once else t.action_tokens for t in gathered]
-        before = sum(tokens[: rank * count])
-        mine = slice(before, before + sum(tokens[rank * count :][:count]))
-        self._add_credit(batch, credit, mask, mine, sampled_once(everyone) if self._once else None)
+        credit = self._credit(batch, everyone, tokens)
+        self._add_credit(batch, credit, tokens)
         self._teach_critic(batch)
-        self._report(step, everyone, credit)
+        self._report(step, everyone, credit, judged)
         # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
@@ -316,7 +326,8 @@ class MultiTurnTrainer(BatchTrainer):
         With a critic also its values.
         """
         # After exact sampling the first update's pi, pi_old and mu are one policy.
-        recomputed = self._inexact or self.updates > 1
+        # A reward model is compared with pi_old token by token, in passes that are alike.
+        recomputed = self._inexact or self.updates > 1 or self.reward_model is not None
         if not recomputed and not self._needs_reference and self.critic is None:
             return
         # Of all sampled tokens: which of them train is decided by what is computed here.
@@ -336,47 +347,55 @@ class MultiTurnTrainer(BatchTrainer):
             batch["old_values"] = self.critic.values(batch, parts)
 
     def _credit(
-        self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], mask: Tensor
+        self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
     ) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
-        packed = {}
-        for name in ("old_per_token_logps", "ref_per_token_logps", "old_values"):
-            if name in batch:
-                local = gather_tokens(batch[name], mask).tolist()
-                packed[name] = np.array(self._gather(local), dtype=np.float64)  # (K,) of all.
-                if self._once:  # Of those that the rows hold; the batch has them in each episode.
-                    packed[name] = packed[name][sampled_once(everyone)]
-        reference = packed.get("ref_per_token_logps")
+        packed = {
+            name: tokens.packed(batch[column])
+            for name, column in COLUMNS.items()
+            if column in batch
+        }
         return assign_credit(
             everyone,
             self.preset,
-            aux=None if reference is None else {"logp_ref": reference},
-            logp_old=packed.get("old_per_token_logps"),
-            critic=packed.get("old_values"),
+            aux={name: packed[name] for name in ("logp_ref", "logp_prm") if name in packed},
+            logp_old=packed.get("logp_old"),
+            critic=packed.get("values"),
             correct=self._inexact,
         )
 
-    def _add_credit(
-        self,
-        batch: dict[str, Tensor],
-        credit: Credit,
-        mask: Tensor,
-        mine: slice,
-        once: IntArray | None = None,
-    ) -> None:
+    def _teach_reward_model(
+        self, batch: dict[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
+    ) -> dict[str, float]:
+        """3: let a reward model learn from the batch, add its log-probabilities, return figures."""
+        if self.reward_model is None:
+            return {}
+        old = batch["old_per_token_logps"]
+        episodes = replace(to_batch(everyone), logp_old=tokens.packed(old))
+        with self.times.part("update"):
+            parts = [part.rows for part in self._micro_batches(batch)]
+            logps, figures = self.reward_model.learn(
+                batch, parts, episodes, known_outcomes(episodes), tokens
+            )
+        warm = self.batches >= self.reward_model.settings.warmup
+        batch["prm_per_token_logps"] = logps if warm else old
+        self.finite &= math.isfinite(figures.get("reward_model/reward_loss", 0.0))
+        return figures
+
+    def _add_credit(self, batch: dict[str, Tensor], credit: Credit, tokens: StepTokens) -> None:
         """5: put this process's part of the credit into the columns that the loss reads."""
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
         train = credit.train
-        if once is not None:
-            columns, train = trained_once(columns, train, once)
+        if tokens.once is not None:
+            columns, train = trained_once(columns, train, tokens.once)
         for name, values in columns.items():
-            batch[name] = scatter_tokens(values[mine], mask)
+            batch[name] = tokens.column(values)
         # TRL trains the tokens whose tool mask is 1: the sampled ones, less those of episodes that
         # a filter left out.
-        batch["tool_mask"] = batch["tool_mask"] * scatter_tokens(train[mine], mask)
+        batch["tool_mask"] = batch["tool_mask"] * tokens.column(train)
         # Without anything to train all masks are 0, and so is the loss: 0 / 1.
         total = max(1, int(credit.train.sum()))
-        batch["num_items_in_batch"] = torch.tensor(total, device=mask.device)
+        batch["num_items_in_batch"] = torch.tensor(total, device=tokens.mask.device)
 
     def _teach_critic(self, batch: Mapping[str, Tensor]) -> None:
         """4: let a critic that learns apart from the policy learn from the batch."""
@@ -388,13 +407,19 @@ class MultiTurnTrainer(BatchTrainer):
         self.finite &= math.isfinite(error)
         self._metrics["train"]["critic/value_loss"].append(error)
 
-    def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
+    def _report(
+        self,
+        step: int,
+        everyone: Sequence[Trajectory],
+        credit: Credit,
+        judged: Mapping[str, float],
+    ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         if self._refill is not None:
             # What was played and replaced is told of, and learned from, like what trains.
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
-        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics}
+        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics, **judged}
         figures |= pool_metrics(everyone)
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)

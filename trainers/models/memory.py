@@ -11,6 +11,8 @@ micro-batch, padding included:
                  T x 4, if a stale policy plays, too
     critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
                  and AdamW states of a second model, whole on every device
+    reward model T x 16, if there is one, whole on every device; a base below adapters is shared,
+                 or P x b where FSDP divides it
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
                  it, see ``_layer_bytes``), and a mask of n x (longest row)
     working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
@@ -139,6 +141,8 @@ class Training:
     """Sampled tokens of a step whose hidden states a critic keeps."""
     critic_model: bool = False
     """Whether a critic is a second model."""
+    reward_model: bool = False
+    """Whether a reward model is trained."""
     triton: bool = True
     """Whether tiles are reduced by one kernel, as on a GPU."""
     slots: int = 0
@@ -169,6 +173,8 @@ class MemoryEstimate:
     """Copies of the policy."""
     critic: int
     """Hidden states that a critic reads, or its own model with all that it trains by."""
+    reward_model: int
+    """What a reward model trains, and trains by."""
     gradients: int
     """Gradients of what is trained."""
     optimizer: int
@@ -228,6 +234,11 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         critic=int(
             training.critic_tokens * shape.hidden * low
             + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
+        ),
+        # It shares a base below adapters, unless that is divided among devices.
+        reward_model=int(
+            training.reward_model
+            * (trained * (4 + 4 + STATES["adamw"]) + frozen * low * training.weights_sharded)
         ),
         gradients=int(trained * 4 / training.shards),
         optimizer=int(trained * STATES[training.optimizer] / training.shards),

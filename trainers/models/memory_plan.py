@@ -63,6 +63,7 @@ ADVICE = {
         "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
     ),
     ("critic",): "--critic.kind head, or a lower --rl.groups or --rl.turn-tokens",
+    ("reward_model",): "adapters (--lora.r), or a preset without a reward model",
     ("generation", "engine"): (
         "a lower --vllm.memory, --vllm.sleep, a lower --rl.episode-tokens, or --engine vllm-server "
         "on another device"
@@ -314,6 +315,7 @@ def _training(run: ResolvedRun, context: int) -> Training:
         stale=run.preset.pool is not None,
         critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
         critic_model=kind == "model",
+        reward_model="prm" in run.preset.needs,
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,
         weights_sharded=processes.sharded(),

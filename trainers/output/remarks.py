@@ -37,6 +37,7 @@ __all__ = [
     "judge_remark",
     "pooled_remark",
     "random_remark",
+    "reward_model_remark",
     "rival_remarks",
     "scaled_text",
     "signed",
@@ -103,6 +104,28 @@ def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
         f"{said}: no more than a constant would. Compare with --critic.kind zero before you credit "
         "the critic with anything."
     )
+
+
+def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
+    """Say how well a reward model told good episodes from bad ones; empty if there was none.
+
+    Args:
+        run: The run.
+        ranked: Share of pairs that it ranked right in the last third of the steps; None: no pair.
+    """
+    if "prm" not in run.preset.needs:
+        return ""
+    if ranked is None:
+        return (
+            "In the last third of the steps the reward model had nothing to learn from: no group "
+            "had a better and a worse episode. --reward-model.preferred return compares parts of "
+            "success."
+        )
+    said = (
+        f"In the last third of the steps the reward model paid the better of two episodes of a "
+        f"task more in {ranked:.0%} of the pairs, before it learned from them"
+    )
+    return f"{said}." if ranked > 0.5 else f"{said}: no more than chance would."
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:

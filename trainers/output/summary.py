@@ -266,6 +266,9 @@ class Summary(Results):
     explained_variance: float | None = None
     """Share of the variance of the returns that a critic foresaw, in the last third of the steps;
     None without one."""
+    reward_ranking: float | None = None
+    """Share of pairs of episodes of a task of which a reward model paid the better one more, before
+    it learned from them, in the last third of the steps; None without one, or without a pair."""
     judges: Mapping[str, int] = field(default_factory=dict)
     """What the judges of training were asked, without verdict, and took: of each by the name of
     its hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
@@ -374,6 +377,14 @@ def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
     found = [step["explained_variance"] for step in steps if "explained_variance" in step]
     last = found[-max(1, len(found) // 3) :]
     return sum(last) / len(last) if last else None
+
+
+def reward_ranking(records: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return the share of pairs that a reward model ranked right in the last third of the steps."""
+    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
+    last = [step for step in steps[-max(1, len(steps) // 3) :] if "reward_ranking" in step]
+    pairs = sum(step["reward_pairs"] for step in last)
+    return sum(s["reward_ranking"] * s["reward_pairs"] for s in last) / pairs if pairs else None
 
 
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:

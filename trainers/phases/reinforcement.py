@@ -16,6 +16,7 @@ from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
+from trainers.grpo.reward_model import RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
@@ -97,6 +98,7 @@ class Reinforcement:
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
             critic=_critic(run),
+            reward_model=_reward_model(run),
         )
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
@@ -257,6 +259,18 @@ def _critic(run: ResolvedRun) -> CriticSettings:
         lr=asked.lr,
         warmup=asked.warmup,
         updates=asked.updates,
+        max_grad_norm=run.config.rl.max_grad_norm,
+    )
+
+
+def _reward_model(run: ResolvedRun) -> RewardModelSettings:
+    """Return how the reward model of a run learns, if its preset has one."""
+    asked = run.config.reward_model
+    return RewardModelSettings(
+        lr=asked.lr,
+        warmup=asked.warmup,
+        updates=asked.updates,
+        preferred=asked.preferred,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
 

@@ -99,7 +99,7 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"istar", "erpo"}
+    beyond = {"erpo"}
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED)
     assert "erpo" in runnable((*SERVES, JUDGE))

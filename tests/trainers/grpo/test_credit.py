@@ -70,7 +70,7 @@ def test_assign_is_the_preset(name, old):
     preset, played = replace(biting(name), branching=None), episodes()
     rng = np.random.default_rng(1)
     tokens = sum(t.action_tokens for t in played)
-    aux = {"logp_ref": -rng.random(tokens)}
+    aux = {"logp_ref": -rng.random(tokens), "logp_prm": -rng.random(tokens)}
     sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
     logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
     credit, got = assigned(played, preset, aux=aux, logp_old=logp_old)
@@ -159,7 +159,8 @@ def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
     Expert iteration reads no rewards: an episode is solved or not.
     """
     preset, played, paid = get_preset(name).within(9_999), episodes(), episodes()
-    aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
+    nothing = np.zeros(sum(t.action_tokens for t in played))
+    aux = {"logp_ref": nothing, "logp_prm": nothing}
     longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
     assert len(longest.turns) > 1
     longest.turns[0 if place == "first" else -1].reward += 1.0

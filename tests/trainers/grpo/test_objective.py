@@ -103,9 +103,11 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
         )
     if not made.runner.engine.exact:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
-    goal = target(
-        made.trajectories, preset, logp=logp, aux={"logp_ref": reference}, logp_old=old, const=16.0
-    )
+    aux = {"logp_ref": reference}
+    if made.reward_model is not None:  # It has learned from the batch.
+        with torch.no_grad():
+            aux["logp_prm"] = forward(exactly(made.reward_model.model), rows, 0.8)[0].numpy()
+    goal = target(made.trajectories, preset, logp=logp, aux=aux, logp_old=old, const=16.0)
     assert np.abs(goal.ratio - 1).max() > 1e-4
     if preset.loss.clip == "ppo":
         assert goal.clipped.any(), "no token is clipped: the drift is too small to tell"

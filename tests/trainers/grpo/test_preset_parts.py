@@ -113,9 +113,8 @@ def gradient(preset: Preset) -> torch.Tensor:
     made = maker()
     made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
     values = np.random.default_rng(3).normal(size=len(old))
-    credit = assign_credit(
-        episodes, made.preset, aux={"logp_ref": reference}, logp_old=old, critic=values
-    )
+    aux = {"logp_ref": reference, "logp_prm": old + values}
+    credit = assign_credit(episodes, made.preset, aux=aux, logp_old=old, critic=values)
     columns = loss_columns(credit, made.preset.loss, several_updates=True)
     inputs = {
         **rows,

@@ -1,0 +1,247 @@
+"""The reward model of a training: what it learns, what it pays, and where it never goes."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from peft import LoraConfig
+from safetensors.torch import load_file
+from torch.nn.functional import logsigmoid
+
+from agentgym.conversation import BARE, Prompt
+from agentgym.core.outcome import StopReason
+from agentgym.errors import NotSupported
+from agentgym.vector import TextVectorEnv
+from tests.toy import ToyEnv
+from tests.trainers.grpo.helpers import log, trainer, warm_model, weights
+from tests.trainers.grpo.reference import forward
+from tests.trainers.grpo.test_critic import flattened, same
+from tests.trainers.grpo.test_objective import exactly
+from tests.trainers.grpo.test_trainer import Picky
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.branching import Branching, EveryTurn
+from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.signals import Implicit
+from trainers.grpo.reward_model import REWARD_MODEL_FILE, RewardModelSettings
+from trainers.rollouts.engines.policy_weights import policy_weights
+from trainers.rollouts.trajectory import to_rows
+
+ISTAR = get_preset("istar")
+OUTCOME, STEPS = ISTAR.terms
+WITHOUT = replace(ISTAR, terms=(OUTCOME,))
+"""What is left of it without a reward model."""
+LEARNS = RewardModelSettings(lr=0.01, preferred="return")
+UPDATES = {"minibatches": 2, "lr": 3e-3, "steps": 2}
+ADAPTERS = {
+    "peft_config": LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
+}
+each_size = pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
+
+
+def learner(
+    folder: Any, settings: RewardModelSettings = LEARNS, preset: Preset = ISTAR, **changes: Any
+) -> Any:
+    """A trainer with a reward model, whose episodes pay for what the policy can learn."""
+    options: dict[str, Any] = {
+        "args": UPDATES, "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
+    }  # fmt: skip
+    return trainer(folder, preset=preset, reward_model=settings, **options)
+
+
+def trained(folder: Any, *given: Any, **changes: Any) -> Any:
+    """The weights of the policy after a short training."""
+    made = learner(folder, *given, **changes)
+    made.train()
+    return weights(made.model)
+
+
+@each_size
+def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(options, tmp_path):
+    """It learns all the same, and afterwards what it pays acts."""
+    warm = {steps: replace(LEARNS, warmup=steps) for steps in (1, 2)}
+    expected = trained(tmp_path, LEARNS, WITHOUT, **options)
+    made = learner(tmp_path, warm[2], **options)
+    made.train()
+    assert same(weights(made.model), expected)
+    assert not same(weights(made.reward_model.model), weights(learner(tmp_path, **options).model))
+    assert not same(trained(tmp_path, warm[1], **options), expected)
+
+
+def test_without_a_better_episode_it_is_the_policy_and_pays_nothing(tmp_path):
+    """No episode of an untrained policy is solved: the two are one, token by token."""
+    seen: list[Any] = []
+    made = learner(tmp_path, replace(LEARNS, preferred="success"), args=UPDATES | {"steps": 1})
+    credit = made._credit
+    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
+    made.train()
+    batch = seen[0].batch
+    assert StopReason.SUCCESS.value not in batch.stop_reason
+    np.testing.assert_array_equal(batch.aux["logp_prm"], batch.logp_old)
+    assert log(made, "reward_model/reward_pairs") == [0.0]
+    assert not log(made, "reward_model/reward_ranking")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"prompt": Prompt(BARE.windowed(1))}, {"preset": "forked"}],
+    ids=["a row", "rows of turns", "forked"],
+)
+def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
+    """Against the loss written down again, differentiated by torch, in passes of any size."""
+    preset = ISTAR
+    if changes.get("preset"):
+        preset = replace(ISTAR, branching=Branching(EveryTurn(), roots=2))
+    changes = {name: value for name, value in changes.items() if name != "preset"}
+    made = learner(
+        tmp_path, LEARNS, preset, micro_tokens=60, args=UPDATES | {"steps": 1}, **changes
+    )
+    reward = made.reward_model
+    begun = exactly(reward.model)
+    found: list[Any] = []
+    reward.step = lambda: found.extend(p.grad.clone() for p in reward.model.parameters())
+    made.train()
+    sums, returns, groups = [], [], []
+    for episode in made.trajectories:
+        logps, _ = forward(begun, to_rows([episode]))
+        # It began as the policy: the difference is 0, and its gradient is that of log pi_phi.
+        sums.append(0.05 * (logps - logps.detach()).sum())
+        returns.append(episode.episode_return)
+        groups.append(episode.group)
+    count = range(len(sums))
+    pairs = [
+        (i, j) for i in count for j in count
+        if groups[i] == groups[j] and returns[i] > returns[j]
+    ]  # fmt: skip
+    assert len(pairs) > 10
+    loss = -sum(logsigmoid(sums[i] - sums[j]) for i, j in pairs) / len(pairs)
+    loss.backward()
+    expected = torch.cat([p.grad.flatten() for p in begun.parameters()])
+    got = torch.cat([each.flatten() for each in found]).double()
+    assert float((got - expected).norm() / expected.norm()) < 1e-5
+    assert log(made, "reward_model/reward_loss")[0] == pytest.approx(np.log(2.0))
+    assert log(made, "reward_model/reward_pairs") == [len(pairs)]
+
+
+@each_size
+@pytest.mark.parametrize(
+    "part",
+    [
+        WITHOUT,
+        replace(ISTAR, terms=(STEPS,)),
+        replace(ISTAR, terms=(OUTCOME, replace(STEPS, weight=0.5))),
+        replace(ISTAR, terms=(OUTCOME, replace(STEPS, signal=Implicit(5.0)))),
+        replace(ISTAR, terms=(OUTCOME, replace(STEPS, signal=Implicit(level="trajectory")))),
+    ],
+    ids=["left out", "alone", "weight", "beta", "level"],
+)
+def test_every_part_of_it_changes_the_weights(part, options, tmp_path):
+    assert not same(trained(tmp_path, **options), trained(tmp_path, LEARNS, part, **options))
+
+
+@pytest.mark.parametrize("change", [{"updates": 3}, {"lr": 0.02}, {"preferred": "success"}])
+def test_how_it_learns_changes_the_weights(change, tmp_path):
+    assert not same(trained(tmp_path), trained(tmp_path, replace(LEARNS, **change)))
+
+
+@each_size
+def test_it_never_reaches_what_is_served_or_saved_as_the_policy(options, tmp_path):
+    args = UPDATES | {"steps": 1, "save_every": 1}
+    made = learner(tmp_path / "run", args=args, **options)
+    plain = trainer(tmp_path / "plain", preset="rloo", **options)
+    made.train()
+    made.save_model(str(tmp_path / "policy"))
+    plain.save_model(str(tmp_path / "without"))
+    served, expected = (
+        {name: value.shape for name, value in policy_weights(each.model)} for each in (made, plain)
+    )
+    assert served == expected
+    for folder in (tmp_path / "policy", tmp_path / "run" / "checkpoint-2"):
+        for file in (tmp_path / "without").glob("*.safetensors"):
+            assert load_file(folder / file.name).keys() == load_file(file).keys()
+    assert not (tmp_path / "policy" / REWARD_MODEL_FILE).exists()
+    assert (tmp_path / "run" / "checkpoint-2" / REWARD_MODEL_FILE).exists()
+
+
+def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path):
+    made = learner(tmp_path, **ADAPTERS)
+    ours, its = (dict(each.named_parameters()) for each in (made.model, made.reward_model.model))
+    assert ours.keys() == its.keys()
+    for name, weight in ours.items():
+        assert (its[name] is weight) == (not weight.requires_grad), name
+    before = {name: weight.detach().clone() for name, weight in ours.items()}
+    made.train()
+    for name, weight in ours.items():
+        assert weight.requires_grad or torch.equal(weight, before[name])
+    plain = learner(tmp_path)
+    addresses = {weight.data_ptr() for weight in plain.model.parameters()}
+    assert not addresses & {weight.data_ptr() for weight in plain.reward_model.model.parameters()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [4, 5], ids=["between two steps", "within one"])
+@each_size
+def test_a_resumed_training_has_the_same_weights_and_moments(options, stop, tmp_path):
+    settings = UPDATES | {"steps": 4, "save_every": 1}
+    whole, again = (
+        learner(tmp_path / name, args=settings | {"save_steps": steps}, **options)
+        for name, steps in (("whole", stop), ("again", 4))
+    )
+    whole.train()
+    again.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
+    assert same(weights(again.model), weights(whole.model))
+    kept = [
+        flattened(each.reward_model._trained | {"o": each.reward_model._optimizer.state_dict()})
+        for each in (whole, again)
+    ]
+    assert kept[0].keys() == kept[1].keys() and len(kept[0]) > 4
+    for name, value in kept[0].items():
+        assert torch.equal(value, kept[1][name]), name
+
+
+@pytest.fixture(scope="module")
+def half_taught() -> Any:
+    """A model that solves two of three easy tasks."""
+    return warm_model(80)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_it_comes_to_rank_solved_episodes_above_others_that_it_has_not_seen(
+    seed, half_taught, tmp_path
+):
+    """Each step ranks the episodes of that step before it learns from them."""
+    made = trainer(
+        tmp_path,
+        copy.deepcopy(half_taught),
+        preset=ISTAR,
+        reward_model=RewardModelSettings(lr=5e-3, updates=4),
+        args={"steps": 8, "groups": 8, "group_size": 8, "lr": 1e-5, "seed": seed},
+        envs=TextVectorEnv([ToyEnv] * 64),
+        probe_every=0,
+    )
+    made.train()
+    ranking = log(made, "reward_model/reward_ranking")
+    assert ranking[0] == 0.5, "as a copy it tells none from another"
+    assert np.mean(ranking[-3:]) > 0.8, ranking
+
+
+def test_weights_that_are_divided_among_processes_are_refused(tmp_path):
+    made = learner(tmp_path)
+    next(made.model.parameters()).ds_id = 0
+    with pytest.raises(NotSupported, match=r"ddp, fsdp2 or zero2 .* got zero3"):
+        type(made.reward_model)(LEARNS, made.accelerator, made.model, made._forward, ISTAR)
+
+
+def test_settings_of_a_reward_model_are_of_no_use_elsewhere(tmp_path):
+    assert trainer(tmp_path, preset="rloo", reward_model=LEARNS).reward_model is None
+
+
+def test_a_term_of_it_can_stand_beside_any_others(tmp_path):
+    turns = get_preset("turn-loo")
+    beside = replace(turns, terms=(*turns.terms, Term(Implicit(), center="group", scale="group")))
+    assert not same(trained(tmp_path, LEARNS, turns), trained(tmp_path, LEARNS, beside))

@@ -1,0 +1,198 @@
+"""Reward models through the command: every flag acts, or says why not; a run that dies goes on."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from agentgym.errors import ConfigurationError
+from tests.trainers import toy_runs
+from tests.trainers.test_processes import CLOSE
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.signals import Implicit
+from trainers.cli import main
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.grpo.reward_model import REWARD_MODEL_FILE
+
+QUICK: dict[str, Any] = {
+    "preset": "istar", "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0,
+    "eval__tasks": 4, "horizon": "3", "rl__groups": 4, "rl__group_size": 4, "rl__minibatches": 2,
+    "reward_model__preferred": "return",
+}  # fmt: skip
+ISTAR = PRESETS["istar"]
+OUTCOME, STEPS = ISTAR.terms
+
+
+def resolved(*flags: str, **changes: Any) -> ResolvedRun:
+    """The run that a command line comes to."""
+    return resolve(toy_runs.config(Path("unused"), *flags, **{"preset": "istar", **changes}))
+
+
+def trained(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
+    """The weights after two steps through the command."""
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+
+
+def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def terms(*found: Term) -> Preset:
+    return replace(ISTAR, terms=found)
+
+
+def paid(**changes: Any) -> Preset:
+    return terms(OUTCOME, replace(STEPS, signal=Implicit(**changes)))
+
+
+KNOBS: dict[str, tuple[list[str], Preset]] = {
+    "left out": (["--reward-model.weight=0"], terms(OUTCOME)),
+    "weight": (["--reward-model.weight=0.5"], terms(OUTCOME, replace(STEPS, weight=0.5))),
+    "beta": (["--reward-model.beta=5"], paid(beta=5.0)),
+    "episodes": (["--reward-model.pays=episodes"], paid(level="trajectory")),
+    "alone": (["--reward-model.alone"], terms(STEPS)),
+    "learned return": (
+        ["--reward-model.alone", "--reward-model.pays=episodes"],
+        terms(replace(STEPS, signal=Implicit(level="trajectory"))),
+    ),
+}
+
+
+@pytest.mark.parametrize("knob", KNOBS)
+def test_a_flag_is_the_part_that_it_names(knob):
+    flags, preset = KNOBS[knob]
+    found = resolved(*flags).preset
+    assert found.described() == preset.described() != ISTAR.described()
+    assert ("prm" in found.needs) == (knob != "left out")
+
+
+def test_it_can_stand_beside_the_rewards_of_any_preset():
+    found = resolved("--reward-model.weight=0.3", preset="turn-loo").preset
+    beside = replace(STEPS, weight=0.3)
+    assert found.terms == (*PRESETS["turn-loo"].terms, beside) and "prm" in found.needs
+    assert "prm" not in resolved(preset="turn-loo").preset.needs
+    assert resolved("--reward-model.weight=0", preset="grpo").preset == PRESETS["grpo"]
+
+
+def test_what_is_left_open_is_decided():
+    assert resolved(rl__lr=1e-3).config.reward_model.lr == pytest.approx(2e-3)
+    assert resolved("--reward-model.lr=0.5").config.reward_model.lr == 0.5
+    assert resolved(rl__group_size=None).config.rl.group_size == 8
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ({"beta": "1", "preset": "rloo"}, "expected --reward-model.beta with a preset that has"),
+        ({"alone": "True", "preset": "ppo"}, "because nothing of 'ppo' reads it"),
+        ({"alone": "True", "weight": "0"}, "expected --reward-model.weight above 0 with"),
+        ({"lr": "0"}, "expected --reward-model.lr to be greater than 0"),
+        ({"updates": "0"}, "expected --reward-model.updates to be at least 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
+    given = dict(flags)
+    preset = given.pop("preset", "istar")
+    lines = [
+        f"--reward-model.{name}" if value == "True" else f"--reward-model.{name}={value}"
+        for name, value in given.items()
+    ]
+    with pytest.raises(ConfigurationError) as refused:
+        resolved(*lines, preset=preset)
+    assert sentence in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    """The weights of a run with a reward model as by default."""
+    return trained(tmp_path_factory.mktemp("plain") / "run")
+
+
+ACTS: dict[str, list[str]] = {
+    **{knob: flags for knob, (flags, _) in KNOBS.items()},
+    "lr": ["--reward-model.lr=0.001"],
+    "updates": ["--reward-model.updates=3"],
+    "warm-up": ["--reward-model.warmup=1"],
+    "preferred": ["--reward-model.preferred=success"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag", ACTS)
+def test_a_flag_changes_the_weights_of_two_steps(flag, plain, tmp_path):
+    assert not equal(trained(tmp_path / "run", *ACTS[flag]), plain)
+
+
+@pytest.mark.slow
+def test_a_run_says_how_well_it_ranks(tmp_path):
+    run = tmp_path / "run"
+    trained(run)
+    records = toy_runs.by_phase(run)["rl"]
+    assert records[0]["reward_ranking"] == 0.5 and records[0]["reward_pairs"] > 0
+    summary = toy_runs.summary(run)
+    assert summary["reward_ranking"] == records[-1]["reward_ranking"]
+    assert any("reward model paid the better of two" in each for each in summary["remarks"])
+    without = tmp_path / "without"
+    trained(without, "--reward-model.weight=0")
+    summary = toy_runs.summary(without)
+    assert summary["reward_ranking"] is None
+    assert not any("reward model" in each for each in summary["remarks"])
+
+
+def reward_models(folder: Path) -> list[dict[str, Any]]:
+    """The reward models of the checkpoints of a run, in their order."""
+    kept = sorted((folder / "checkpoints" / "rl").glob(f"checkpoint-*/{REWARD_MODEL_FILE}"))
+    return [torch.load(path, weights_only=True) for path in kept]
+
+
+@pytest.mark.slow
+def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_path):
+    changes = {**QUICK, "steps": 4, "reward_model__warmup": 1}
+    folders = [tmp_path / name for name in ("whole", "killed")]
+    whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
+    assert main(whole) == 0
+    died = toy_runs.run_command(killed, die_at="rl:3")
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert main([*killed, "--resume"]) == 0
+    assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
+    assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
+    kept = [reward_models(folder) for folder in folders]
+    assert len(kept[0]) == len(kept[1]) == 2
+    for ours, theirs in zip(*kept, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=0.0)
+    moments = [
+        folder / "checkpoints" / "rl" / "checkpoint-8" / "optimizer.pt" for folder in folders
+    ]
+    ours, theirs = (torch.load(path, weights_only=True) for path in moments)
+    torch.testing.assert_close(ours["state"], theirs["state"], rtol=0.0, atol=0.0)
+    names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
+    assert equal(*map(load_file, names))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
+def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, tmp_path):
+    changes = {**QUICK, "rl__lr": 1e-3}
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert main(toy_runs.arguments(one, **changes)) == 0
+    [ended] = toy_runs.launch(toy_runs.arguments(two, **changes), launched)
+    assert ended.returncode == 0, ended.stderr
+    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
+    assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
+    for name, value in weights[1].items():
+        torch.testing.assert_close(weights[0][name], value, **CLOSE)
+    for found, expected in zip(reward_models(two), reward_models(one), strict=True):
+        torch.testing.assert_close(found["weights"], expected["weights"], **CLOSE)
+    for found, expected in zip(
+        *(toy_runs.by_phase(path)["rl"] for path in (two, one)), strict=True
+    ):
+        for figure in ("reward_ranking", "reward_loss", "reward_pairs"):
+            assert found[figure] == pytest.approx(expected[figure], rel=1e-3, abs=1e-5)

@@ -1,0 +1,77 @@
+"""Pairs of trajectories of a task instance, one of them preferred: what a reward model learns.
+
+S_i is all that a reward model pays trajectory i. After Bradley and Terry it prefers w to l with the
+probability sigma(S_w - S_l), so that of P pairs it learns by
+
+    L = -1/P sum_(w, l) log sigma(S_w - S_l),
+    dL/dS_i = 1/P (sum_(w, i) sigma(S_i - S_w) - sum_(i, l) sigma(S_l - S_i)).
+
+With S_i = beta sum_k log(pi_phi / pi_old) over the tokens of a trajectory this is the trajectory
+DPO of iStar (arXiv 2509.19199), which has the policy before the update for its reference.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from agentgym.core.outcome import StopReason
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
+
+PreferredBy = Literal["success", "return"]
+"""Which of two trajectories is preferred: the solved one to one that is not, or that which was paid
+more."""
+
+
+class Pairs(NamedTuple):
+    """P pairs of trajectories."""
+
+    better: IntArray
+    """(P,) the preferred trajectory of each."""
+    worse: IntArray
+    """(P,) the other one."""
+
+
+def preferred_pairs(batch: Batch, by: PreferredBy, known: BoolArray | None = None) -> Pairs:
+    """Return all pairs within the groups of a batch whose members differ.
+
+    Args:
+        batch: The batch, with the rewards that were paid.
+        by: What is compared.
+        known: (N,) trajectories whose outcome says something of the policy; None: all.
+    """
+    if by == "success":
+        worth = (batch.stop_reason == StopReason.SUCCESS.value).astype(np.float64)
+    else:
+        worth = batch.returns
+    differ = (batch.group[:, None] == batch.group) & (worth[:, None] > worth)  # (N, N)
+    if known is not None:
+        differ &= known[:, None] & known
+    return Pairs(*np.nonzero(differ))
+
+
+def preference_loss(paid: FloatArray, pairs: Pairs) -> tuple[float, FloatArray]:
+    """Return the loss L of some pairs, and its slopes dL/dS_i, (N,); 0 without a pair.
+
+    Args:
+        paid: (N,) S_i.
+        pairs: The pairs.
+    """
+    count = max(1, len(pairs.better))
+    margin = paid[pairs.better] - paid[pairs.worse]  # (P,)
+    doubt = np.exp(-np.logaddexp(0.0, margin)) / count  # sigma(-margin) / P
+    slopes = np.zeros(len(paid))
+    np.add.at(slopes, pairs.worse, doubt)
+    np.subtract.at(slopes, pairs.better, doubt)
+    return float(np.logaddexp(0.0, -margin).sum() / count), slopes
+
+
+def ranked_right(paid: FloatArray, pairs: Pairs) -> float:
+    """Return the share of pairs whose better trajectory is paid more, equal pay being half.
+
+    That is the area under the ROC curve within groups; NaN without a pair.
+    """
+    margin = paid[pairs.better] - paid[pairs.worse]
+    return float(((margin > 0) + 0.5 * (margin == 0)).mean()) if len(margin) else float("nan")

@@ -1,0 +1,107 @@
+"""The section ``--reward-model.*``: the reward model of a preset, and what it changes in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.pairs import PreferredBy
+from trainers.algorithms.presets import Preset
+from trainers.algorithms.signals import Implicit
+from trainers.config.field_types import Count, NotNegative, Positive, Whole, strict
+
+LEVELS: Mapping[str, Literal["turn", "trajectory"]] = {"turns": "turn", "episodes": "trajectory"}
+"""What ``--reward-model.pays`` names."""
+RATE = 2.0
+"""Learning rate of a reward model, relative to that of the policy (arXiv 2509.19199)."""
+
+
+@strict
+@dataclass(frozen=True)
+class RewardModelConfig:
+    """The reward model of a preset such as ``istar``, or beside any other's rewards (``weight``).
+
+    It is a copy of the policy that learns, each step, which episodes of a task are the better ones.
+    """
+
+    weight: NotNegative | None = None
+    """Weight of its advantages, normalised within the group; 0 leaves it out. Given to a preset
+    that has no reward model, it adds one. None: the preset's."""
+    beta: Positive | None = None
+    """Scale of what it pays: beta times the log-ratio of its probabilities and those of the policy
+    before the update, in its rewards and in what it learns by. None: the preset's, mostly .05."""
+    pays: Literal["turns", "episodes"] | None = None
+    """What it pays: each turn, or whole episodes the sum over their turns, a learned return. None:
+    the preset's, mostly turns."""
+    alone: bool = False
+    """Whether what it pays stands in place of the rewards of the environment, from which then only
+    the reward model learns."""
+    preferred: PreferredBy = "success"
+    """Which episode of a group is better: one that solved its task than one that did not (success);
+    or the one that was paid more (return), where there are parts of success."""
+    lr: Positive | None = None
+    """Learning rate, constant. None: twice that of the policy."""
+    warmup: Whole = 0
+    """First steps in which it learns and pays nothing."""
+    updates: Count = 1
+    """Updates of a step, each on all pairs of its episodes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledRewardModel(RewardModelConfig):
+    """The reward model, with every default decided."""
+
+    lr: float
+
+
+def with_reward_model(preset: Preset, asked: RewardModelConfig) -> Preset:
+    """Return a preset with the parts that these flags set.
+
+    Raises:
+        ConfigurationError: The preset has no reward model, and none is added.
+    """
+    terms, weight = preset.terms, asked.weight
+    has = any(isinstance(term.signal, Implicit) for term in terms)
+    if not has and not weight:
+        return _without(preset, asked)
+    if not has:
+        terms = (*terms, Term(Implicit(), center="group", scale="group"))
+    if asked.alone:
+        terms = tuple(term for term in terms if isinstance(term.signal, Implicit))
+    if weight == 0:
+        terms = tuple(term for term in terms if not isinstance(term.signal, Implicit))
+    if not terms:
+        raise ConfigurationError(
+            "expected --reward-model.weight above 0 with --reward-model.alone, because nothing "
+            "else would be learned from, got 0"
+        )
+    return replace(preset, terms=tuple(_changed(term, asked) for term in terms))
+
+
+def _without(preset: Preset, asked: RewardModelConfig) -> Preset:
+    """Refuse flags of a reward model that is not there."""
+    given = [
+        f"--reward-model.{item.name}"
+        for item in fields(RewardModelConfig)
+        if getattr(asked, item.name) != item.default and item.name != "weight"
+    ]
+    if given:
+        raise ConfigurationError(
+            f"expected {given[0]} with a preset that has a reward model, such as istar, or with "
+            f"--reward-model.weight, which adds one, because nothing of {preset.name!r} reads it"
+        )
+    return preset
+
+
+def _changed(term: Term, asked: RewardModelConfig) -> Term:
+    """Return a term with what flags set, if it is the reward model's."""
+    if not isinstance(term.signal, Implicit):
+        return term
+    given: dict[str, Any] = {} if asked.beta is None else {"beta": asked.beta}
+    if asked.pays is not None:
+        given["level"] = LEVELS[asked.pays]
+    weight = term.weight if asked.weight is None else asked.weight
+    return replace(term, signal=replace(term.signal, **given), weight=weight)

@@ -1,0 +1,77 @@
+"""Weights beside the policy's, with an optimiser and a file of their own.
+
+Nothing of them is served, saved or sharded with the policy. Every process holds them whole, and
+gradients are averaged over processes by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from torch import nn
+
+__all__ = ["OwnWeights"]
+
+
+class OwnWeights:
+    """Weights that learn at a rate of their own, and their way into checkpoints and back."""
+
+    def __init__(
+        self, accelerator: Accelerator, *, lr: float, max_grad_norm: float, file: str
+    ) -> None:
+        """Begin without any weight.
+
+        Args:
+            accelerator: Of the trainer.
+            lr: Learning rate.
+            max_grad_norm: Gradient norm at which their gradients are clipped.
+            file: Name of their file in a checkpoint.
+        """
+        self._accelerator = accelerator
+        self._lr, self._max_grad_norm, self._file = lr, max_grad_norm, file
+        self._trained: dict[str, nn.Parameter] = {}
+        self._optimizer: torch.optim.Optimizer
+        self._factor = 1.0
+
+    def _train(self, weights: Mapping[str, nn.Parameter]) -> None:
+        """Train these weights as well."""
+        self._trained |= weights
+        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=self._lr, weight_decay=0.0)
+
+    def step(self) -> None:
+        """Average the gradients over processes, clip them apart from the policy's, and update."""
+        for weight in self._trained.values():
+            if weight.grad is not None:
+                weight.grad = self._accelerator.reduce(weight.grad, reduction="mean")
+        norm = nn.utils.clip_grad_norm_(self._trained.values(), self._max_grad_norm)
+        if math.isfinite(float(norm)):  # Else it would leave no weight as it is.
+            self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+
+    def slow_down(self, factor: float) -> None:
+        """Learn at a share of the rate, also after a checkpoint has brought that of its time."""
+        self._factor = factor
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._lr * factor
+
+    def save(self, folder: Path) -> None:
+        """Write weights and optimiser into a folder, which is made."""
+        folder.mkdir(parents=True, exist_ok=True)
+        weights = {name: weight.detach() for name, weight in self._trained.items()}
+        torch.save(
+            {"weights": weights, "optimizer": self._optimizer.state_dict()}, folder / self._file
+        )
+
+    def load(self, folder: Path) -> None:
+        """Read them, in every process."""
+        device = self._accelerator.device
+        kept = torch.load(folder / self._file, map_location=device, weights_only=True)
+        with torch.no_grad():
+            for name, weight in self._trained.items():
+                weight.copy_(kept["weights"][name])
+        self._optimizer.load_state_dict(kept["optimizer"])
+        self.slow_down(self._factor)

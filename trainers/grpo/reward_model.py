@@ -1,0 +1,162 @@
+"""The reward model: a second policy phi that learns which episodes of a task are the better ones.
+
+It pays a turn what it thinks likelier of it than the policy that acted,
+
+    r_t = beta sum_{k in t} (log pi_phi(k) - log pi_old(k)),
+
+and learns each step, before it pays, from pairs of a group (``trainers.algorithms.pairs``) that the
+better episode should be paid more in all: an implicit process reward (iStar, arXiv 2509.19199). The
+signal ``Implicit`` of a preset makes advantages of it. It begins as a copy of the policy, with whom
+it shares all that neither of them trains, such as the base below adapters.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from agentgym.errors import NotSupported
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.pairs import (
+    PreferredBy,
+    preference_loss,
+    preferred_pairs,
+    ranked_right,
+)
+from trainers.algorithms.presets import Preset
+from trainers.algorithms.segments import BoolArray, FloatArray, sums
+from trainers.algorithms.signals import Implicit
+from trainers.grpo.forward import TokenForward
+from trainers.grpo.own_weights import OwnWeights
+from trainers.grpo.step_tokens import StepTokens
+from trainers.grpo.tensors import sampled_mask, trimmed
+
+__all__ = ["REWARD_MODEL_FILE", "RewardModel", "RewardModelSettings"]
+
+REWARD_MODEL_FILE = "reward_model.pt"
+"""Where a checkpoint keeps the reward model and its optimiser."""
+SLOPES = "reward_slopes"
+
+
+@dataclass(frozen=True)
+class RewardModelSettings:
+    """How a reward model learns; the scale beta of what it pays is its signal's."""
+
+    lr: float = 1e-5
+    """Learning rate."""
+    warmup: int = 0
+    """First steps, in which it learns and pays nothing."""
+    updates: int = 1
+    """Updates of a step, each on all pairs of the batch."""
+    preferred: PreferredBy = "success"
+    """What makes an episode better than another of its group."""
+    max_grad_norm: float = 1.0
+    """Gradient norm at which its gradients are clipped, apart from the policy's."""
+
+
+class RewardModel(OwnWeights):
+    """A copy of the policy that learns from preferences.
+
+    Attributes:
+        settings: How it learns.
+        model: Its weights.
+    """
+
+    def __init__(
+        self,
+        settings: RewardModelSettings,
+        accelerator: Accelerator,
+        policy: nn.Module,
+        forward: TokenForward,
+        preset: Preset,
+    ) -> None:
+        """Begin as the policy, which has its adapters and is not yet wrapped to train.
+
+        Args:
+            settings: How it learns.
+            accelerator: Of the trainer.
+            policy: What it begins as.
+            forward: The pass that scores tokens.
+            preset: Has a signal ``Implicit``, whose scale it takes.
+
+        Raises:
+            NotSupported: DeepSpeed has divided the policy's weights among processes.
+        """
+        if any(hasattr(weight, "ds_id") for weight in policy.parameters()):
+            raise NotSupported(
+                "expected a launch with ddp, fsdp2 or zero2 for a preset with a reward model, "
+                "which copies whole weights, got zero3"
+            )
+        super().__init__(
+            accelerator,
+            lr=settings.lr,
+            max_grad_norm=settings.max_grad_norm,
+            file=REWARD_MODEL_FILE,
+        )
+        self.settings = settings
+        self._forward = forward
+        self._beta = next(t.signal.beta for t in preset.terms if isinstance(t.signal, Implicit))
+        shared = {id(each): each for each in policy.parameters() if not each.requires_grad}
+        self.model: nn.Module = copy.deepcopy(policy, shared).to(accelerator.device)
+        self._train({n: each for n, each in self.model.named_parameters() if each.requires_grad})
+
+    def learn(
+        self,
+        batch: Mapping[str, Tensor],
+        parts: Sequence[Tensor],
+        episodes: Batch,
+        known: BoolArray,
+        tokens: StepTokens,
+    ) -> tuple[Tensor, dict[str, float]]:
+        """Learn from the pairs of a batch, and say what is then thought of its tokens.
+
+        Args:
+            batch: Rows of this process under TRL's names, with ``old_per_token_logps``.
+            parts: Indices of the rows of each pass.
+            episodes: Those of all processes, with ``logp_old``.
+            known: (N,) those whose outcome says something of the policy.
+            tokens: Brings columns (B, T) of the batch together with the episodes.
+
+        Returns:
+            Log-probabilities (B, T) of the sampled tokens, and figures: the share of pairs that it
+            ranked right before it learned from them, their number, and the loss at first.
+        """
+        self.model.train()  # In evaluation activations would not be checkpointed.
+        pairs = preferred_pairs(episodes, self.settings.preferred, known)
+        logps = self._forward.logps(self.model, batch, parts)
+        paid = self._paid(tokens.packed(logps), episodes)
+        loss, slopes = preference_loss(paid, pairs)
+        figures = {"reward_model/reward_pairs": float(len(pairs.better))}
+        if len(pairs.better):  # Else there is nothing to rank, and nothing to learn.
+            figures["reward_model/reward_ranking"] = ranked_right(paid, pairs)
+            figures["reward_model/reward_loss"] = loss
+            for _ in range(self.settings.updates):
+                column = tokens.summed(self._beta * slopes[episodes.token_traj])
+                self._update({**batch, SLOPES: column}, parts)
+                logps = self._forward.logps(self.model, batch, parts)
+                _, slopes = preference_loss(self._paid(tokens.packed(logps), episodes), pairs)
+        return logps, figures
+
+    def _paid(self, logps: FloatArray, episodes: Batch) -> FloatArray:
+        """S, (N,), of log-probabilities (K,)."""
+        gain = logps - episodes.logp_old
+        return self._beta * sums(episodes.token_traj, gain, episodes.n_trajectories)
+
+    def _update(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> None:
+        """Make one update: the gradient of L is that of ``sum_k dL/dS_i beta log pi_phi(k)``.
+
+        The slopes are those of all processes, so that rows and processes may be divided anyhow.
+        """
+        for rows in parts:
+            part = trimmed(batch, rows)
+            mask = sampled_mask(part)
+            logps = self._forward(self.model, part, mask).logps
+            loss = torch.where(mask, part[SLOPES] * logps, 0.0).sum()
+            # Gradients are averaged over processes, and the loss is a sum over them.
+            (loss * self._accelerator.num_processes).backward()
+        self.step()

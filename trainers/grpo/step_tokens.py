@@ -1,0 +1,73 @@
+"""The sampled tokens of a step: those in the rows of a process, and those of all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from trainers.algorithms.segments import FloatArray, IntArray
+from trainers.grpo.tensors import gather_tokens, scatter_tokens
+from trainers.rollouts.trajectory import Trajectory, sampled_once
+
+__all__ = ["StepTokens"]
+
+
+@dataclass(frozen=True)
+class StepTokens:
+    """From the columns (B, T) of a process to the tokens of the episodes of all, and back.
+
+    Rows hold a token of several forked episodes once: U tokens of the K that the episodes have.
+    """
+
+    mask: Tensor
+    """(B, T) sampled tokens of the rows."""
+    mine: slice
+    """Which of the U tokens of all processes these are."""
+    once: IntArray | None
+    """(K,) place of each token among the U; None: each is its own."""
+    gather: Callable[[list[Any]], list[Any]]
+    """From the items of a process to those of all, in rank order."""
+
+    @classmethod
+    def of(
+        cls,
+        mask: Tensor,
+        gathered: Sequence[Trajectory],
+        own: slice,
+        *,
+        once: bool,
+        gather: Callable[[list[Any]], list[Any]],
+    ) -> StepTokens:
+        """Find the tokens of a process.
+
+        Args:
+            mask: (B, T) sampled tokens of its rows.
+            gathered: Episodes of all processes.
+            own: Which of them are its own. It is they that count: a mask that lost tokens must not
+                shift values onto others.
+            once: Whether rows hold a token of several episodes once.
+            gather: From the items of a process to those of all, in rank order.
+        """
+        tokens = [each.own_tokens if once else each.action_tokens for each in gathered]
+        before = sum(tokens[: own.start])
+        mine = slice(before, before + sum(tokens[own]))
+        played = [each for each in gathered if not each.unplayed]
+        return cls(mask, mine, sampled_once(played) if once else None, gather)
+
+    def packed(self, column: Tensor) -> FloatArray:
+        """Return a column as the (K,) tokens of the episodes of all processes."""
+        found = np.array(self.gather(gather_tokens(column, self.mask).tolist()), dtype=np.float64)
+        return found if self.once is None else found[self.once]
+
+    def column(self, values: npt.NDArray[np.generic]) -> Tensor:
+        """Return the column of (U,) values of the tokens that rows hold."""
+        return scatter_tokens(values[self.mine], self.mask)
+
+    def summed(self, values: FloatArray) -> Tensor:
+        """Return the column of (K,) values, in which a token has their sum over its episodes."""
+        return self.column(values if self.once is None else np.bincount(self.once, values))
