@@ -18,7 +18,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.core.options import own, with_guesses
 from agentgym.errors import ConfigurationError
-from trainers.algorithms import branching, filters, fork_value, gae, shaping, signals
+from trainers.algorithms import (
+    branching,
+    filters,
+    fork_value,
+    gae,
+    preferences,
+    shaping,
+    signals,
+)
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import PARTS, Preset
@@ -36,7 +44,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
         signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
-        gae.GAE, gae.TurnGAE, gae.BiLevelGAE,
+        gae.GAE, gae.TurnGAE, gae.BiLevelGAE, preferences.Preference,
     ),
     "branching": (branching.Branching,),
     "rule": (branching.EntropyRise, branching.RandomTurns, branching.EveryTurn),

@@ -33,7 +33,12 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.critic_section import RATE, UPDATES, with_critic
+from trainers.config.critic_section import (
+    RATE,
+    check_turn_critic,
+    times_to_learn,
+    with_critic,
+)
 from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
@@ -183,6 +188,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _check_engine(asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     _check_rivals(settings)
+    check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
@@ -287,7 +293,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             },
             "critic": {
                 "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
-                "updates": UPDATES[asked.critic.kind],
+                **times_to_learn(preset, asked.critic),
             },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},

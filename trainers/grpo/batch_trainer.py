@@ -39,6 +39,7 @@ from trainers.grpo.restore import fill_partitions, fill_shards
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
+from trainers.grpo.turn_critic import TurnCritic
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -63,11 +64,13 @@ class BatchTrainer(GRPOTrainer):
         times: Seconds by part of the present step.
         finite: Whether loss and gradients of the present step were finite; an update that is not
             is left out, so that the weights stay what they were.
-        critic: The critic, if the preset has one.
+        critic: The critic of tokens, if the preset has one.
+        turn_critic: The critic of turns, if it has one of those.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
     critic: Critic | None = None
+    turn_critic: TurnCritic | None = None
 
     # TRL's own: micro-batches so far, and the minibatches of the present batch.
     _step: int
@@ -158,7 +161,12 @@ class BatchTrainer(GRPOTrainer):
     @property
     def _critic_steps(self) -> int:
         """First steps in which a critic learns and the policy does not."""
-        return 0 if self.critic is None else self.critic.settings.warmup
+        return 0 if self._judge is None else self._judge.settings.warmup
+
+    @property
+    def _judge(self) -> Critic | None:
+        """The critic of either kind."""
+        return self.critic or self.turn_critic
 
     # -- processes ---------------------------------------------------------------------------------
 
@@ -202,8 +210,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-            if self.critic is not None:
-                self.critic.save(folder)
+            if self._judge is not None:
+                self._judge.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
@@ -216,8 +224,8 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
-        if self.critic is not None:
-            self.critic.load(folder)
+        if self._judge is not None:
+            self._judge.load(folder)
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
         if kept is not None:
             self._step, self._buffered_inputs = kept
@@ -234,8 +242,8 @@ class BatchTrainer(GRPOTrainer):
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * lr_factor**rollbacks
-        if self.critic is not None:
-            self.critic.slow_down(lr_factor**rollbacks)
+        if self._judge is not None:
+            self._judge.slow_down(lr_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:

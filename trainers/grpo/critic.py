@@ -120,17 +120,18 @@ class Critic:
 class LearningCritic(Critic):
     """A critic with weights: an optimiser of its own, and gradients averaged over processes."""
 
-    def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
-        """Begin with values of 0, so that training begins without a baseline."""
+    def __init__(
+        self, settings: CriticSettings, accelerator: Accelerator, head: int | nn.Module
+    ) -> None:
+        """Begin with a linear head of so many inputs, whose values are 0, or with what is given."""
         super().__init__(settings)
         self._accelerator = accelerator
-        self._head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
-        nn.init.zeros_(self._head.weight)
-        nn.init.zeros_(self._head.bias)
+        self._head = _no_baseline(head, accelerator) if isinstance(head, int) else head
         self._trained: dict[str, nn.Parameter] = {}
         self._optimizer: torch.optim.Optimizer
         self._factor = 1.0
-        self._train({f"head.{name}": each for name, each in self._head.named_parameters()})
+        named = self._head.named_parameters()
+        self._train({f"head.{name}": each for name, each in named if each.requires_grad})
 
     def _train(self, weights: Mapping[str, nn.Parameter]) -> None:
         """Train these weights as well."""
@@ -290,6 +291,14 @@ class ModelCritic(LearningCritic):
         # As with a log-probability: what is said about a token stands at the one before it.
         places = (columns - 1).clamp(max=ids.shape[1] - 1)
         return torch.where(mask, values.gather(1, places), 0.0)
+
+
+def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:
+    """Return a head whose values are 0, so that training begins without a baseline."""
+    head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
 
 
 def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:

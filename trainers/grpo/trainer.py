@@ -78,6 +78,8 @@ from trainers.grpo.tensors import (
     scatter_tokens,
     trimmed,
 )
+from trainers.grpo.turn_critic import Judged, TurnCriticParts, act_with
+from trainers.grpo.turn_critic_kinds import make_turn_critic
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
@@ -139,6 +141,7 @@ class MultiTurnTrainer(BatchTrainer):
         micro_tokens: int | None = None,
         logits_mib: int = 256,
         critic: CriticSettings | None = None,
+        plan: Callable[[Trajectory], str] | None = None,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -173,6 +176,7 @@ class MultiTurnTrainer(BatchTrainer):
                 process; a longer row is a pass of its own. None: all rows of an update at once.
             logits_mib: Most memory for logits in a process, see ``TokenForward``.
             critic: What the critic of a preset that has one is; None: as by default.
+            plan: Says how the expert solves the task of an episode, for a critic that sees it.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -201,6 +205,12 @@ class MultiTurnTrainer(BatchTrainer):
         )
         if "critic" in self.preset.needs:
             self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
+        if "turn_critic" in self.preset.needs:
+            parts = TurnCriticParts(
+                critic or CriticSettings(), self.accelerator, policy, self._forward,
+                chat.tokenizer, micro_tokens, plan,
+            )  # fmt: skip
+            self.turn_critic = make_turn_critic(self.preset, parts)
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         own = HFCopyEngine if staleness else HFEngine
         own_engine = partial(own, pad_id=chat.pad_id, autocast=precision)
@@ -223,15 +233,20 @@ class MultiTurnTrainer(BatchTrainer):
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
-        everyone = [each for each in gathered if not each.unplayed]
+        played = everyone = [each for each in gathered if not each.unplayed]
         check_sampled(everyone)
+        judged = self._judged(step, played, range(rank * count, (rank + 1) * count))
+        if self.turn_critic is not None:
+            # What trains are actions that a critic of turns has judged, each a trajectory.
+            self.trajectories = judged.trajectories
+            gathered = everyone = self._gather(self.trajectories)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
         mask = sampled_mask(batch)
         with self.times.part("logprobs"):
             self._add_logps(batch)
         # 4, 5: advantages and weights of the tokens of all processes.
-        credit = self._credit(batch, everyone, mask)
+        credit = self._credit(batch, everyone, mask, judged.aux)
         # The part of this process is counted by trajectories: a mask that lost tokens must not
         # shift advantages onto others.
         tokens = [t.own_tokens if self._once else t.action_tokens for t in gathered]
@@ -239,7 +254,7 @@ class MultiTurnTrainer(BatchTrainer):
         mine = slice(before, before + sum(tokens[rank * count :][:count]))
         self._add_credit(batch, credit, mask, mine, sampled_once(everyone) if self._once else None)
         self._teach_critic(batch)
-        self._report(step, everyone, credit)
+        self._report(step, played, credit, judged.figures)
         # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
@@ -290,6 +305,14 @@ class MultiTurnTrainer(BatchTrainer):
         self._refill = plan.refill
         return played
 
+    def _judged(self, step: int, played: Sequence[Trajectory], share: range) -> Judged:
+        """2: let a critic of turns learn from the episodes, and judge what the policy would do."""
+        if self.turn_critic is None:
+            return Judged(self.trajectories, {}, {})
+        with self.times.part("update"):
+            act = act_with(self.runner, self._sampling())
+            return self.turn_critic.study(step, self.args.seed, played, share, act)
+
     def _rows(self) -> dict[str, Tensor]:
         """3: put the trajectories into rows of one width, as many in every process and update."""
         rows = [to_rows([t], self._once) for t in self.trajectories]
@@ -326,7 +349,11 @@ class MultiTurnTrainer(BatchTrainer):
             batch["old_values"] = self.critic.values(batch, parts)
 
     def _credit(
-        self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], mask: Tensor
+        self,
+        batch: Mapping[str, Tensor],
+        everyone: Sequence[Trajectory],
+        mask: Tensor,
+        judged: Mapping[str, Sequence[float]],
     ) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
         packed = {}
@@ -337,10 +364,13 @@ class MultiTurnTrainer(BatchTrainer):
                 if self._once:  # Of those that the rows hold; the batch has them in each episode.
                     packed[name] = packed[name][sampled_once(everyone)]
         reference = packed.get("ref_per_token_logps")
+        aux = {} if reference is None else {"logp_ref": reference}
+        for name, values in judged.items():
+            aux[name] = np.array(self._gather(list(values)), dtype=np.float64)
         return assign_credit(
             everyone,
             self.preset,
-            aux=None if reference is None else {"logp_ref": reference},
+            aux=aux,
             logp_old=packed.get("old_per_token_logps"),
             critic=packed.get("old_values"),
             correct=self._inexact,
@@ -378,13 +408,20 @@ class MultiTurnTrainer(BatchTrainer):
         self.finite &= math.isfinite(error)
         self._metrics["train"]["critic/value_loss"].append(error)
 
-    def _report(self, step: int, everyone: Sequence[Trajectory], credit: Credit) -> None:
+    def _report(
+        self,
+        step: int,
+        everyone: Sequence[Trajectory],
+        credit: Credit,
+        judged: Mapping[str, float],
+    ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         if self._refill is not None:
             # What was played and replaced is told of, and learned from, like what trains.
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
         figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics}
+        figures |= judged
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import DataError
 from trainers import processes
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
@@ -32,6 +33,8 @@ from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
+from trainers.phases.safe_env import make_safe_env
+from trainers.rollouts.expert_plans import ExpertPlans
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -77,6 +80,7 @@ class Reinforcement:
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
+        self._plans = _plans(run)
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
@@ -97,6 +101,7 @@ class Reinforcement:
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
             critic=_critic(run),
+            plan=self._plans,
         )
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
@@ -233,6 +238,8 @@ class Reinforcement:
         """Close the engine, the environments and the dashboards."""
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
+        if self._plans is not None:
+            self._plans.close()
         self._dashboards.close()
 
 
@@ -259,6 +266,14 @@ def _critic(run: ResolvedRun) -> CriticSettings:
         updates=asked.updates,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
+
+
+def _plans(run: ResolvedRun) -> ExpertPlans | None:
+    """Return what knows the expert's plans, where a critic sees them."""
+    if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
+        return None
+    settings = run.config.rollout
+    return ExpertPlans({env.name: make_safe_env(env, settings) for env in run.envs})
 
 
 @processes.main_only
