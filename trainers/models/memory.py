@@ -9,7 +9,8 @@ micro-batch, padding included:
     cast weights P x 2: autocast keeps bf16 copies of trained float32 matrices for a pass
     reference    P x 4, if the preset compares with it and there are no adapters to turn off
     critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
-                 and AdamW states of a second model, whole on every device
+                 and AdamW states of a second model, whole on every device; that of turns also keeps
+                 the weights of a third one
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
                  it, see ``_layer_bytes``), and a mask of n x (longest row)
     working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
@@ -136,6 +137,8 @@ class Training:
     """Sampled tokens of a step whose hidden states a critic keeps."""
     critic_model: bool = False
     """Whether a critic is a second model."""
+    critic_copies: int = 0
+    """Further models that it keeps and does not train."""
     triton: bool = True
     """Whether tiles are reduced by one kernel, as on a GPU."""
     slots: int = 0
@@ -220,6 +223,7 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         critic=int(
             training.critic_tokens * shape.hidden * low
             + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
+            + training.critic_copies * (trained * 4 + frozen * low)
         ),
         gradients=int(trained * 4 / training.shards),
         optimizer=int(trained * STATES[training.optimizer] / training.shards),

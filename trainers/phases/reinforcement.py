@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from trainers.output.summary import ChosenPolicy
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
+from trainers.phases.policy_comparison import EXPERT
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.expert_plans import ExpertPlans
@@ -272,8 +274,12 @@ def _plans(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
     if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
         return None
-    settings = run.config.rollout
-    return ExpertPlans({env.name: make_safe_env(env, settings) for env in run.envs})
+    made = {}
+    for env in run.envs:
+        # The expert that is imitated may err; the environment's own knows the answers.
+        own = {name: value for name, value in env.kwargs.items() if name != EXPERT}
+        made[env.name] = make_safe_env(replace(env, kwargs=own), run.config.rollout)
+    return ExpertPlans(made)
 
 
 @processes.main_only
