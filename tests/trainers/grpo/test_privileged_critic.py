@@ -13,13 +13,16 @@ import torch
 from accelerate import Accelerator
 from datasets import Dataset
 from trl import DPOConfig, DPOTrainer
+from trl.trainer.utils import add_fused_lm_head
 
 from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
+from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, trainer, weights
 from tests.trainers.grpo.test_critic import same
+from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preferences import Preference, bradley_terry, ranked
 from trainers.algorithms.presets import get_preset
@@ -35,9 +38,15 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 SWEET = get_preset("sweet")
 
 
+def headed(model: Any) -> Any:
+    """A model with the head that TRL gives those that it trains."""
+    add_fused_lm_head(model, outputs={"log_probs", "entropy"})
+    return model
+
+
 def critic(plan: Any = None, updates: int = 2, **changes: Any) -> PrivilegedCritic:
     """A critic of the smallest policy, apart from any training."""
-    accelerator, policy = Accelerator(cpu=True), tiny_policy.model()
+    accelerator, policy = Accelerator(cpu=True), headed(tiny_policy.model())
     parts = TurnCriticParts(
         CriticSettings("model", lr=5e-3, updates=updates), accelerator, policy,
         TokenForward(accelerator, policy, logits_mib=16), tiny_policy.chat().tokenizer, 120,
@@ -239,7 +248,7 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
     mask = sampled_mask(rows)
     old, reference = (
         made._forward.logps(model, rows)[mask].double().numpy()
-        for model in (made.model, tiny_policy_as_trl_has_it(made))
+        for model in (made.model, headed(tiny_policy.model()))
     )
     credit = assign_credit(pairs, made.preset, aux={"logp_ref": reference}, logp_old=old)
     columns = loss_columns(credit, made.preset.loss, several_updates=False)
@@ -258,13 +267,6 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
     assert ours == pytest.approx(float(loss), rel=1e-5)
 
 
-def tiny_policy_as_trl_has_it(made: Any) -> Any:
-    """The reference, with the fused head that TRL gives its models."""
-    model = type(made.model)(made.model.config)
-    model.load_state_dict(tiny_policy.model().state_dict())
-    return model
-
-
 # -- in a training ---------------------------------------------------------------------------------
 
 
@@ -274,7 +276,7 @@ def sweet(folder: Path, **changes: Any) -> Any:
         "preset": replace(SWEET, terms=(Term(Preference(candidates=4)),)),
         "critic": CriticSettings("model", lr=3e-3, updates=2),
         "args": {"lr": 3e-3, "steps": 2}, "plan": lambda episode: "press red", "probe_every": 0,
-        **changes,
+        "envs": TextVectorEnv([Picky] * 16), **changes,
     }  # fmt: skip
     return trainer(folder, **options)
 
