@@ -122,7 +122,8 @@ def test_an_update_minimises_what_it_says_it_does():
     paid[:2] += GAMMA * next_v
     q = made._values([s + list(t.action) for s, t in zip(states, turns, strict=True)], "q")
     v = made._values(states, "v")
-    expected = float(((q - paid) ** 2).sum() + ((v - q_of_own) ** 2).sum()) / 3
+    errors = ((q - paid) ** 2).sum() + ((v - q_of_own) ** 2).sum()
+    expected = float(errors.detach()) / 3
     slow = {name: each.clone() for name, each in made._slow.items()}
     assert made._update(turns, own, 3) == pytest.approx(expected, rel=1e-5)
     for name, before in slow.items():

@@ -83,7 +83,9 @@ def advantages(made: PrivilegedCritic, episode: Trajectory) -> float:
     total, place = 0.0, len(plan)
     logps = []
     for model in (made._head, made._reference):
-        found = torch.log_softmax(model(input_ids=ids).logits[0].double(), -1)
+        # Not by its own forward: TRL's patch keeps that of the model it was copied from.
+        states = model.model(input_ids=ids).last_hidden_state[0]
+        found = torch.log_softmax(model.lm_head(states).double(), -1)
         logps.append(found[:-1].gather(1, ids[0, 1:, None])[:, 0])
     ratio = (logps[0] - logps[1]).detach()
     for turn in episode.turns:
@@ -264,7 +266,7 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
     ratios = np.array([r.sum() for r in np.split(old - reference, np.cumsum(
         [len(each.turns[0].ids) for each in pairs])[:-1])])  # fmt: skip
     ours = bradley_terry(ratios, np.array([[0, 1], [2, 3], [4, 5]]), 0.3).loss
-    assert ours == pytest.approx(float(loss), rel=1e-5)
+    assert ours == pytest.approx(float(loss.detach()), rel=1e-5)
 
 
 # -- in a training ---------------------------------------------------------------------------------
