@@ -127,8 +127,8 @@ def check_turn_critic(
         without_expert: Names of the environments without an expert.
 
     Raises:
-        ConfigurationError: The policy of now cannot be asked, or nobody knows the plan that the
-            critic is to see.
+        ConfigurationError: The policy of now cannot be asked, nothing can be paired, or nobody
+            knows the plan that the critic is to see.
     """
     if "turn_critic" not in preset.needs:
         return
@@ -142,7 +142,15 @@ def check_turn_critic(
             f"expected --memory.quantize none with --preset {preset.name}, because its critic "
             f"would be a copy of quantised weights; got {settings['memory']['quantize']}"
         )
-    if without_expert and any(isinstance(term.signal, Preference) for term in preset.terms):
+    if not any(isinstance(term.signal, Preference) for term in preset.terms):
+        return
+    episodes = settings["rl"]["groups"] * settings["rl"]["group_size"]
+    if episodes % 2:
+        raise ConfigurationError(
+            f"expected an even number of episodes of a step with --preset {preset.name}, which "
+            f"trains on as many actions in pairs, got {episodes}; change --rl.groups"
+        )
+    if without_expert:
         raise ConfigurationError(
             f"expected environments with an expert with --preset {preset.name}, whose critic sees "
             f"the expert's plan; {', '.join(without_expert)} has none"

@@ -82,7 +82,7 @@ class Reinforcement:
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
-        self._plans = _plans(run)
+        self._plans = plans_of(run)
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
@@ -270,7 +270,7 @@ def _critic(run: ResolvedRun) -> CriticSettings:
     )
 
 
-def _plans(run: ResolvedRun) -> ExpertPlans | None:
+def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
     if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
         return None
