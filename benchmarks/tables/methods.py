@@ -22,6 +22,7 @@ PROOFS: Mapping[str, str] = {
         ("arpo", "fork-value", "vineppo", "tree-grpo"), "tests/trainers/test_fork_doors.py"
     ),
     **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
+    **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
     "erpo": "tests/trainers/test_judges.py",
 }
 """Tests that leave a part of a method out of a run of the command, where the method has one of its

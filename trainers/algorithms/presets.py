@@ -517,13 +517,13 @@ _ALL = (
         loss=Loss(clip="none", aggregation="turn-mean-token-sum"),
         group_size=1,
         groups=128,
-        minibatches=3,
+        minibatches=2,
         note="128 episodes a step, as in the released code, where the critic makes 50 updates on "
         "256 turns and learns alone for 20 steps: --critic.updates 50 --critic.batch 256 "
         "--critic.warmup 20. The policy trains on as many turns of the replay as a step has "
-        "episodes; their actions are sampled once a step, there once an update. The critic begins "
-        "as a copy of the policy, there as another model. The baseline of tokens, which is "
-        "optional, is left out.",
+        "episodes, in two parts whose actions are sampled together; there on 256 anew for each of "
+        "three updates. The critic begins as a copy of the policy, there as another model. The "
+        "baseline of tokens, an option of the paper, is not there.",
     ),
     Preset(
         "sweet",
