@@ -32,7 +32,7 @@ from trainers.grpo.objective import value_errors
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "make_critic"]
+__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "check_warmup", "make_critic"]
 
 CRITIC_FILE = "critic.pt"
 """Where a checkpoint keeps the critic and its optimiser."""
@@ -301,17 +301,26 @@ def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:
     return head
 
 
-def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
-    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
+    """Check that the policy can be left as it is while a critic warms up.
 
     Raises:
-        NotSupported: DeepSpeed would train the policy while the critic warms up.
+        NotSupported: DeepSpeed would train it all the same.
     """
     if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
             "expected --critic.warmup 0 with DeepSpeed, which updates the policy within its "
             f"backward pass, got {settings.warmup}: launch with ddp or fsdp2"
         )
+
+
+def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
+    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+
+    Raises:
+        NotSupported: DeepSpeed would train the policy while the critic warms up.
+    """
+    check_warmup(settings, accelerator)
     if settings.kind == "zero":
         return Critic(settings)
     if settings.kind == "model":
