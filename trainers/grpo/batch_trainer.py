@@ -161,10 +161,10 @@ class BatchTrainer(GRPOTrainer):
     @property
     def _critic_steps(self) -> int:
         """First steps in which a critic learns and the policy does not."""
-        return 0 if self._judge is None else self._judge.settings.warmup
+        return 0 if self._any_critic is None else self._any_critic.settings.warmup
 
     @property
-    def _judge(self) -> Critic | None:
+    def _any_critic(self) -> Critic | None:
         """The critic of either kind."""
         return self.critic or self.turn_critic
 
@@ -210,8 +210,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-            if self._judge is not None:
-                self._judge.save(folder)
+            if self._any_critic is not None:
+                self._any_critic.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
@@ -224,8 +224,8 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
-        if self._judge is not None:
-            self._judge.load(folder)
+        if self._any_critic is not None:
+            self._any_critic.load(folder)
         kept = load_batch(folder, accelerator.process_index, accelerator.device)
         if kept is not None:
             self._step, self._buffered_inputs = kept
@@ -242,8 +242,8 @@ class BatchTrainer(GRPOTrainer):
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * lr_factor**rollbacks
-        if self._judge is not None:
-            self._judge.slow_down(lr_factor**rollbacks)
+        if self._any_critic is not None:
+            self._any_critic.slow_down(lr_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:

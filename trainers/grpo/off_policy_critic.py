@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -189,14 +190,26 @@ class OffPolicyCritic(TurnCritic):
 
     def _values(self, texts: Sequence[Sequence[int]], which: str, slow: bool = False) -> Tensor:
         """Return both values (n, 2) at the ends of some texts, without gradients."""
+        return self._values_at(texts, [[len(text) - 1] for text in texts], which, slow)
+
+    def _values_at(
+        self,
+        texts: Sequence[Sequence[int]],
+        places: Sequence[Sequence[int]],
+        which: str,
+        slow: bool = False,
+    ) -> Tensor:
+        """Return both values (n, 2) at the places of each text, text by text."""
         trunk, head = (self._slow_trunk, self._slow_head) if slow else (self._trunk, self._head)
         trunk.eval()  # There, activations are not checkpointed.
-        values = torch.zeros(len(texts), 2, device=self._accelerator.device)
+        first = list(accumulate(map(len, places), initial=0))
+        values = torch.zeros(first[-1], 2, device=self._accelerator.device)
         for part in self._passes(texts):
             hidden = self._hidden(trunk, [texts[at] for at in part])
-            ends = torch.tensor([len(texts[at]) - 1 for at in part], device=hidden.device)
-            rows = torch.arange(len(part), device=hidden.device)
-            values[part] = head(hidden[rows, ends], which)
+            rows = [row for row, at in enumerate(part) for _ in places[at]]
+            columns = [place for at in part for place in places[at]]
+            numbers = [number for at in part for number in range(first[at], first[at + 1])]
+            values[numbers] = head(hidden[rows, columns], which)
         return values
 
     def _hidden(self, trunk: Any, texts: Sequence[Sequence[int]]) -> Tensor:
@@ -221,18 +234,28 @@ class OffPolicyCritic(TurnCritic):
     @torch.no_grad()
     def _foreseen(self, episodes: Sequence[PlayedEpisode]) -> float:
         """Return the share of the variance of the discounted returns that V foresaw."""
-        returns, states = [], []
-        for episode in episodes:
-            worth = 0.0
-            for turn in reversed(range(len(episode.spans))):
-                worth = episode.rewards[turn] + self._signal.gamma * worth
-                returns.append(worth)
-                states.append(episode.state(turn))
-        mine = self._mine(len(states))
-        values = self._values([states[at] for at in mine], "v").min(-1).values.tolist()
-        found = np.array(self._everyones(values, len(states)))
+        returns = [each for episode in episodes for each in self._returns(episode)]
+        first = list(accumulate((len(each.spans) for each in episodes), initial=0))
+        mine = [(at, episodes[at]) for at in self._mine(len(episodes))]
+        numbers = [number for at, _ in mine for number in range(first[at], first[at + 1])]
+        rows = [row for _, episode in mine for row in episode.rows]
+        places = [
+            [begin - 1 for row, begin, _ in episode.spans if row == number]
+            for _, episode in mine
+            for number in range(len(episode.rows))
+        ]
+        values = self._values_at(rows, places, "v").min(-1).values.tolist()
+        own = dict(zip(numbers, values, strict=True))
+        found = np.array(self._everyones(own, len(returns)))
         spread = float(np.var(returns)) if returns else 0.0
         return 1.0 - float((np.array(returns) - found).var()) / spread if spread else 0.0
+
+    def _returns(self, episode: PlayedEpisode) -> list[float]:
+        """Return what was paid from each turn on, discounted."""
+        later = accumulate(
+            reversed(episode.rewards), lambda after, reward: reward + self._signal.gamma * after
+        )
+        return list(later)[::-1]
 
     def save(self, folder: Path) -> None:
         """Write weights, optimiser, slow copies and replay."""

@@ -127,7 +127,8 @@ class PrivilegedCritic(TurnCritic):
         texts = self._texts([self._rows_of(episodes[at]) for at in mine])
         loss = right = 0.0
         for update in range(self.settings.updates):
-            scores = self._everyones(self._scores(texts, len(mine)).tolist(), len(episodes))
+            own = dict(zip(mine, self._scores(texts, len(mine)).tolist(), strict=True))
+            scores = self._everyones(own, len(episodes))
             found = bradley_terry(np.array(scores), pairs, self._signal.critic_beta)
             loss, right = found.loss, found.right if update == 0 else right
             self._descend(texts, found.slope[list(mine)])

@@ -99,11 +99,11 @@ class TurnCritic(LearningCritic):
         """Return the sum over the processes of parts of a mean."""
         return float(self._accelerator.reduce(total.detach().float(), reduction="sum"))
 
-    def _everyones(self, mine: Sequence[float], count: int) -> list[float]:
-        """Return the values of all of ``count`` numbers, of which :meth:`_mine` had some."""
+    def _everyones(self, mine: Mapping[int, float], count: int) -> list[float]:
+        """Return ``count`` values by their numbers, of which every process has some."""
         found = torch.zeros(count, dtype=torch.float64, device=self._accelerator.device)
-        places = list(self._mine(count))
-        found[places] = torch.tensor(mine, dtype=torch.float64, device=found.device)
+        values = torch.tensor(list(mine.values()), dtype=torch.float64, device=found.device)
+        found[list(mine)] = values
         total: Tensor = self._accelerator.reduce(found, reduction="sum")
         return total.tolist()
 

@@ -162,6 +162,15 @@ def test_the_worth_of_what_it_foresaw_is_that_of_the_discounted_returns():
     episodes = [PlayedEpisode.of(each) for each in walks(9, 0)]
     assert made._foreseen(episodes) == 0.0, "at first it expects nothing"
     assert made._foreseen([]) == 0.0
+    torch.nn.init.normal_(made._head.v[0][-1].weight, generator=torch.Generator().manual_seed(2))
+    worth, said = [], []
+    for episode in episodes:
+        for turn in range(len(episode.spans)):
+            later = episode.rewards[turn:]
+            worth.append(sum(GAMMA**ahead * paid for ahead, paid in enumerate(later)))
+            said.append(float(made._values([episode.state(turn)], "v").min().detach()))
+    left = np.var(np.array(worth) - np.array(said))
+    assert made._foreseen(episodes) == pytest.approx(1.0 - left / np.var(worth), abs=1e-5) != 0.0
 
 
 # -- in a training ---------------------------------------------------------------------------------
