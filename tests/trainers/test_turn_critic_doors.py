@@ -239,7 +239,7 @@ families = pytest.mark.parametrize(
 def small(family: str, **changes: Any) -> list[str]:
     """The command line of a step on a family."""
     settings = {
-        **SMALL, "env": family, "horizon": "4", "horizon-every": None, "rl.episode-tokens": 600,
+        **SMALL, "env": family, "horizon": "6", "horizon-every": None, "rl.episode-tokens": 600,
         **SIZES[family], **changes,
     }  # fmt: skip
     return [f"--{name}={value}" for name, value in settings.items() if value is not None]
@@ -260,17 +260,18 @@ def test_every_family_is_trained(family, preset, tmp_path, capsys):
 
 @pytest.mark.slow
 @families
-def test_every_family_has_a_plan_that_solves_its_task_and_is_not_what_is_imitated(family):
-    """The shop's demonstrator leaves words out and fails; what the critic sees never does."""
+def test_every_family_has_a_plan_that_solves_its_task(family):
+    """However few turns an episode had, and whoever is imitated: the shop's demonstrator errs."""
     (env,) = (run := resolve(toy_runs.parse_config(small(family, preset="sweet", out="x")))).envs
     plans, world = plans_of(run), env.make_env()
     assert plans is not None
     for index in range(3):
+        options = {"split": "train", "index": index}
+        _, info = world.reset(seed=7, options={**options, "horizon": 100})
         episode = Trajectory(
-            family=env.name, seed=7, options={"split": "train", "index": index, "horizon": 2}
+            task_id=info["task_id"], family=env.name, seed=7, options={**options, "horizon": 2}
         )
         plan = plans(episode).split("\n")
-        world.reset(seed=7, options={"split": "train", "index": index})
         for action in plan:
             *_, info = world.step(action)
         assert info["success"], plan

@@ -15,6 +15,8 @@ __all__ = ["ExpertPlans"]
 
 KEPT = 4096
 """Plans that are remembered."""
+MOST_TURNS = 100
+"""Most actions of a plan."""
 
 
 class ExpertPlans:
@@ -43,8 +45,8 @@ class ExpertPlans:
 
 
 def _plan(env: gymnasium.Env[str, str], episode: Trajectory) -> list[str]:
-    """Play the expert from the start of an episode, with all turns that the environment allows."""
-    options = {name: value for name, value in episode.options.items() if name != "horizon"}
+    """Play the expert from the start of an episode, however few turns that had."""
+    options = {**episode.options, "horizon": MOST_TURNS}
     expert, actions = OraclePolicy(env), []
     try:
         observation, info = env.reset(seed=episode.seed, options=options)
