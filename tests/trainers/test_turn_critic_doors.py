@@ -271,7 +271,8 @@ def test_every_family_has_a_plan_that_solves_its_task(family):
         episode = Trajectory(
             task_id=info["task_id"], family=env.name, seed=7, options={**options, "horizon": 2}
         )
-        plan = plans(episode).split("\n")
+        plan = plans.actions(episode)
+        assert plans(episode) == "\n".join(plan)
         for action in plan:
             *_, info = world.step(action)
         assert info["success"], plan

@@ -28,14 +28,18 @@ class ExpertPlans:
 
     def __init__(self, envs: Mapping[str, gymnasium.Env[str, str]]) -> None:
         self._envs = envs
-        self._kept: BoundedCache[tuple[str, str, int | None], str] = BoundedCache(KEPT)
+        self._kept: BoundedCache[tuple[str, str, int | None], list[str]] = BoundedCache(KEPT)
 
     def __call__(self, episode: Trajectory) -> str:
-        """Return the plan as a text, an action a line; empty if the environment fails."""
+        """Return the plan as a text, one action after another; empty if the environment fails."""
+        return "\n".join(self.actions(episode))
+
+    def actions(self, episode: Trajectory) -> list[str]:
+        """Return the actions of the plan."""
         key = episode.family, episode.task_id, episode.seed
         plan = self._kept.get(key)
         if plan is None:
-            plan = self._kept.put(key, "\n".join(_plan(self._envs[episode.family], episode)))
+            plan = self._kept.put(key, _plan(self._envs[episode.family], episode))
         return plan
 
     def close(self) -> None:
