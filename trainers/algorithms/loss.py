@@ -29,8 +29,9 @@ Clip = Literal["ppo", "cispo", "none"]
 - none: ``A log pi``, plain REINFORCE.
 """
 Aggregation = Literal[
-    "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean"
-]
+    "token-mean", "seq-mean-token-mean", "seq-mean-token-sum", "const", "turn-mean",
+    "turn-mean-token-sum",
+]  # fmt: skip
 """How tokens are weighed; see ``aggregation_weights``."""
 BehaviourMode = Literal["none", "clip", "mask", "ratio"]
 """How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``. With ratio
@@ -138,6 +139,7 @@ def aggregation_weights(
     - seq-mean-token-sum: ``1 / S``.
     - const: ``1 / (S const)`` (Dr.GRPO, arXiv 2503.20783; no length bias).
     - turn-mean: ``1 / (turns * tokens of the turn)``.
+    - turn-mean-token-sum: ``1 / turns`` (ArCHer, arXiv 2402.19446).
 
     Args:
         batch: The batch.
@@ -155,6 +157,8 @@ def aggregation_weights(
         return keep / max(float(keep.sum()), 1.0)
     if mode == "turn-mean":
         return _mean_over(batch.turn, keep)
+    if mode == "turn-mean-token-sum":
+        return keep / max(int(np.unique(batch.turn[keep > 0]).size), 1)
     sequence = dense(batch.token_traj)
     if mode == "seq-mean-token-mean":
         return _mean_over(sequence, keep)

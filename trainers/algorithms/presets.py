@@ -29,6 +29,7 @@ from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.gae import GAE, ValueSignal
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong, Shaper
 from trainers.algorithms.signals import (
@@ -46,7 +47,7 @@ JUDGE = "judge"
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
-        "turn_critic": "an off-policy critic of turns that fills aux['q'] and aux['v']",
+        "turn_critic": "a critic of turns, which judges what the policy would do",
         "reference": "a frozen reference policy that fills aux['logp_ref']",
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
@@ -55,7 +56,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a preset may need beyond a policy, and what that is."""
-SERVES = ("reference", "critic", "prm", "policy_pool", "branching")
+SERVES = ("reference", "critic", "turn_critic", "prm", "policy_pool", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 _PACKAGE = __name__.rpartition(".")[0]
 PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
@@ -123,8 +124,9 @@ class Preset:
         signals = [type(term.signal) for term in self.terms]
         found = {
             "critic": self.value_signal is not None,
-            "turn_critic": QMinusV in signals,
+            "turn_critic": QMinusV in signals or Preference in signals,
             "reference": KLToGo in signals
+            or Preference in signals
             or self.loss.kl_beta > 0
             or getattr(self.value_signal, "kl", 0.0) > 0,
             "prm": Implicit in signals,
@@ -149,7 +151,10 @@ class Preset:
     def compares_groups(self) -> bool:
         """Whether it compares trajectories of a task instance, so that one of each is too few."""
         drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
-        return drops or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
+        pairs = any(isinstance(term.signal, Preference) for term in self.terms)
+        return (
+            drops or pairs or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
+        )
 
     @property
     def invalid_penalty(self) -> float | None:
@@ -497,6 +502,34 @@ _ALL = (
         groups=128,
         note="Rewards of turns are those of the environment and of --rl.hooks; the paper does not "
         "say how many episodes a step has.",
+    ),
+    Preset(
+        "archer",
+        "ArCHer: hierarchical multi-turn RL with an off-policy critic of turns",
+        "2402.19446",
+        (Term(QMinusV()),),
+        loss=Loss(clip="none", aggregation="turn-mean-token-sum"),
+        group_size=1,
+        groups=128,
+        minibatches=2,
+        note="128 episodes a step, as in the released code, where the critic makes 50 updates on "
+        "256 turns and learns alone for 20 steps: --critic.updates 50 --critic.batch 256 "
+        "--critic.warmup 20. The policy trains on as many turns of the replay as a step has "
+        "episodes, in two parts whose actions are sampled together; there on 256 anew for each of "
+        "three updates. The critic begins as a copy of the policy, there as another model. The "
+        "baseline of tokens, an option of the paper, is not there.",
+    ),
+    Preset(
+        "sweet",
+        "SWEET-RL: a critic of turns with training-time information, then DPO",
+        "2503.15478",
+        (Term(Preference()),),
+        loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
+        note="What the critic sees is the plan of the environment's own expert. Each step plays "
+        "its own episodes, teaches the critic on them and trains on pairs of actions; the paper "
+        "does each once, with episodes of the first policy: --critic.warmup teaches the critic "
+        "alone. The gradient is that of TRL's DPOTrainer; one update a batch, so that each pair is "
+        "used once.",
     ),
     Preset(
         "istar",

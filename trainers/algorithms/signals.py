@@ -109,8 +109,20 @@ class Implicit:
 
 @dataclass(frozen=True)
 class QMinusV:
-    """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446)."""
+    """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446).
 
+    With it comes how the critic learns, off-policy (``trainers.grpo.off_policy_critic``); turn
+    level.
+    """
+
+    gamma: float = 0.95
+    """Discount of a turn in what the critic foresees."""
+    tau: float = 0.1
+    """Share by which the critic's targets follow it after each of its updates."""
+    replay: int = 100_000
+    """Most turns that are kept to learn from; the oldest episodes give way."""
+    batch: int = 128
+    """Turns of an update of the critic, drawn from those that are kept."""
     q: str = "q"
     """Entry of ``Batch.aux``, (M,): action values."""
     v: str = "v"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -10,8 +10,18 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.loss import ValueTargets
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.presets import Preset
-from trainers.config.field_types import Count, Fraction, NotNegative, Positive, Whole, strict
+from trainers.algorithms.signals import QMinusV
+from trainers.config.field_types import (
+    Count,
+    Fraction,
+    NotNegative,
+    Positive,
+    Probability,
+    Whole,
+    strict,
+)
 
 STEPS_OF_GAE: Mapping[str, type[GAE | TurnGAE | BiLevelGAE]] = {
     "token": GAE,
@@ -21,6 +31,14 @@ STEPS_OF_GAE: Mapping[str, type[GAE | TurnGAE | BiLevelGAE]] = {
 """What ``--critic.gae`` names."""
 UPDATES: Mapping[str, int] = {"head": 16, "model": 4, "zero": 1}
 """Updates of a step by kind; those of a head cost next to nothing."""
+TURNS_UPDATES: Mapping[type, int] = {QMinusV: 8, Preference: 4}
+"""Updates of a step of a critic of turns, by the signal that reads it."""
+TURNS_WARMUP = 2
+"""First steps in which a critic of turns learns alone."""
+OF_TURNS = ("replay", "batch", "tau", "candidates", "pairs")
+"""Flags that are fields of such a signal."""
+OF_ANY = ("lr", "warmup", "updates")
+"""Flags of every critic."""
 RATE = 10.0
 """Learning rate of a critic, relative to that of the policy (arXiv 2510.01132)."""
 
@@ -39,10 +57,12 @@ class CriticConfig:
     policy's updates; otherwise in ``updates`` of its own, before them."""
     lr: Positive | None = None
     """Learning rate, constant. None: ten times that of the policy."""
-    warmup: Whole = 0
-    """First steps in which the critic learns and the policy does not."""
+    warmup: Whole | None = None
+    """First steps in which the critic learns and the policy does not. None: 0, or 2 of a critic of
+    turns."""
     updates: Count | None = None
-    """Updates of a step, each on all of its episodes. None: 16 of a head, 4 of a model."""
+    """Updates of a step, each on all of its episodes, or on ``batch`` turns that are kept. None: 16
+    of a head, 4 of a model; of a critic of turns 8 (archer) or 4 (sweet)."""
     gae: Literal["token", "turn", "bi-level"] | None = None
     """Steps of the advantages: tokens; turns, whose tokens all get that of their turn; or turns and
     then the tokens within each, as RAGEN's. None: the preset's."""
@@ -63,6 +83,19 @@ class CriticConfig:
     any distance. None: the preset's."""
     weight: NotNegative | None = None
     """Weight of the error in a shared trunk; None: the preset's, mostly .02."""
+    replay: Count | None = None
+    """Most turns that an off-policy critic keeps to learn from (``archer``); None: the preset's,
+    100,000."""
+    batch: Count | None = None
+    """Turns of each of its updates, drawn from these; None: the preset's, 128."""
+    tau: Probability | None = None
+    """Share by which its targets follow it after each update; None: the preset's, .1."""
+    candidates: Count | None = None
+    """Actions that the policy writes in a state, for a critic to rank (``sweet``); None: the
+    preset's, 16."""
+    pairs: Count | None = None
+    """Pairs that are made of them, each of one from the better half and one from the other; None:
+    the preset's, 4."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +103,58 @@ class FilledCritic(CriticConfig):
     """The critic, with every default decided."""
 
     lr: float
+    warmup: int
     updates: int
+
+
+def times_to_learn(preset: Preset, critic: CriticConfig) -> dict[str, int]:
+    """Return how often the critic of a preset learns, where nobody says so."""
+    if "turn_critic" not in preset.needs:
+        return {"warmup": 0, "updates": UPDATES[critic.kind]}
+    signals = [type(term.signal) for term in preset.terms]
+    return {"warmup": TURNS_WARMUP, "updates": next(TURNS_UPDATES[each] for each in signals
+                                                    if each in TURNS_UPDATES)}  # fmt: skip
+
+
+def check_turn_critic(
+    preset: Preset, settings: Mapping[str, Any], without_expert: Sequence[str]
+) -> None:
+    """Refuse what a critic of turns cannot be had with.
+
+    Args:
+        preset: The preset.
+        settings: All settings, filled in.
+        without_expert: Names of the environments without an expert.
+
+    Raises:
+        ConfigurationError: The policy of now cannot be asked, nothing can be paired, or nobody
+            knows the plan that the critic is to see.
+    """
+    if "turn_critic" not in preset.needs:
+        return
+    if settings["rl"]["staleness"]:
+        raise ConfigurationError(
+            f"expected --rl.staleness 0 with --preset {preset.name}, whose critic judges what the "
+            f"policy of now would do, got {settings['rl']['staleness']}"
+        )
+    if settings["memory"]["quantize"] != "none":
+        raise ConfigurationError(
+            f"expected --memory.quantize none with --preset {preset.name}, because its critic "
+            f"would be a copy of quantised weights; got {settings['memory']['quantize']}"
+        )
+    if not any(isinstance(term.signal, Preference) for term in preset.terms):
+        return
+    episodes = settings["rl"]["groups"] * settings["rl"]["group_size"]
+    if episodes % 2:
+        raise ConfigurationError(
+            f"expected an even number of episodes of a step with --preset {preset.name}, which "
+            f"trains on as many actions in pairs, got {episodes}; change --rl.groups"
+        )
+    if without_expert:
+        raise ConfigurationError(
+            f"expected environments with an expert with --preset {preset.name}, whose critic sees "
+            f"the expert's plan; {', '.join(without_expert)} has none"
+        )
 
 
 def with_critic(preset: Preset, critic: CriticConfig) -> Preset:
@@ -80,7 +164,9 @@ def with_critic(preset: Preset, critic: CriticConfig) -> Preset:
         ConfigurationError: The preset has no critic, or has not what a flag sets, or two of them
             contradict each other.
     """
-    if "critic" not in preset.needs:
+    if "turn_critic" in preset.needs:
+        return _of_turns(preset, critic)
+    if "critic" not in preset.needs or _asked(critic, OF_TURNS):
         return _without_critic(preset, critic)
     if critic.kind != "head" and critic.trunk == "shared":
         raise ConfigurationError(
@@ -99,19 +185,48 @@ def with_critic(preset: Preset, critic: CriticConfig) -> Preset:
     return replace(preset, terms=terms, loss=replace(preset.loss, **given))
 
 
+def _asked(critic: CriticConfig, names: Collection[str]) -> list[str]:
+    """Return those of some settings that flags set."""
+    return [
+        item.name
+        for item in fields(CriticConfig)
+        if item.name in names and getattr(critic, item.name) != item.default
+    ]
+
+
 def _without_critic(preset: Preset, critic: CriticConfig) -> Preset:
     """Refuse flags of a critic that is not there."""
-    asked = [
-        f"--critic.{item.name.replace('_', '-')}"
-        for item in fields(CriticConfig)
-        if getattr(critic, item.name) != item.default
-    ]
-    if asked:
+    of_turns = _asked(critic, OF_TURNS)
+    every = [item.name for item in fields(CriticConfig)]
+    for name in of_turns or _asked(critic, every):
+        others = "of turns, archer or sweet" if of_turns else "such as ppo or starpo"
         raise ConfigurationError(
-            f"expected {asked[0]} with a preset that has a critic, such as ppo or starpo, because "
-            f"nothing of {preset.name!r} reads a value"
+            f"expected --critic.{name.replace('_', '-')} with a preset that has a critic {others}, "
+            f"because nothing of {preset.name!r} reads a value"
         )
     return preset
+
+
+def _of_turns(preset: Preset, critic: CriticConfig) -> Preset:
+    """Return a preset with what flags set of its critic of turns."""
+
+    def changed(term: Term) -> Term:
+        signal: Any = term.signal
+        if not isinstance(signal, QMinusV | Preference):
+            return term
+        own = [item.name for item in fields(signal)]
+        every = [item.name for item in fields(CriticConfig) if item.name not in (*OF_ANY, *own)]
+        if strange := _asked(critic, every):
+            raise ConfigurationError(
+                f"expected --critic.{strange[0].replace('_', '-')} with a preset that reads it, "
+                f"because the critic of {preset.name!r} has none"
+            )
+        return replace(
+            term, signal=replace(signal, **{name: getattr(critic, name)
+                                            for name in _asked(critic, own)})
+        )  # fmt: skip
+
+    return replace(preset, terms=tuple(map(changed, preset.terms)))
 
 
 def _estimated(term: Term, critic: CriticConfig) -> Term:

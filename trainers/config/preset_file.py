@@ -18,7 +18,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.core.options import own, with_guesses
 from agentgym.errors import ConfigurationError
-from trainers.algorithms import branching, filters, fork_value, gae, shaping, signals
+from trainers.algorithms import (
+    branching,
+    filters,
+    fork_value,
+    gae,
+    preferences,
+    shaping,
+    signals,
+)
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
@@ -37,7 +45,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
         signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
-        gae.GAE, gae.TurnGAE, gae.BiLevelGAE,
+        gae.GAE, gae.TurnGAE, gae.BiLevelGAE, preferences.Preference,
     ),
     "pool": (PolicyPool,),
     "branching": (branching.Branching,),

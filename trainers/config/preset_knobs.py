@@ -13,7 +13,7 @@ from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.presets import PRESETS, Preset
-from trainers.algorithms.signals import KLToGo, RewardToGo
+from trainers.algorithms.signals import KLToGo, QMinusV, RewardToGo
 from trainers.config.cross_policy import with_pool
 from trainers.config.sections import RlConfig
 
@@ -61,14 +61,14 @@ def _discounted(preset: Preset, gamma: float) -> Preset:
     """Return a preset with another discount of a turn, in every signal that has one."""
 
     def discounted(term: Term) -> Term:
-        if isinstance(term.signal, RewardToGo):
+        if isinstance(term.signal, RewardToGo | QMinusV):
             return replace(term, signal=replace(term.signal, gamma=gamma))
         if isinstance(term.signal, ESTIMATES):
             return replace(term, signal=replace(term.signal, gamma_turn=gamma))
         return term
 
     terms = tuple(map(discounted, preset.terms))
-    if not any(isinstance(term.signal, RewardToGo | ESTIMATES) for term in terms):
+    if not any(isinstance(term.signal, RewardToGo | QMinusV | ESTIMATES) for term in terms):
         raise ConfigurationError(
             "expected --rl.gamma with a preset whose credit is discounted over turns, such as "
             f"turn-loo or gigpo, because {preset.name!r} compares whole returns; got {gamma:g}"

@@ -33,7 +33,12 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.critic_section import RATE, UPDATES, with_critic
+from trainers.config.critic_section import (
+    RATE,
+    check_turn_critic,
+    times_to_learn,
+    with_critic,
+)
 from trainers.config.cross_policy import check_pool
 from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
@@ -187,6 +192,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     _check_rivals(settings)
+    check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
     return ResolvedRun(
         config=config,
@@ -293,7 +299,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             "reward_model": {"lr": REWARD_RATE * (asked.rl.lr or rl_rate)},
             "critic": {
                 "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
-                "updates": UPDATES[asked.critic.kind],
+                **times_to_learn(preset, asked.critic),
             },
             "engine": _engine(asked),
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},

@@ -78,7 +78,27 @@ def with_reward_model(preset: Preset, asked: RewardModelConfig) -> Preset:
             "expected --reward-model.weight above 0 with --reward-model.alone, because nothing "
             "else would be learned from, got 0"
         )
-    return replace(preset, terms=tuple(_changed(term, asked) for term in terms))
+    found = replace(preset, terms=tuple(_changed(term, asked) for term in terms))
+    _check_fits(found)
+    return found
+
+
+def _check_fits(preset: Preset) -> None:
+    """Check that a reward model reads whole episodes, and can be told from the policy that acted.
+
+    Raises:
+        ConfigurationError: A part of the preset keeps it from that.
+    """
+    why = None
+    if "turn_critic" in preset.needs:
+        why = "its rows are actions that a critic judged, not whole episodes"
+    elif preset.loss.behave == "ratio":
+        why = "its ratio is to whoever acted, where a reward model begins as the present policy"
+    if why and "prm" in preset.needs:
+        raise ConfigurationError(
+            f"expected a preset whose episodes a reward model can judge, got {preset.name!r}: "
+            f"{why}; leave --reward-model.weight out"
+        )
 
 
 def _without(preset: Preset, asked: RewardModelConfig) -> Preset:

@@ -41,6 +41,7 @@ from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
+from trainers.grpo.turn_critic import TurnCritic
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -65,13 +66,15 @@ class BatchTrainer(GRPOTrainer):
         times: Seconds by part of the present step.
         finite: Whether loss and gradients of the present step were finite; an update that is not
             is left out, so that the weights stay what they were.
-        critic: The critic, if the preset has one.
+        critic: The critic of tokens, if the preset has one.
+        turn_critic: The critic of turns, if it has one of those.
         reward_model: The reward model, if the preset has one.
         stale: The stale policy, if the preset lets one play.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
     critic: Critic | None = None
+    turn_critic: TurnCritic | None = None
     reward_model: RewardModel | None = None
     stale: StalePolicy | None = None
 
@@ -164,12 +167,17 @@ class BatchTrainer(GRPOTrainer):
     @property
     def _critic_steps(self) -> int:
         """First steps in which a critic learns and the policy does not."""
-        return 0 if self.critic is None else self.critic.settings.warmup
+        return 0 if self._any_critic is None else self._any_critic.settings.warmup
+
+    @property
+    def _any_critic(self) -> Critic | None:
+        """The critic of either kind."""
+        return self.critic or self.turn_critic
 
     @property
     def _beside(self) -> list[Critic | RewardModel]:
         """The models beside the policy, which learn by themselves."""
-        return [each for each in (self.critic, self.reward_model) if each is not None]
+        return [each for each in (self._any_critic, self.reward_model) if each is not None]
 
     # -- processes ---------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "make_critic"]
+__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "check_warmup", "make_critic"]
 
 CRITIC_FILE = "critic.pt"
 """Where a checkpoint keeps the critic and its optimiser."""
@@ -120,8 +120,10 @@ class Critic:
 class LearningCritic(OwnWeights, Critic):
     """A critic with weights."""
 
-    def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
-        """Begin with values of 0, so that training begins without a baseline."""
+    def __init__(
+        self, settings: CriticSettings, accelerator: Accelerator, head: int | nn.Module
+    ) -> None:
+        """Begin with a linear head of so many inputs, whose values are 0, or with what is given."""
         Critic.__init__(self, settings)
         OwnWeights.__init__(
             self,
@@ -130,10 +132,9 @@ class LearningCritic(OwnWeights, Critic):
             max_grad_norm=settings.max_grad_norm,
             file=CRITIC_FILE,
         )
-        self._head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
-        nn.init.zeros_(self._head.weight)
-        nn.init.zeros_(self._head.bias)
-        self._train({f"head.{name}": each for name, each in self._head.named_parameters()})
+        self._head = _no_baseline(head, accelerator) if isinstance(head, int) else head
+        named = self._head.named_parameters()
+        self._train({f"head.{name}": each for name, each in named if each.requires_grad})
 
     def _of_states(self, states: Tensor) -> Tensor:
         """Values (...) of hidden states (..., H), in single precision."""
@@ -254,17 +255,34 @@ class ModelCritic(LearningCritic):
         return torch.where(mask, values.gather(1, places), 0.0)
 
 
-def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
-    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:
+    """Return a head whose values are 0, so that training begins without a baseline."""
+    head = nn.Linear(hidden, 1, device=accelerator.device, dtype=torch.float32)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
+    """Check that the policy can be left as it is while a critic warms up.
 
     Raises:
-        NotSupported: DeepSpeed would train the policy while the critic warms up.
+        NotSupported: DeepSpeed would train it all the same.
     """
     if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
             "expected --critic.warmup 0 with DeepSpeed, which updates the policy within its "
             f"backward pass, got {settings.warmup}: launch with ddp or fsdp2"
         )
+
+
+def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
+    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+
+    Raises:
+        NotSupported: DeepSpeed would train the policy while the critic warms up.
+    """
+    check_warmup(settings, accelerator)
     if settings.kind == "zero":
         return Critic(settings)
     if settings.kind == "model":

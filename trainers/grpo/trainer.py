@@ -40,6 +40,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from peft import PeftModel
 from torch import Tensor, nn
@@ -49,6 +50,7 @@ from trl import GRPOConfig
 from agentgym.conversation import Prompt
 from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
+from trainers.algorithms.segments import FloatArray
 from trainers.grpo.advantages import (
     Credit,
     assign_credit,
@@ -76,6 +78,8 @@ from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.step_tokens import StepTokens
 from trainers.grpo.tensors import row_tensors, sampled_mask, trimmed
+from trainers.grpo.turn_critic import Judged, TurnCriticParts, act_with
+from trainers.grpo.turn_critic_kinds import make_turn_critic
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
@@ -148,6 +152,7 @@ class MultiTurnTrainer(BatchTrainer):
         logits_mib: int = 256,
         critic: CriticSettings | None = None,
         reward_model: RewardModelSettings | None = None,
+        plan: Callable[[Trajectory], str] | None = None,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -183,6 +188,7 @@ class MultiTurnTrainer(BatchTrainer):
             logits_mib: Most memory for logits in a process, see ``TokenForward``.
             critic: What the critic of a preset that has one is; None: as by default.
             reward_model: How the reward model of a preset that has one learns; None: as by default.
+            plan: Says how the expert solves the task of an episode, for a critic that sees it.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -216,6 +222,12 @@ class MultiTurnTrainer(BatchTrainer):
             self.reward_model = RewardModel(
                 how, self.accelerator, policy, self._forward, self.preset
             )
+        if "turn_critic" in self.preset.needs:
+            parts = TurnCriticParts(
+                critic or CriticSettings(), self.accelerator, policy, self._forward,
+                chat.tokenizer, micro_tokens, plan,
+            )  # fmt: skip
+            self.turn_critic = make_turn_critic(self.preset, parts)
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         pool, present = self.preset.pool, lambda: self._policy
         kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
@@ -241,8 +253,13 @@ class MultiTurnTrainer(BatchTrainer):
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
-        everyone = [each for each in gathered if not each.unplayed]
+        played = everyone = [each for each in gathered if not each.unplayed]
         check_sampled(everyone)
+        judged = self._judged(step, played, range(rank * count, (rank + 1) * count))
+        if self.turn_critic is not None:
+            # What trains are actions that a critic of turns has judged, each a trajectory.
+            self.trajectories = judged.trajectories
+            gathered = everyone = self._gather(self.trajectories)
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
         mask = sampled_mask(batch)
@@ -250,12 +267,12 @@ class MultiTurnTrainer(BatchTrainer):
             self._add_logps(batch)
         own = slice(rank * count, (rank + 1) * count)
         tokens = StepTokens.of(mask, gathered, own, once=self._once, gather=self._gather)
-        judged = self._teach_reward_model(batch, everyone, tokens)
+        paid = self._teach_reward_model(batch, everyone, tokens)
         # 4, 5: advantages and weights of the tokens of all processes.
-        credit = self._credit(batch, everyone, tokens)
+        credit = self._credit(batch, everyone, tokens, judged.aux)
         self._add_credit(batch, credit, tokens)
         self._teach_critic(batch)
-        self._report(step, everyone, credit, judged)
+        self._report(step, played, credit, {**judged.figures, **paid})
         # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
@@ -307,6 +324,14 @@ class MultiTurnTrainer(BatchTrainer):
         self._refill = plan.refill
         return played
 
+    def _judged(self, step: int, played: Sequence[Trajectory], share: range) -> Judged:
+        """2: let a critic of turns learn from the episodes, and judge what the policy would do."""
+        if self.turn_critic is None:
+            return Judged(self.trajectories, {}, {})
+        with self.times.part("update"):
+            act = act_with(self.runner, self._sampling())
+            return self.turn_critic.study(step, self.args.seed, played, share, act)
+
     def _rows(self) -> dict[str, Tensor]:
         """3: put the trajectories into rows of one width, as many in every process and update."""
         rows = [to_rows([t], self._once) for t in self.trajectories]
@@ -347,7 +372,11 @@ class MultiTurnTrainer(BatchTrainer):
             batch["old_values"] = self.critic.values(batch, parts)
 
     def _credit(
-        self, batch: Mapping[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
+        self,
+        batch: Mapping[str, Tensor],
+        everyone: Sequence[Trajectory],
+        tokens: StepTokens,
+        judged: Mapping[str, Sequence[float]],
     ) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
         packed = {
@@ -355,10 +384,15 @@ class MultiTurnTrainer(BatchTrainer):
             for name, column in COLUMNS.items()
             if column in batch
         }
+        aux: dict[str, FloatArray] = {
+            name: packed[name] for name in ("logp_ref", "logp_prm") if name in packed
+        }
+        for name, values in judged.items():
+            aux[name] = np.array(self._gather(list(values)), dtype=np.float64)
         return assign_credit(
             everyone,
             self.preset,
-            aux={name: packed[name] for name in ("logp_ref", "logp_prm") if name in packed},
+            aux=aux,
             logp_old=packed.get("logp_old"),
             critic=packed.get("values"),
             correct=self._inexact,

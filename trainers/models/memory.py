@@ -10,7 +10,8 @@ micro-batch, padding included:
     reference    P x 4, if the preset compares with it and there are no adapters to turn off; and
                  T x 4, if a stale policy plays, too
     critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
-                 and AdamW states of a second model, whole on every device
+                 and AdamW states of a second model, whole on every device; that of turns also keeps
+                 the weights of a third one
     reward model T x 16, if there is one, whole on every device; a base below adapters is shared,
                  or P x b where FSDP divides it
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
@@ -141,6 +142,8 @@ class Training:
     """Sampled tokens of a step whose hidden states a critic keeps."""
     critic_model: bool = False
     """Whether a critic is a second model."""
+    critic_copies: int = 0
+    """Further models that it keeps and does not train."""
     reward_model: bool = False
     """Whether a reward model is trained."""
     triton: bool = True
@@ -234,6 +237,7 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         critic=int(
             training.critic_tokens * shape.hidden * low
             + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
+            + training.critic_copies * (trained * 4 + frozen * low)
         ),
         # It shares a base below adapters, unless that is divided among devices.
         reward_model=int(

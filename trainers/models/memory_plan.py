@@ -62,7 +62,10 @@ ADVICE = {
     ("activations", "working", "gathered"): (
         "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
     ),
-    ("critic",): "--critic.kind head, or a lower --rl.groups or --rl.turn-tokens",
+    ("critic",): (
+        "--critic.kind head where the preset has a choice, or a lower --rl.groups or "
+        "--rl.turn-tokens"
+    ),
     ("reward_model",): "adapters (--lora.r), or a preset without a reward model",
     ("generation", "engine"): (
         "a lower --vllm.memory, --vllm.sleep, a lower --rl.episode-tokens, or --engine vllm-server "
@@ -299,6 +302,7 @@ def _training(run: ResolvedRun, context: int) -> Training:
 
     settings, memory = run.config, run.config.memory
     kind = settings.critic.kind if "critic" in run.preset.needs else "zero"
+    of_turns = "turn_critic" in run.preset.needs
     episodes = -(-settings.rl.episodes // processes.world())
     turns = max(env.full_horizon for env in run.envs)
     sampled = episodes * min(context, settings.rl.turn_tokens * turns)
@@ -314,7 +318,8 @@ def _training(run: ResolvedRun, context: int) -> Training:
         reference="reference" in run.preset.needs,
         stale=run.preset.pool is not None,
         critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
-        critic_model=kind == "model",
+        critic_model=kind == "model" or of_turns,
+        critic_copies=int(of_turns),
         reward_model="prm" in run.preset.needs,
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,

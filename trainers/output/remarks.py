@@ -90,7 +90,8 @@ def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
         run: The run.
         foreseen: Explained variance in the last third of the steps; None: there is none.
     """
-    if "critic" not in run.preset.needs or foreseen is None:
+    of_turns = "turn_critic" in run.preset.needs
+    if not (of_turns or "critic" in run.preset.needs) or foreseen is None:
         return ""
     if run.config.critic.kind == "zero":
         return "Nothing was expected of any state (--critic.kind zero): there was no critic."
@@ -100,10 +101,10 @@ def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
     )
     if foreseen > 0:
         return f"{said}."
-    return (
-        f"{said}: no more than a constant would. Compare with --critic.kind zero before you credit "
-        "the critic with anything."
-    )
+    said = f"{said}: no more than a constant would."
+    if of_turns:
+        return f"{said} What it says of actions is no better founded."
+    return f"{said} Compare with --critic.kind zero before you credit the critic with anything."
 
 
 def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:

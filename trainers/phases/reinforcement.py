@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import DataError
 from trainers import processes
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
@@ -32,7 +34,10 @@ from trainers.output.summary import ChosenPolicy
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
+from trainers.phases.policy_comparison import EXPERT
 from trainers.phases.rollout_setup import rollout_setup
+from trainers.phases.safe_env import make_safe_env
+from trainers.rollouts.expert_plans import ExpertPlans
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -78,6 +83,7 @@ class Reinforcement:
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
         self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
+        self._plans = plans_of(run)
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
@@ -99,6 +105,7 @@ class Reinforcement:
             logits_mib=run.config.memory.logits_mib,
             critic=_critic(run),
             reward_model=_reward_model(run),
+            plan=self._plans,
         )
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
@@ -235,6 +242,8 @@ class Reinforcement:
         """Close the engine, the environments and the dashboards."""
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
+        if self._plans is not None:
+            self._plans.close()
         self._dashboards.close()
 
 
@@ -273,6 +282,16 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
         preferred=asked.preferred,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
+def plans_of(run: ResolvedRun) -> ExpertPlans | None:
+    """Return what knows the expert's plans, where a critic sees them."""
+    if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
+        return None
+    made = {}
+    for env in run.envs:
+        # The expert that is imitated may err; the environment's own knows the answers.
+        own = {name: value for name, value in env.kwargs.items() if name != EXPERT}
+        made[env.name] = make_safe_env(replace(env, kwargs=own), run.config.rollout)
+    return ExpertPlans(made)
 
 
 @processes.main_only

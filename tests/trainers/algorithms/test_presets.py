@@ -16,6 +16,7 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.presets import (
     DEFAULT,
     JUDGE,
@@ -27,7 +28,7 @@ from trainers.algorithms.presets import (
     runnable,
 )
 from trainers.algorithms.shaping import shape_rewards
-from trainers.algorithms.signals import Implicit, KLToGo
+from trainers.algorithms.signals import Implicit, KLToGo, QMinusV
 
 EXPECTED = {
     "turn-loo",
@@ -54,6 +55,8 @@ EXPECTED = {
     "gigpo",
     "mt-grpo",
     "mt-ppo",
+    "archer",
+    "sweet",
     "istar",
     "arpo",
     "vspo",
@@ -82,6 +85,8 @@ def full_batch() -> Batch:
         aux={
             "logp_ref": per_token(),
             "logp_prm": per_token(),
+            "q": [rng.random(len(t)).tolist() for t in tokens],
+            "v": [rng.random(len(t)).tolist() for t in tokens],
             "invalid_action": [[0.0] * len(t) for t in tokens],
             JUDGE_REJECT: [[0.0] * len(t) for t in tokens],
         },
@@ -131,8 +136,10 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
     signals = [type(term.signal) for term in preset.terms]
     needs = {
         "critic": GAE in signals,
+        "turn_critic": QMinusV in signals or Preference in signals,
         "prm": Implicit in signals,
         "reference": KLToGo in signals
+        or Preference in signals
         or preset.loss.kl_beta > 0
         or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,

@@ -22,6 +22,7 @@ from trainers.algorithms.signals import EpisodeReturn
         ("seq-mean-token-sum", 0.5, 0.5),
         ("const", 0.05, 0.05),
         ("turn-mean", 0.25, 0.05),
+        ("turn-mean-token-sum", 0.5, 0.5),
     ],
 )
 def test_length_bias_of_two_and_ten_tokens(mode: str, short: float, long: float) -> None:

@@ -113,7 +113,9 @@ def gradient(preset: Preset) -> torch.Tensor:
     made = maker()
     made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
     values = np.random.default_rng(3).normal(size=len(old))
-    aux = {"logp_ref": reference, "logp_prm": old + values}
+    turns = sum(len(episode.turns) for episode in episodes)
+    judged = dict(zip("qv", np.random.default_rng(4).normal(size=(2, turns)), strict=True))
+    aux = {"logp_ref": reference, "logp_prm": old + values, **judged}
     credit = assign_credit(episodes, made.preset, aux=aux, logp_old=old, critic=values)
     columns = loss_columns(credit, made.preset.loss, several_updates=True)
     inputs = {

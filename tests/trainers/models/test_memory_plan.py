@@ -166,3 +166,8 @@ def test_a_second_model_and_the_states_of_a_head_are_counted(qwen):
     assert found["zero"] == 0 < found["head"] < found["model"]
     shape = ModelShape.of(QWEN3_4B)
     assert found["model"] == 16 * shape.ends * 16 + 2 * shape.parameters
+    # One of turns keeps a third model, which it does not train.
+    third = 4 * 16 * shape.ends + 2 * shape.parameters
+    for preset in ("archer", "sweet"):
+        estimate = plan_memory(planned(qwen, preset=preset), GPU).estimate
+        assert estimate.critic == found["model"] + third

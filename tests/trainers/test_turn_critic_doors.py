@@ -1,0 +1,296 @@
+"""Critics of turns through the command: ``archer`` and ``sweet``, part by part and killed."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+
+from agentgym.errors import ConfigurationError
+from tests.envs.swe.boxed import needs_box
+from tests.toy import TOY_ID, ToyEnv
+from tests.trainers import toy_runs
+from tests.trainers.test_critic_doors import equal
+from tests.trainers.test_families import SMALL
+from tests.trainers.test_processes import CLOSE
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.preferences import Preference
+from trainers.algorithms.signals import QMinusV
+from trainers.cli import main
+from trainers.config.resolve import ResolvedRun, resolve
+from trainers.grpo.critic import CRITIC_FILE
+from trainers.grpo.off_policy_critic import REPLAY_FILE
+from trainers.phases.reinforcement import plans_of
+from trainers.rollouts.trajectory import Trajectory
+
+QUICK: dict[str, Any] = {
+    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__tasks": 4,
+    "horizon": "3", "rl__groups": 8, "rl__group_size": 2, "rl__lr": 1e-3,
+}  # fmt: skip
+OF_PRESET: dict[str, list[str]] = {
+    "archer": ["--critic.warmup=0", "--critic.updates=3", "--critic.batch=16"],
+    "sweet": ["--critic.warmup=0", "--critic.updates=2", "--critic.candidates=4"],
+}
+both = pytest.mark.parametrize("preset", OF_PRESET)
+
+
+def resolved(*flags: str, **changes: Any) -> ResolvedRun:
+    """The run that a command line comes to."""
+    return resolve(toy_runs.config(Path("unused"), *flags, **changes))
+
+
+def trained(out: Path, preset: str, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
+    """The weights after two steps through the command."""
+    flags = (*OF_PRESET[preset], *flags)
+    assert main(toy_runs.arguments(out, *flags, **{**QUICK, "preset": preset, **changes})) == 0
+    return load_file(out / "checkpoints" / "trained" / "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+    """Both runs as they are, with their weights."""
+    places = {preset: tmp_path_factory.mktemp(preset) / "run" for preset in OF_PRESET}
+    return {preset: (place, trained(place, preset)) for preset, place in places.items()}
+
+
+WITHOUT = {
+    "archer": {"terms": [{"part": "Term", "signal": {"part": "RewardToGo", "gamma": 0.95}}]},
+    "sweet": {
+        "terms": [{"part": "Term", "signal": {"part": "EpisodeReturn"}, "center": "group"}],
+    },
+}
+
+
+@pytest.mark.slow
+@both
+def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, whole, tmp_path):
+    """With the same loss on what was played, in place of what the critic judges."""
+    (file := tmp_path / "without.yaml").write_text(yaml.safe_dump(WITHOUT[preset]))
+    flags = [f"--preset-file={file}", f"--preset={preset}"]
+    out = tmp_path / "run"
+    assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
+    assert not list(out.glob(f"checkpoints/rl/*/{CRITIC_FILE}"))
+    weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
+    assert not equal(weights, whole[preset][1])
+
+
+ACTS: dict[str, tuple[str, list[str]]] = {
+    "warm-up": ("archer", ["--critic.warmup=1"]),
+    "updates": ("archer", ["--critic.updates=4"]),
+    "batch": ("archer", ["--critic.batch=8"]),
+    "replay": ("archer", ["--critic.replay=20"]),
+    "tau": ("archer", ["--critic.tau=1"]),
+    "gamma": ("archer", ["--rl.gamma=0.5"]),
+    "lr": ("archer", ["--critic.lr=0.001"]),
+    "candidates": ("sweet", ["--critic.candidates=6"]),
+    "pairs": ("sweet", ["--critic.pairs=1"]),
+    "updates of pairs": ("sweet", ["--critic.updates=3"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag", ACTS)
+def test_a_flag_changes_the_weights_of_two_steps(flag, whole, tmp_path):
+    preset, flags = ACTS[flag]
+    assert not equal(trained(tmp_path / "run", preset, *flags), whole[preset][1])
+
+
+@pytest.mark.slow
+def test_a_run_says_what_its_critic_is_worth(whole):
+    records = toy_runs.by_phase(whole["archer"][0])["rl"]
+    assert all({"explained_variance", "value_loss", "replay"} <= set(each) for each in records)
+    assert [each["replay"] for each in records] == [48, 96]
+    summary = toy_runs.summary(whole["archer"][0])
+    assert summary["explained_variance"] == records[-1]["explained_variance"]
+    [said] = [each for each in summary["remarks"] if "explained variance" in each]
+    assert "--critic.kind" not in said
+    records = toy_runs.by_phase(whole["sweet"][0])["rl"]
+    assert all({"pairs", "pairs_right", "value_loss"} <= set(each) for each in records)
+
+
+def test_a_flag_is_the_part_that_it_names():
+    run = resolved(
+        "--critic.replay=9", "--critic.batch=8", "--critic.tau=0.5", "--rl.gamma=0.5",
+        preset="archer",
+    )  # fmt: skip
+    assert run.preset.terms == (Term(QMinusV(0.5, 0.5, 9, 8)),)
+    assert (run.config.critic.updates, run.config.critic.warmup) == (8, 2)
+    run = resolved("--critic.candidates=6", "--critic.pairs=2", preset="sweet")
+    assert run.preset.terms == (Term(Preference(candidates=6, pairs=2)),)
+    assert (run.config.critic.updates, run.config.critic.warmup) == (4, 2)
+    assert resolved(preset="ppo").config.critic.warmup == 0
+    paper = resolved(preset="archer", rl__groups=None, rl__group_size=None)
+    assert (paper.config.rl.groups, paper.config.rl.group_size) == (128, 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "flags", "sentence"),
+    [
+        ("archer", {"critic.gae": "turn"}, "expected --critic.gae with a preset that reads it"),
+        ("archer", {"critic.kind": "zero"}, "because the critic of 'archer' has none"),
+        ("archer", {"critic.pairs": "2"}, "expected --critic.pairs with a preset that reads it"),
+        ("sweet", {"critic.tau": "0.5"}, "expected --critic.tau with a preset that reads it"),
+        ("sweet", {"rl.gamma": "0.9"}, "whose credit is discounted over turns"),
+        ("sweet", {"critic.candidates": "1"}, "expected candidates of at least 2"),
+        ("ppo", {"critic.tau": "0.5"}, "a preset that has a critic of turns, archer or sweet"),
+        ("rloo", {"critic.replay": "5"}, "a preset that has a critic of turns, archer or sweet"),
+        ("archer", {"rl.staleness": "1"}, "expected --rl.staleness 0 with --preset archer"),
+        ("sweet", {"rl.groups": "3", "rl.group-size": "3"}, "expected an even number of episodes"),
+        ("sweet", {"rl.group-size": "1"}, "expected --rl.group-size to be at least 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_one_sentence(preset, flags, sentence):
+    changes = {name.replace(".", "__").replace("-", "_"): value for name, value in flags.items()}
+    with pytest.raises(ConfigurationError) as refused:
+        resolved(preset=preset, **changes)
+    assert sentence in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_family_without_an_expert_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match="sees the expert's plan; noexpert has none"):
+        resolved(preset="sweet", env=f"{TOY_ID},{toy_runs.NO_EXPERT_ID}")
+    with pytest.raises(ConfigurationError, match="sees the expert's plan; noexpert has none"):
+        resolved(preset="sweet", env=toy_runs.NO_EXPERT_ID, sft__max_steps=0)
+    resolved(preset="archer", env=toy_runs.NO_EXPERT_ID, sft__max_steps=0)
+
+
+# -- resume and processes --------------------------------------------------------------------------
+
+
+def kept(folder: Path) -> list[dict[str, Any]]:
+    """Critics, slow copies and replays of the checkpoints of a run, in their order."""
+    names = (CRITIC_FILE, REPLAY_FILE)
+    places = sorted((folder / "checkpoints" / "rl").glob("checkpoint-*"))
+    return [
+        {name: torch.load(place / name, weights_only=True) for name in names
+         if (place / name).exists()} for place in places
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@both
+def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
+    changes = {**QUICK, "preset": preset, "steps": 4, "rl__minibatches": 2}
+    folders = [tmp_path / name for name in ("whole", "killed")]
+    once, killed = (
+        toy_runs.arguments(folder, *OF_PRESET[preset], "--critic.replay=60", **changes)
+        if preset == "archer"
+        else toy_runs.arguments(folder, *OF_PRESET[preset], **changes)
+        for folder in folders
+    )
+    assert main(once) == 0
+    died = toy_runs.run_command(killed, die_at="rl:3")
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert main([*killed, "--resume"]) == 0
+    assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
+    assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
+    states = [kept(folder) for folder in folders]
+    assert len(states[0]) == len(states[1]) == 2
+    for ours, theirs in zip(*states, strict=True):
+        assert (REPLAY_FILE in ours) == (preset == "archer")
+        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=0.0)
+    names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
+    assert equal(*map(load_file, names))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
+@both
+def test_two_processes_have_the_policy_and_the_critic_of_one(preset, launched, tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    changes = {**QUICK, "preset": preset}
+    assert main(toy_runs.arguments(one, *OF_PRESET[preset], **changes)) == 0
+    command = toy_runs.arguments(two, *OF_PRESET[preset], **changes)
+    [ended] = toy_runs.launch(command, launched)
+    assert ended.returncode == 0, ended.stderr
+    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
+    for name, value in weights[1].items():
+        torch.testing.assert_close(weights[0][name], value, **CLOSE)
+    for found, expected in zip(kept(two), kept(one), strict=True):
+        torch.testing.assert_close(
+            found[CRITIC_FILE]["weights"], expected[CRITIC_FILE]["weights"], **CLOSE
+        )
+        if preset == "archer":
+            assert found[REPLAY_FILE]["replay"]["rows"] == expected[REPLAY_FILE]["replay"]["rows"]
+
+
+# -- families --------------------------------------------------------------------------------------
+
+SIZES: dict[str, dict[str, Any]] = {
+    "webshop": {"rl.turn-tokens": 12},
+    "alfworld": {"rl.turn-tokens": 8},
+    "textworld": {"rl.turn-tokens": 8},
+    "search": {"rl.turn-tokens": 8, "env-kwargs": "size=400"},
+    "swe": {
+        "rl.turn-tokens": 24, "sft.demonstrations": 4, "sft.gate-tasks": 2, "sft.max-steps": 2,
+        "sft.gate-every": 2, "eval.tasks": 2, "eval.valid-tasks": 2, "tiny.context": 1024,
+    },
+}  # fmt: skip
+families = pytest.mark.parametrize(
+    "family", [*list(SIZES)[:-1], pytest.param("swe", marks=needs_box)]
+)
+
+
+def small(family: str, **changes: Any) -> list[str]:
+    """The command line of a step on a family."""
+    settings = {
+        **SMALL, "env": family, "horizon": "6", "horizon-every": None, "rl.episode-tokens": 600,
+        **SIZES[family], **changes,
+    }  # fmt: skip
+    return [f"--{name}={value}" for name, value in settings.items() if value is not None]
+
+
+@pytest.mark.slow
+@both
+@families
+def test_every_family_is_trained(family, preset, tmp_path, capsys):
+    out = tmp_path / "run"
+    flags = ["--critic.warmup=0", "--critic.updates=1"]
+    flags += ["--critic.batch=4"] if preset == "archer" else ["--critic.candidates=2"]
+    assert main([*small(family, preset=preset, out=out), *flags]) == 0, capsys.readouterr().err
+    [record] = toy_runs.by_phase(out)["rl"]
+    assert record["finite"] and record["trained_fraction"] == 1.0
+    assert ("replay" if preset == "archer" else "pairs") in record
+
+
+@pytest.mark.slow
+@families
+def test_every_family_has_a_plan_that_solves_its_task(family):
+    """However few turns an episode had, and whoever is imitated: the shop's demonstrator errs."""
+    (env,) = (run := resolve(toy_runs.parse_config(small(family, preset="sweet", out="x")))).envs
+    plans, world = plans_of(run), env.make_env()
+    assert plans is not None
+    for index in range(3):
+        options = {"split": "train", "index": index}
+        _, info = world.reset(seed=7, options={**options, "horizon": 100})
+        episode = Trajectory(
+            task_id=info["task_id"], family=env.name, seed=7, options={**options, "horizon": 2}
+        )
+        plan = plans.actions(episode)
+        assert plans(episode) == "\n".join(plan)
+        for action in plan:
+            *_, info = world.step(action)
+        assert info["success"], plan
+    plans.close()
+    world.close()
+
+
+def test_a_plan_is_one_action_a_line_and_empty_where_the_environment_fails():
+    run = resolved(preset="sweet", env=toy_runs.FLAKY_ID)
+    plans, env = plans_of(run), ToyEnv()
+    assert plans is not None
+    found = {}
+    for index in (0, 1):
+        options = {"split": "train", "index": index, "horizon": 1}
+        task = env.tasks.task("train", index)
+        found[index] = plans(Trajectory(family=run.envs[0].name, task_id=task.id, options=options))
+    assert found[0] == ""
+    buttons = env.tasks.task("train", 1).content["buttons"]
+    assert found[1] == "\n".join(f"press {colour}" for colour in buttons)
+    plans.close()
+    assert plans_of(resolved(preset="archer")) is None

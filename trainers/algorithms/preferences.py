@@ -1,0 +1,124 @@
+"""Preferences between two trajectories of a group: Bradley-Terry, and DPO as a signal.
+
+    L = 1/P sum_p log(1 + exp(-beta (s_w - s_l)))
+
+over P pairs of a preferred w and another l with scores s (Bradley and Terry, 1952). DPO (arXiv
+2305.18290) is that loss with ``s_i = sum_k log(pi(k) / pi_ref(k))``, the log-ratio of all that the
+policy wrote. Of a loss of scores only its slope reaches the weights: ``dL/ds_i`` times the gradient
+of s_i. So it is an advantage like any other, exact in the first update of a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.batch import Batch
+from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
+from trainers.algorithms.signals import Signal, aux_column
+
+
+class PairLoss(NamedTuple):
+    """What pairs say of scores."""
+
+    loss: float
+    """Mean over the pairs; 0 without any."""
+    slope: FloatArray
+    """(N,) derivative of the loss by each score."""
+    right: float
+    """Share of the pairs whose preferred member has the higher score."""
+
+
+@dataclass(frozen=True)
+class Preference:
+    """DPO between the best and the worst paid trajectory of each group (arXiv 2305.18290).
+
+    In SWEET-RL (arXiv 2503.15478) a group is two actions that were sampled in one state, paid by a
+    critic that sees what the policy does not (``trainers.grpo.privileged_critic``); with it comes
+    how the critic learns and how actions are paired. Groups of equal returns train nobody. Token
+    level, for the aggregation ``seq-mean-token-sum``: with S trajectories the advantage of a token
+    is ``-S dL/ds_i``, so that the mean over trajectories is the loss above; a preferred one also
+    has ``S nll / (P L)`` of its L tokens, for ``nll`` times its mean negative log-likelihood.
+    """
+
+    beta: float = 0.1
+    """Inverse temperature of the preference."""
+    nll: float = 0.01
+    """Weight of the negative log-likelihood of what is preferred."""
+    critic_beta: float = 0.1
+    """Inverse temperature of the critic's own preference between episodes of a task."""
+    candidates: int = 16
+    """Actions that are sampled in a state."""
+    pairs: int = 4
+    """Pairs that are made of them: one of the better half, one of the other."""
+
+    def __post_init__(self) -> None:
+        """Check the sizes.
+
+        Raises:
+            ConfigurationError: There is nothing to compare.
+        """
+        if self.candidates < 2 or self.pairs < 1:
+            raise ConfigurationError(
+                "expected candidates of at least 2 and pairs of at least 1, got "
+                f"{self.candidates} and {self.pairs}"
+            )
+
+    def __call__(self, batch: Batch) -> Signal:
+        """Return (K,) advantages."""
+        ratio = batch.logp_old - aux_column(batch, "logp_ref", "token")
+        scores = sums(batch.token_traj, ratio, batch.n_trajectories)
+        length = sums(batch.token_traj, np.ones(batch.n_tokens), batch.n_trajectories)
+        pairs = extremes(batch.returns, batch.group, length > 0)
+        written = float(np.count_nonzero(length))
+        advantage = -written * bradley_terry(scores, pairs, self.beta).slope
+        if len(pairs):
+            preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)
+            advantage += written * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
+        return Signal(advantage[batch.token_traj], "token")
+
+
+def bradley_terry(scores: FloatArray, pairs: IntArray, beta: float) -> PairLoss:
+    """Compute the loss of pairs and its slope.
+
+    Args:
+        scores: (N,) scores.
+        pairs: (P, 2) the preferred and the other of each pair.
+        beta: Inverse temperature.
+    """
+    slope = np.zeros(len(scores))
+    if not len(pairs):
+        return PairLoss(0.0, slope, 0.0)
+    margin = beta * (scores[pairs[:, 0]] - scores[pairs[:, 1]])
+    doubt = np.exp(-np.logaddexp(0.0, margin))  # sigmoid(-margin)
+    np.add.at(slope, pairs[:, 0], -beta * doubt / len(pairs))
+    np.add.at(slope, pairs[:, 1], beta * doubt / len(pairs))
+    return PairLoss(float(np.logaddexp(0.0, -margin).mean()), slope, float((margin > 0).mean()))
+
+
+def ranked(returns: Sequence[float] | FloatArray, groups: Sequence[int] | IntArray) -> IntArray:
+    """Return all pairs (P, 2) of a group whose first has the higher return."""
+    worth, group = np.asarray(returns, dtype=np.float64), np.asarray(groups)
+    better = (worth[:, None] > worth[None, :]) & (group[:, None] == group[None, :])
+    return np.argwhere(better)
+
+
+def extremes(returns: FloatArray, groups: IntArray, held: BoolArray) -> IntArray:
+    """Return the best and the worst (P, 2) of each group of unequal returns, the first if several.
+
+    Args:
+        returns: (N,) returns.
+        groups: (N,) groups.
+        held: (N,) whether a trajectory counts.
+    """
+    found = []
+    for group in np.unique(groups):
+        members = np.flatnonzero((groups == group) & held)
+        if members.size and returns[members].max() > returns[members].min():
+            best, worst = returns[members].argmax(), returns[members].argmin()
+            found.append((members[best], members[worst]))
+    return np.array(found, dtype=np.int64).reshape(-1, 2)

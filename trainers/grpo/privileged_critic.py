@@ -1,0 +1,226 @@
+"""SWEET-RL's critic (arXiv 2503.15478): an advantage of turns that sees training-time information.
+
+It is a language model phi that began as a copy of the policy, and reads, before all that the policy
+reads, what the policy never sees: c, the plan of the environment's own expert. With the policy of
+the start as the reference, the advantage of an action of L tokens is
+
+    A(o, a, c) = 1/L sum_l log(phi(a_l | c, o) / pi_ref(a_l | c, o)).
+
+It learns from the episodes of each task by pairs of unequal return (Bradley-Terry): the preferred
+one is to have the higher sum of advantages over its turns. Then the policy writes N actions in each
+of some states. Pairs of one from the better half and one from the other, by A, train it by DPO
+(``trainers.algorithms.preferences``). N actions in one state share o and c: no value is needed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.random_stream import Stream
+from trainers.algorithms.preferences import Preference, bradley_terry, ranked
+from trainers.algorithms.segments import FloatArray
+from trainers.grpo.micro_batches import micro_batches
+from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
+from trainers.grpo.turn_critic import Act, Judged, TurnCritic, TurnCriticParts, imagined
+from trainers.rollouts.branches import turn_seed
+from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.trajectory import Row, Trajectory, to_rows
+from trainers.rollouts.turn_replay import PlayedEpisode, tells_of_the_policy
+
+__all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
+
+PLAN = "The solution is:\n{}\n"
+"""What the critic reads before what the policy reads."""
+PLAN_TOKENS = 256
+"""Most tokens of that; of a longer one the beginning."""
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Rows to be scored, with what their tokens belong to."""
+
+    batch: Mapping[str, Tensor]
+    """Rows under TRL's names, with ``turn_shares`` (B, T): 1 / L of the turn of each token."""
+    owners: Tensor
+    """(B,) place of each row's text among those that are scored."""
+    reference: Tensor
+    """(B, T) log-probabilities of the reference."""
+
+
+class PrivilegedCritic(TurnCritic):
+    """An advantage of turns that sees the expert's plan.
+
+    Args:
+        parts: What it is made with.
+        signal: How pairs are made, and the temperature of the critic's own.
+
+    Raises:
+        ConfigurationError: There are no plans to be had.
+    """
+
+    def __init__(self, parts: TurnCriticParts, signal: Preference) -> None:
+        if parts.plan is None:
+            raise ConfigurationError(
+                "expected the expert's plan of an episode for a critic that sees it, got None; "
+                "pass plan= to MultiTurnTrainer"
+            )
+        policy = parts.policy
+        super().__init__(parts, copy.deepcopy(policy).to(parts.accelerator.device))
+        self._reference = copy.deepcopy(policy).eval().requires_grad_(False)
+        self._signal, self._forward = signal, parts.forward
+        self._tokenizer, self._plan = parts.tokenizer, parts.plan
+
+    def study(
+        self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
+    ) -> Judged:
+        """Learn from pairs of episodes, and pair actions in states of the step.
+
+        Raises:
+            ConfigurationError: A process trains an odd number of trajectories.
+        """
+        if len(share) % 2:
+            raise ConfigurationError(
+                "expected an even number of episodes of a step in each process, because they make "
+                f"room for pairs, got {len(share)}; change --rl.groups or --rl.group-size"
+            )
+        figures = self._learn([each for each in played if tells_of_the_policy(each)])
+        pairs = range(share.start // 2, share.stop // 2)
+        numbers = sorted({pair // self._signal.pairs for pair in pairs})
+        places = [(at, turn) for at, each in enumerate(played) for turn in range(len(each.turns))]
+        stream = Stream("states", seed, step)
+        drawn = [stream.choice(places) for _ in range(numbers[-1] + 1)]
+        episodes = [played[drawn[number][0]] for number in numbers]
+        turns = [drawn[number][1] for number in numbers]
+        states = [
+            PlayedEpisode.of(episode).state(turn)
+            for episode, turn in zip(episodes, turns, strict=True)
+        ]
+        count = self._signal.candidates
+        seeds = [turn_seed(seed, number, step, f"candidate {n}") for number in numbers
+                 for n in range(count)]  # fmt: skip
+        written = act([state for state in states for _ in range(count)], seeds)
+        judged = self._judged(episodes, states, written)
+        trajectories = []
+        for pair in pairs:
+            at = numbers.index(pair // self._signal.pairs)
+            mine = slice(at * count, (at + 1) * count)
+            for which in _drawn_pair(judged[mine], Stream("pair", seed, step, pair)):
+                action, worth = written[mine][which], float(judged[mine][which])
+                trajectories.append(imagined(pair, states[at], action, worth))
+        return Judged(trajectories, {}, figures)
+
+    def _learn(self, episodes: Sequence[Trajectory]) -> dict[str, float]:
+        """Update on the pairs of a step; say how it ranked them before."""
+        returns = [episode.episode_return for episode in episodes]
+        pairs = ranked(returns, [episode.group for episode in episodes])
+        figures = {"critic/pairs": float(len(pairs))}
+        if not len(pairs):
+            return figures
+        mine = self._mine(len(episodes))
+        texts = self._texts([self._rows_of(episodes[at]) for at in mine])
+        loss = right = 0.0
+        for update in range(self.settings.updates):
+            own = dict(zip(mine, self._scores(texts, len(mine)).tolist(), strict=True))
+            scores = self._everyones(own, len(episodes))
+            found = bradley_terry(np.array(scores), pairs, self._signal.critic_beta)
+            loss, right = found.loss, found.right if update == 0 else right
+            self._descend(texts, found.slope[list(mine)])
+            self.step()
+        return {**figures, "critic/value_loss": loss, "critic/pairs_right": right}
+
+    def _descend(self, texts: _Texts | None, slope: FloatArray) -> None:
+        """Add the gradient of a loss whose slope by the score of each text (n,) is known."""
+        if texts is None:
+            return
+        self._head.train()
+        by_text = torch.tensor(slope, dtype=torch.float32, device=self._accelerator.device)
+        for rows in self._passes(texts):
+            part = trimmed(texts.batch, rows)
+            logps = self._forward(self._head, part, sampled_mask(part)).logps
+            weight = by_text[texts.owners[rows]][:, None] * part["turn_shares"]
+            # Gradients are averaged over processes, of which each has a part of the texts.
+            ((weight * logps).sum() * self._accelerator.num_processes).backward()
+
+    @torch.no_grad()
+    def _scores(self, texts: _Texts | None, count: int) -> Tensor:
+        """Return the sum of the advantages of the turns of each text (n,)."""
+        total = torch.zeros(count, dtype=torch.float64, device=self._accelerator.device)
+        if texts is not None:
+            ratio = self._logps(self._head, texts.batch) - texts.reference
+            shares = (ratio * texts.batch["turn_shares"]).sum(1).double()
+            total.index_add_(0, texts.owners, shares)
+        return total
+
+    def _judged(
+        self,
+        episodes: Sequence[Trajectory],
+        states: Sequence[Sequence[int]],
+        written: Sequence[Completion],
+    ) -> FloatArray:
+        """Return the advantage of each action (n,); those of a state stand together."""
+        each = len(written) // len(states)
+        texts = []
+        for at, action in enumerate(written):
+            prompt = [*self._plan_of(episodes[at // each]), *states[at // each]]
+            ids, size = [*prompt, *action.ids], len(action.ids)
+            mask = [0] * len(prompt) + [1] * size
+            texts.append(([Row(ids, mask, [0.0] * len(ids), len(prompt))], [size]))
+        scores: FloatArray = self._scores(self._texts(texts), len(texts)).cpu().numpy()
+        return scores
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    def _rows_of(self, episode: Trajectory) -> tuple[list[Row], list[int]]:
+        """Return the rows of an episode behind the plan, and the lengths of its actions."""
+        plan = self._plan_of(episode)
+        rows = [
+            Row(
+                [*plan, *row.ids], [*[0] * len(plan), *row.mask],
+                [0.0] * (len(plan) + len(row.ids)), len(plan) + row.prompt_length,
+            )
+            for row in to_rows([episode])
+        ]  # fmt: skip
+        return rows, [len(turn.ids) for turn in episode.turns]
+
+    def _plan_of(self, episode: Trajectory) -> list[int]:
+        """Return the tokens of what the critic alone reads."""
+        text = PLAN.format(self._plan(episode))
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return ids[:PLAN_TOKENS]
+
+    def _texts(self, texts: Sequence[tuple[list[Row], list[int]]]) -> _Texts | None:
+        """Put the rows of texts together; None without any."""
+        rows = [row for mine, _ in texts for row in mine]
+        if not rows:
+            return None
+        device = self._accelerator.device
+        batch = row_tensors(rows, self._pad, device)
+        shares = [1.0 / size for _, sizes in texts for size in sizes for _ in range(size)]
+        batch["turn_shares"] = scatter_tokens(np.array(shares), sampled_mask(batch))
+        owners = [at for at, (mine, _) in enumerate(texts) for _ in mine]
+        reference = self._logps(self._reference, batch)
+        return _Texts(batch, torch.tensor(owners, device=device), reference)
+
+    def _logps(self, model: nn.Module, batch: Mapping[str, Tensor]) -> Tensor:
+        """Return log-probabilities (B, T) of the sampled tokens, without gradients."""
+        model.eval()
+        parts = [part.rows for part in micro_batches(batch, self._micro_tokens)]
+        return self._forward.logps(model, batch, parts)
+
+    def _passes(self, texts: _Texts) -> list[Tensor]:
+        """Return the rows of each pass."""
+        return [part.rows for part in micro_batches(texts.batch, self._micro_tokens)]
+
+
+def _drawn_pair(advantages: FloatArray, stream: Stream) -> tuple[int, int]:
+    """Draw one action of the better half and one of the other."""
+    order = np.argsort(-advantages, kind="stable")
+    half = len(order) // 2
+    return int(order[stream.below(half)]), int(order[half + stream.below(len(order) - half)])
