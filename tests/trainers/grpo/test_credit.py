@@ -70,7 +70,9 @@ def test_assign_is_the_preset(name, old):
     preset, played = replace(biting(name), branching=None), episodes()
     rng = np.random.default_rng(1)
     tokens = sum(t.action_tokens for t in played)
-    aux = {"logp_ref": -rng.random(tokens), "logp_prm": -rng.random(tokens)}
+    judged = rng.random((2, sum(len(t.turns) for t in played)))
+    own = {"logp_ref": -rng.random(tokens), "logp_prm": -rng.random(tokens)}
+    aux = {**own, "q": judged[0], "v": judged[1]}
     sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
     logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
     credit, got = assigned(played, preset, aux=aux, logp_old=logp_old)
@@ -152,11 +154,19 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
-@pytest.mark.parametrize("name", [name for name in runnable() if name != "expert-iteration"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in runnable()
+        if name != "expert-iteration" and "turn_critic" not in get_preset(name).needs
+    ],
+)
 def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
     """What a hook pays acts, whatever the preset: none looks at the last turn alone.
 
-    Expert iteration reads no rewards: an episode is solved or not.
+    Expert iteration reads no rewards: an episode is solved or not. Critics of turns read them
+    before: see ``test_off_policy_critic.py`` and ``test_privileged_critic.py``.
     """
     preset, played, paid = get_preset(name).within(9_999), episodes(), episodes()
     nothing = np.zeros(sum(t.action_tokens for t in played))
