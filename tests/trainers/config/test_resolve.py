@@ -90,6 +90,8 @@ NONE_IS_A_CHOICE = {
     "rollout.window",
     "vllm.max_length",  # these are decided by policy and device
     "vllm.max_sequences",
+    "rl.stale_share",
+    "rl.stale_every",
     "vllm.memory",
     "vllm.dtype",
     "vllm.eager",

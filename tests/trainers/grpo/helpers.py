@@ -148,9 +148,9 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     faulthandler.dump_traceback_later(60)
     made = trainer(
         folder / "run",
-        preset=DAPO,
-        args={"steps": 2},
         **{
+            "args": {"steps": 2},
+            "preset": DAPO,
             "micro_tokens": 100,
             "envs": TextVectorEnv([Uneven] * 8),
             "budget": TokenBudget(4, 120, 160),

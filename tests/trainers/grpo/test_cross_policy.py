@@ -16,7 +16,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer, weights
 from tests.trainers.grpo.test_producer import Picky, logp, same, with_weights
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.presets import Preset, get_preset
@@ -167,6 +167,16 @@ def test_adapters_share_one_base_and_are_kept_alone(tmp_path):
     bases = {id(m.base_layer) for m in made.model.modules() if hasattr(m, "base_layer")}
     engine = made.runner.engine
     assert engine._stale.model is engine.model is made._policy and bases
+
+
+@pytest.mark.slow
+def test_two_processes_keep_the_same_stale_policy(tmp_path):
+    ours, theirs = train_on_two_processes(
+        tmp_path, preset=with_pool(0.5, 1), args={"steps": 3, "lr": 0.05}
+    )
+    assert ours["steps"] == theirs["steps"] == 3
+    assert all(map(torch.equal, ours["weights"], theirs["weights"]))
+    assert not all(map(torch.equal, ours["weights"], ours["start"]))
 
 
 def test_an_engine_without_a_place_for_it_is_refused(tmp_path):
