@@ -375,11 +375,21 @@ def _difference(play: Play, found: Sequence[Turn], wanted: Sequence[Turn]) -> st
         for what, (then, later) in parts.items():
             if then != later:
                 place = f"{play.task_id}, turn {number}, {what}"
-                return f"{place}: {_shown(then)}, then {_shown(later)}"
+                return f"{place}: {' then '.join(_shown(then, later))}"
     if len(found) != len(wanted):
         return f"{play.task_id}: {len(wanted) - 1} turns, then {len(found) - 1}"
     return ""
 
 
-def _shown(value: object) -> str:
-    return bounded(repr(value), SHOWN)
+def _shown(then: object, later: object) -> tuple[str, str]:
+    """Return two values that differ, texts from shortly before the place where they do."""
+    if not isinstance(then, str) or not isinstance(later, str):
+        return repr(then), repr(later)
+    pairs = enumerate(zip(then, later, strict=False))
+    same = next((k for k, (a, b) in pairs if a != b), min(len(then), len(later)))
+    start = max(0, same - SHOWN // 4)
+    before = "..." if start else ""
+    return (
+        repr(before + bounded(then[start:], SHOWN)),
+        repr(before + bounded(later[start:], SHOWN)),
+    )

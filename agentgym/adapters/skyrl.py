@@ -3,27 +3,29 @@
     skyrl_gym.register(id="agentgym", entry_point="agentgym.adapters.skyrl:SkyRLEnv")
     rows = skyrl_rows("webshop", n=64, difficulty="easy")     # write them as parquet
 
-A row names its task in the column ``agentgym``, which SkyRL hands to the environment. A failing
-environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
+A row names its task in the column ``agentgym``, which SkyRL hands to the environment. ``SkyRLEnv``
+is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, which is imported when it is asked
+for. A failing environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from agentgym.adapters.dialogue import Dialogue
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, require
 
-__all__ = ["SkyRLEnv", "skyrl_rows"]
+__all__ = ["SkyRLEpisode", "skyrl_rows"]
 
 ENV_CLASS = "agentgym"
-"""Id under which `SkyRLEnv` is to be registered, and column that names the task."""
+"""Id under which ``SkyRLEnv`` is to be registered, and column that names the task."""
 
 
-class SkyRLEnv:
+class SkyRLEpisode:
     """One episode, by the methods of skyrl-gym's ``BaseTextEnv``.
 
     Args:
@@ -98,13 +100,30 @@ class SkyRLEnv:
         """Close the environment."""
         self._dialogue.close()
 
-    def __enter__(self) -> SkyRLEnv:
+    def __enter__(self) -> SkyRLEpisode:
         """Return itself; it is closed at the end of the block."""
         return self
 
     def __exit__(self, *error: object) -> None:
         """Close the environment."""
         self.close()
+
+
+@cache
+def _env_class() -> type:
+    base = require("skyrl_gym.envs.base_text_env", "skyrl").BaseTextEnv
+    return type("SkyRLEnv", (SkyRLEpisode, base), {"__module__": __name__})
+
+
+def __getattr__(name: str) -> type:
+    """Make ``SkyRLEnv`` when it is first asked for.
+
+    Raises:
+        DependencyNotInstalled: skyrl-gym is missing.
+    """
+    if name != "SkyRLEnv":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _env_class()
 
 
 def skyrl_rows(

@@ -39,7 +39,7 @@ from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
 
-__all__ = ["Session", "play_agent", "tool_function"]
+__all__ = ["Session", "call_text", "play_agent", "tool_function"]
 
 GRAMMAR = "tool_call"
 """The grammar in which calls reach the environment, which answers faulty ones as any other turn."""
@@ -156,7 +156,7 @@ class Session:
                 if self._late > PATIENCE:
                     raise PolicyStopped(self.stop_reason)
                 return self._ended()
-            action = _call_text(name, arguments)
+            action = call_text(name, arguments)
             try:
                 observation, reward, terminated, truncated, info = self._recorder.step(action)
             except EnvFailure as failure:
@@ -361,8 +361,16 @@ def play_agent(
     return session.moments
 
 
-def _call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
-    """Write a call as a model would have; whatever is wrong with it the environment says."""
+def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
+    """Write a call as a model would have; whatever is wrong with it the environment says.
+
+    Args:
+        name: Name of the action.
+        arguments: Its arguments by name, or as JSON text.
+
+    Returns:
+        An action in the grammar ``tool_call``.
+    """
     if not isinstance(arguments, str):
         # Frameworks fill in None for what the model left out.
         given = {key: value for key, value in (arguments or {}).items() if value is not None}

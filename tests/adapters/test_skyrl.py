@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import pytest
 
-from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEnv, skyrl_rows
+from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEpisode, skyrl_rows
 from agentgym.errors import ConfigurationError
 from agentgym.registration import FAMILIES
 from tests.toy import TOY_ID
@@ -21,7 +21,7 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
     for row in skyrl_rows(env_id, split="test", n=2):
         task_id = row[ENV_CLASS]["task_id"]
         observation, info = here.reset(options={"task_id": task_id})
-        with SkyRLEnv(env_config={}, extras=row) as env:
+        with SkyRLEpisode(env_config={}, extras=row) as env:
             messages, _ = env.init(row["prompt"])
             done = False
             while not done:
@@ -39,14 +39,14 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
 
 
 def test_metrics_are_means() -> None:
-    found = SkyRLEnv.aggregate_metrics([{"success": 1.0, "turns": 2}, {"success": 0.0}])
+    found = SkyRLEpisode.aggregate_metrics([{"success": 1.0, "turns": 2}, {"success": 0.0}])
     assert found == {"success": 0.5, "turns": 2.0}
 
 
 @pytest.mark.parametrize("extras", [None, {}, {ENV_CLASS: "webshop"}, {ENV_CLASS: {"env": "x"}}])
 def test_a_row_without_a_task_is_told_so(extras: Any) -> None:
     with pytest.raises(ConfigurationError, match="expected a row of skyrl_rows"):
-        SkyRLEnv(extras=extras)
+        SkyRLEpisode(extras=extras)
 
 
 def test_a_prompt_of_single_messages_is_refused() -> None:

@@ -1,0 +1,31 @@
+"""AgentGym's calls over HTTP, between two processes' worth of threads and a real socket."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.test_http_server import ask, served
+from tests.conformance.episodes import IDS, Turn, bare, digest, episodes, play, reset_options
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", IDS)
+def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
+    here = bare(env_id)
+    wanted = list(episodes(here, env_id))
+    here.close()
+    with served(lambda: bare(env_id)) as (url, _):
+        number = ask(url, "createEnv")["env_idx"]
+
+        def reset(index: int) -> Turn:
+            options = reset_options(index)
+            options["data_idx"] = options.pop("index")
+            told = ask(url, "reset", env_idx=number, seed=index, **options)
+            return told["observation"], told["reward"], told["done"]
+
+        def step(action: str) -> Turn:
+            told = ask(url, "step", env_idx=number, action=action)
+            return told["observation"], told["reward"], told["done"]
+
+        found = [play(episode, reset, step) for episode in wanted]
+    assert digest(found) == digest([episode.turns for episode in wanted])

@@ -1,0 +1,53 @@
+"""The talks that SkyRL and verl-agent step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEpisode
+from agentgym.adapters.verl_agent import VerlAgentManager
+from tests.conformance.episodes import HORIZON, IDS, Episode, Turn, bare, digest, episodes
+
+
+def wanted_of(env_id: str) -> tuple[list[Episode], list[str]]:
+    here = bare(env_id)
+    wanted = list(episodes(here, env_id))
+    tasks = [here.tasks.task("test", episode.index).id for episode in wanted]
+    here.close()
+    return wanted, tasks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", IDS)
+def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
+    """The bare prompt shows observations alone, and why an action was invalid."""
+    wanted, tasks = wanted_of(env_id)
+    envs = VerlAgentManager(env_id, tasks=1, split="test", n=1, prompt="bare", horizon=HORIZON)
+    skyrl: list[list[Turn]] = []
+    verl: list[list[Turn]] = []
+    for episode, task_id in zip(wanted, tasks, strict=True):
+        row = {"env": env_id, "task_id": task_id, "prompt": "bare", "kwargs": {"horizon": HORIZON}}
+        observations, _ = envs.reset([{"task_id": task_id}])
+        verl.append([(observations["anchor"][0], 0.0, False)])
+        with SkyRLEpisode(extras={ENV_CLASS: row}) as env:
+            said = env.init([])[0][-1]["content"]
+            skyrl.append([(_shown(said, episode.turns[0]), 0.0, False)])
+            for action, right in zip(episode.actions, episode.turns[1:], strict=True):
+                turn: Any = env.step(action)
+                text = right[0] if turn["done"] else turn["observations"][0]["content"]
+                skyrl[-1].append((_shown(text, right), turn["reward"], turn["done"]))
+                observations, rewards, done, _ = envs.step([action])
+                reward = right[1] if rewards[0] == np.float32(right[1]) else float(rewards[0])
+                verl[-1].append((observations["anchor"][0], reward, bool(done[0])))
+    right_digest = digest([episode.turns for episode in wanted])
+    assert digest(skyrl) == right_digest
+    assert digest(verl) == right_digest
+    envs.close()
+
+
+def _shown(text: str, right: Turn) -> str:
+    """Return the observation if the text begins with it; a reason may stand behind it."""
+    return right[0] if text.startswith(right[0]) else text

@@ -1,0 +1,73 @@
+"""verifiers' taskset and environment, loaded as verifiers loads them, with a player by script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conformance.episodes import HORIZON, IDS, Turn, bare, digest, episodes
+
+pytest.importorskip("verifiers", reason="verifiers is in .ci/peers")
+
+
+class Player:
+    """Says what a script says, and keeps what it is told."""
+
+    def __init__(self, actions: tuple[str, ...]) -> None:
+        self._script: Iterator[str] = iter(actions)
+        self.told: list[str] = []
+        self.trace = SimpleNamespace(record_reward=self._keep, record_metric=self._keep)
+        self.found: dict[str, float] = {}
+
+    def _keep(self, name: str, value: float, weight: float = 1.0) -> None:
+        self.found[name] = value
+
+    @asynccontextmanager
+    async def interaction(self, task: Any) -> AsyncIterator[Any]:
+        yield self
+
+    async def turn(self, text: str | None = None) -> Any:
+        self.told += [] if text is None else [text]
+        return SimpleNamespace(terminated=False, last_reply=next(self._script))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", IDS)
+def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
+    """Verifiers is told the sum of the rewards; it has to be that of the turns."""
+    from verifiers.v1.utils.loaders import environment_class, taskset_class
+
+    from agentgym.adapters.verifiers import AgentGymConfig, AgentGymEnv
+
+    assert environment_class("agentgym-v1") is AgentGymEnv
+    here = bare(env_id)
+    wanted = {here.tasks.task("test", each.index).id: each for each in episodes(here, env_id)}
+    size = here.tasks.len("test")
+    here.close()
+    kwargs = {"horizon": HORIZON}
+    config = AgentGymConfig(
+        id="agentgym-v1", env=env_id, prompt="bare", kwargs=kwargs, n=min(size, 300)
+    )
+    rows = {row.data.id: row for row in taskset_class("agentgym-v1")(config)}
+    assert len(rows) == min(size, 300)
+    some = [task_id for task_id in wanted if task_id in rows]
+    assert some
+    for task_id in some:
+        episode, row = wanted[task_id], rows[task_id]
+        player = Player(episode.actions)
+        asyncio.run(AgentGymEnv.run(None, row, SimpleNamespace(player=player)))
+        texts = [row.data.prompt, *player.told]
+        found: list[Turn] = [
+            (right[0] if text.startswith(right[0]) else text, *right[1:])
+            for text, right in zip(texts, episode.turns, strict=False)
+        ]
+        # The last observation is told to nobody: the episode is over.
+        assert digest([found]) == digest([episode.turns[:-1]])
+        assert player.found["reward"] == sum(reward for _, reward, _ in episode.turns)
+    assert json.loads(json.dumps(rows[some[0]].data.info))["env"] == env_id
