@@ -88,6 +88,7 @@ class McpSessions:
         Raises:
             UnknownEnv: The session has no environment any more.
         """
+        self.envs.touch(key)
         if "method" not in message or message.get("id") is None:
             return None  # a notification, or an answer to nothing that was asked
         methods: dict[str, Callable[[int, Mapping[str, Any]], Mapping[str, Any]]] = {

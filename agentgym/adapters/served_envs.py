@@ -189,9 +189,7 @@ class ServedEnvs:
         Raises:
             UnknownEnv: There is none of this number.
         """
-        env = self._open.get(key)
-        if env is None:
-            raise UnknownEnv(f"expected the number of an open environment, got {key}: make one")
+        env = self._found(key)
         with env.lock:
             if env.closed:
                 raise UnknownEnv(f"environment {key} has been closed: make another")
@@ -199,6 +197,20 @@ class ServedEnvs:
                 yield env
             finally:
                 env.used = time.monotonic()
+
+    def touch(self, key: int) -> None:
+        """Keep an environment for another while, whether or not it is in use.
+
+        Raises:
+            UnknownEnv: There is none of this number.
+        """
+        self._found(key).used = time.monotonic()
+
+    def _found(self, key: int) -> ServedEnv:
+        env = self._open.get(key)
+        if env is None:
+            raise UnknownEnv(f"expected the number of an open environment, got {key}: make one")
+        return env
 
     def close(self, key: int) -> None:
         """Close an environment.

@@ -244,10 +244,9 @@ def test_the_session_of_a_client_that_died_is_closed() -> None:
         while len(envs) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert len(envs) == 0
-        message = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
-        # `initialize` again begins another, as the protocol wants it.
-        body = json.dumps({**message, "method": "tools/call", "params": {"name": "press"}}).encode()
-        assert refused(client, body) == 404
+        for method, params in (("ping", {}), ("tools/call", {"name": "press"})):
+            message = {"jsonrpc": "2.0", "id": 9, "method": method, "params": params}
+            assert refused(client, json.dumps(message).encode()) == 404
         assert Client(url).ask("ping")["result"] == {}
 
 
