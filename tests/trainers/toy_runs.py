@@ -66,7 +66,7 @@ SETTINGS: Mapping[str, Any] = {
     "tiny.hidden": 16,
     "tiny.layers": 1,
     "tiny.heads": 2,
-    "tiny.intermediate": 32,
+    "tiny.intermediate": 64,
     "tiny.context": 256,
 }
 """Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""
