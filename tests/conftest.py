@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import settings
 from agentgym.sandbox import SandboxUnavailable
 from tests.envs.swe.boxed import NO_BOX
 from tests.parsers import keep_parsers
+from tests.policies.endpoint import KEY, Answer, ChatServer
 
 # No deadline: the machine that runs the tests may be busy.
 settings.register_profile("agentgym", deadline=None)
@@ -100,3 +101,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"No sandbox can be made on this machine: tests that need one were skipped. {NO_BOX}"
         )
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer], ChatServer]]:
+    """Start chat servers, which are closed after the test; each gives the answers of a function."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    opened: list[ChatServer] = []
+
+    def start(answer: Answer) -> ChatServer:
+        opened.append(ChatServer(answer))
+        return opened[-1]
+
+    yield start
+    for server in opened:
+        server.close()

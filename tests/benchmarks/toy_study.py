@@ -15,7 +15,7 @@ FLAGS = (
     "--sft.gate-tasks 8 --sft.lr 1e-2 --rl.groups 4 --rl.group-size 4 --rl.turn-tokens 4 "
     "--rl.episode-tokens 150 --rl.save-every 2 --rl.lr 1e-2 --rl.warmup 0 --rl.log-groups 4 "
     "--eval.tasks 20 --eval.every 2 --eval.valid-tasks 10 --eval.rivals none "
-    "--tiny.hidden 16 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 32 --tiny.context 256"
+    "--tiny.hidden 16 --tiny.layers 1 --tiny.heads 2 --tiny.intermediate 32 --tiny.context 256"
 )
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from agentgym.cli import main
 from agentgym.evaluation import evaluate, read_report
-from tests.policies.conftest import serve  # noqa: F401
 from tests.policies.endpoint import Answer, ChatServer, completion, refusal
 from tests.rewards.judging import MARK, even, judging, question
 from tests.toy import TOY_ID
@@ -32,7 +31,7 @@ def command(server: ChatServer, out: Path, *flags: str, policy: str = "oracle") 
     ]  # fmt: skip
 
 
-def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, capsys) -> None:  # noqa: F811
+def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, capsys) -> None:
     def some(body, number):
         return refusal("down", 500) if number % 3 == 0 else judging(even)(body, number)
 
@@ -56,7 +55,7 @@ def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, cap
     assert main(["replay", str(tmp_path / "a")]) == 0
 
 
-def test_a_chat_model_is_judged_and_the_scale_is_not(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_a_chat_model_is_judged_and_the_scale_is_not(serve: Serve, tmp_path: Path) -> None:
     def both(body, number):
         if MARK.search(question(body)):
             return judging(even)(body, number)
@@ -72,7 +71,7 @@ def test_a_chat_model_is_judged_and_the_scale_is_not(serve: Serve, tmp_path: Pat
     assert report.judges["judge"].mean == pytest.approx(0.9)
 
 
-def test_a_judge_makes_episodes_play_at_the_same_time(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_a_judge_makes_episodes_play_at_the_same_time(serve: Serve, tmp_path: Path) -> None:
     import threading
 
     together = threading.Barrier(6, timeout=20)

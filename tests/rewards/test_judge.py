@@ -24,7 +24,6 @@ from agentgym.rewards.judge.desk import EVERY, PATIENCE
 from agentgym.rewards.judge.question import make_question, quoted, read_prompt
 from agentgym.rewards.table import hooks_from_json, hooks_to_json
 from agentgym.vector import TextVectorEnv
-from tests.policies.conftest import serve  # noqa: F401
 from tests.policies.endpoint import Answer, Canned, ChatServer, completion, refusal
 from tests.rewards.judging import even, judging, last_action, question, record
 from tests.toy import TOY_ID, ToyEnv
@@ -108,7 +107,7 @@ def test_what_is_a_decision(word: str, score: float | None) -> None:
     assert asked.read(f"Well.\nVERDICT {asked.mark} {word}") == score
 
 
-def test_what_a_judge_reads(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_what_a_judge_reads(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "rubric.txt").write_text("Red is {mark} good.\n")
     server = serve(judging(even))
     text = f"judge:model=m,url={server.url},rubric={tmp_path / 'rubric.txt'},window=1"
@@ -128,7 +127,7 @@ def test_what_a_judge_reads(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
 # -- what verdicts pay -----------------------------------------------------------------------------
 
 
-def test_a_verdict_is_paid_and_told(serve: Serve) -> None:  # noqa: F811
+def test_a_verdict_is_paid_and_told(serve: Serve) -> None:
     server = serve(judging(even))
     env = ToyEnv(reward_hooks=[judge(server, weight=0.5, zero=0.5)])
     turns = play(env)
@@ -143,7 +142,7 @@ def test_a_verdict_is_paid_and_told(serve: Serve) -> None:  # noqa: F811
     json.dumps(turns[0]["verdicts"])
 
 
-def test_a_wrapper_judges_likewise(serve: Serve) -> None:  # noqa: F811
+def test_a_wrapper_judges_likewise(serve: Serve) -> None:
     server = serve(judging(even))
     wrapped = play(ShapedReward(ToyEnv(), [judge(server)]))
     inside = play(ToyEnv(reward_hooks=[judge(server)]))
@@ -152,7 +151,7 @@ def test_a_wrapper_judges_likewise(serve: Serve) -> None:  # noqa: F811
     assert [turn["verdicts"]["judge"]["calls"] for turn in inside] == [0, 0, 0]
 
 
-def test_without_hooks_nobody_is_asked(serve: Serve) -> None:  # noqa: F811
+def test_without_hooks_nobody_is_asked(serve: Serve) -> None:
     server = serve(judging(even))
     for env in (ToyEnv(reward_hooks=[judge(server)]), ShapedReward(ToyEnv(), [judge(server)])):
         env.reset(seed=0, options={"reward_hooks": False})
@@ -161,7 +160,7 @@ def test_without_hooks_nobody_is_asked(serve: Serve) -> None:  # noqa: F811
     assert not server.requests
 
 
-def test_a_mask_asks_at_the_end_and_pays_nothing(serve: Serve) -> None:  # noqa: F811
+def test_a_mask_asks_at_the_end_and_pays_nothing(serve: Serve) -> None:
     server = serve(judging(lambda shown: "RUINED" if "press gold" in shown else "SOUND"))
     env = ToyEnv(horizon=3, reward_hooks=[JudgeMask(model="m", url=server.url)])
     turns = play(env)
@@ -170,7 +169,7 @@ def test_a_mask_asks_at_the_end_and_pays_nothing(serve: Serve) -> None:  # noqa:
     assert turns[-1]["verdicts"]["judge_mask"]["score"] == 1.0
 
 
-def test_a_fork_goes_on_with_what_was_seen(serve: Serve) -> None:  # noqa: F811
+def test_a_fork_goes_on_with_what_was_seen(serve: Serve) -> None:
     server = serve(judging(even))
     env = ToyEnv(reward_hooks=[judge(server)])
     play(env, PRESSES[:2])
@@ -182,7 +181,7 @@ def test_a_fork_goes_on_with_what_was_seen(serve: Serve) -> None:  # noqa: F811
     assert info["verdicts"]["judge"]["calls"] == 0 and len(server.requests) == 3
 
 
-def test_equal_questions_are_sent_once(serve: Serve) -> None:  # noqa: F811
+def test_equal_questions_are_sent_once(serve: Serve) -> None:
     began = threading.Barrier(4, timeout=20)
 
     def slow(body: dict[str, Any], number: int) -> Any:
@@ -207,7 +206,7 @@ def test_equal_questions_are_sent_once(serve: Serve) -> None:  # noqa: F811
     assert sum(turn["verdicts"]["judge"]["calls"] for turns in found for turn in turns) == 3
 
 
-def test_episodes_are_judged_at_the_same_time(serve: Serve) -> None:  # noqa: F811
+def test_episodes_are_judged_at_the_same_time(serve: Serve) -> None:
     together = threading.Barrier(4, timeout=20)
 
     def wait_for_all(body: dict[str, Any], number: int) -> Any:
@@ -259,7 +258,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_judge_that_fails_pays_nothing_and_ends_nothing(serve: Serve, name: str) -> None:  # noqa: F811
+def test_a_judge_that_fails_pays_nothing_and_ends_nothing(serve: Serve, name: str) -> None:
     said, words = FAULTS[name]
     server = serve(lambda body, number: said)
     turns = play(ToyEnv(reward_hooks=[judge(server)]), PRESSES[:1])
@@ -272,13 +271,13 @@ def test_a_judge_that_fails_pays_nothing_and_ends_nothing(serve: Serve, name: st
 @pytest.mark.parametrize(
     ("pieces", "words"), [(flood, "more than 4,194,304 bytes"), (drip, "within 0.5 seconds")]
 )
-def test_an_answer_without_end_ends(serve: Serve, pieces: Any, words: str) -> None:  # noqa: F811
+def test_an_answer_without_end_ends(serve: Serve, pieces: Any, words: str) -> None:
     server = serve(lambda body, number: Canned(pieces()))
     turns = play(ToyEnv(reward_hooks=[judge(server, timeout=0.5)]), PRESSES[:1])
     assert words in turns[0]["verdicts"]["judge"]["problem"]
 
 
-def test_a_server_that_is_not_there(serve: Serve) -> None:  # noqa: F811
+def test_a_server_that_is_not_there(serve: Serve) -> None:
     server = serve(judging(even))
     server.close()
     turns = play(ToyEnv(horizon=40, reward_hooks=[judge(server)]), ["press red"] * 30)
@@ -288,7 +287,7 @@ def test_a_server_that_is_not_there(serve: Serve) -> None:  # noqa: F811
     assert sum(each["calls"] for each in said) == PATIENCE + (30 - PATIENCE) // EVERY
 
 
-def test_an_answer_brings_the_judge_back(serve: Serve) -> None:  # noqa: F811
+def test_an_answer_brings_the_judge_back(serve: Serve) -> None:
     broken = PATIENCE + 1
 
     def recovers(body: dict[str, Any], number: int) -> Any:
@@ -302,7 +301,7 @@ def test_an_answer_brings_the_judge_back(serve: Serve) -> None:  # noqa: F811
     assert scores[:first] == [None] * (first - 1) + [0.9] and scores[first:] == [0.9] * 3
 
 
-def test_a_retried_question_is_answered(serve: Serve) -> None:  # noqa: F811
+def test_a_retried_question_is_answered(serve: Serve) -> None:
     def second(body: dict[str, Any], number: int) -> Any:
         return refusal("busy", 503) if number == 1 else judging(even)(body, number)
 
@@ -312,7 +311,7 @@ def test_a_retried_question_is_answered(serve: Serve) -> None:  # noqa: F811
 
 
 @pytest.mark.parametrize("bound", [{"calls": 2}, {"tokens": 20}])
-def test_no_more_is_asked_than_is_allowed(serve: Serve, bound: dict[str, int]) -> None:  # noqa: F811
+def test_no_more_is_asked_than_is_allowed(serve: Serve, bound: dict[str, int]) -> None:
     server = serve(judging(even))
     hook = judge(server, **bound)
     turns = [*play(ToyEnv(reward_hooks=[hook])), *play(copy.deepcopy(ToyEnv(reward_hooks=[hook])))]
@@ -330,7 +329,7 @@ def recorded(path: Path, *hooks: Any) -> None:
     play(env)
 
 
-def test_a_record_replays_and_rescores_without_the_judge(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_a_record_replays_and_rescores_without_the_judge(serve: Serve, tmp_path: Path) -> None:
     def half(body: dict[str, Any], number: int) -> Any:
         return judging(even)(body, number) if number != 2 else refusal("down", 500)
 
@@ -353,7 +352,7 @@ def test_a_record_replays_and_rescores_without_the_judge(serve: Serve, tmp_path:
     assert len(server.requests) == asked
 
 
-def test_another_rubric_is_another_question(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_another_rubric_is_another_question(serve: Serve, tmp_path: Path) -> None:
     server = serve(judging(even))
     recorded(tmp_path / "e.jsonl", judge(server))
     (episode,) = read_episodes(tmp_path / "e.jsonl")
@@ -363,7 +362,7 @@ def test_another_rubric_is_another_question(serve: Serve, tmp_path: Path) -> Non
     assert again.turns[0].verdicts["judge"].key != episode.turns[0].verdicts["judge"].key
 
 
-def test_a_record_names_no_server_that_is_asked(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_a_record_names_no_server_that_is_asked(serve: Serve, tmp_path: Path) -> None:
     server = serve(judging(even))
     recorded(tmp_path / "e.jsonl", judge(server))
     line = json.loads((tmp_path / "e.jsonl").read_text())
@@ -376,7 +375,7 @@ def test_a_record_names_no_server_that_is_asked(serve: Serve, tmp_path: Path) ->
     assert not report.equal and "reward" in report.difference and not server.requests
 
 
-def test_means_leave_out_episodes_without_a_verdict(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+def test_means_leave_out_episodes_without_a_verdict(serve: Serve, tmp_path: Path) -> None:
     from agentgym.episodes.rescorer import RewardMeans
 
     server = serve(judging(lambda shown: 8))

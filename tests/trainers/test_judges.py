@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,21 +44,9 @@ def any_grade(record: str) -> int:
 Serve = Callable[[Answer], ChatServer]
 
 
-@pytest.fixture
-def serve(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Callable[[Answer], ChatServer]]:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
-    opened: list[ChatServer] = []
-
-    def start(answer: Answer) -> ChatServer:
-        opened.append(ChatServer(answer))
-        return opened[-1]
-
-    yield start
-    for server in opened:
-        server.close()
 
 
 def trained(out: Path, *flags: str, **changes: Any) -> Weights:

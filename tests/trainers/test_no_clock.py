@@ -23,8 +23,9 @@ pytestmark = pytest.mark.slow
 
 SHORTENED = (
     "--env-kwargs", "size=200", "--steps=2", "--rl.groups=2", "--rl.group-size=4",
+    "--rl.turn-tokens=16", "--tiny.layers=1", "--tiny.hidden=16", "--tiny.intermediate=32",
     "--sft.demonstrations=32", "--sft.max-steps=20", "--sft.copy-steps=5", "--sft.gate-every=10",
-    "--sft.gate-tasks=4", "--eval.every=1", "--eval.valid-tasks=4", "--eval.tasks=6",
+    "--sft.gate-tasks=2", "--eval.every=1", "--eval.valid-tasks=2", "--eval.tasks=3",
 )  # fmt: skip
 """The default run but for its sizes: its own expert, credit, rivals and turns."""
 FAST = 400.0

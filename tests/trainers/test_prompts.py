@@ -26,7 +26,6 @@ from agentgym.policies import ChatConfig, ChatPolicy
 from agentgym.vector import TextVectorEnv
 from tests.episodes.test_rescorer import recorded
 from tests.policies.chat.test_protocols import ACTIONS, CONVERSATIONS, GENERATED, REACT, TAGGED
-from tests.policies.conftest import serve
 from tests.policies.endpoint import completion
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
@@ -40,7 +39,6 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.rollout_runner import RolloutRunner
 
-__all__ = ["serve"]
 pytest.importorskip("openai")
 
 HORIZON = 6

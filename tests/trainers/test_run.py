@@ -23,6 +23,7 @@ from trainers.output.run_folder import RunFolder
 from trainers.run import train
 
 ARMS = ("random", "sft", "rl", "oracle")
+TASKS, VALID = toy_runs.SETTINGS["eval.tasks"], toy_runs.SETTINGS["eval.valid-tasks"]
 
 
 def of(folder: Path, phase: str) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def test_the_summary_has_the_promised_structure(finished):
         assert set(arm) == {
             "n", "score_mean", "score_ci95", "success", "success_ci95", "turns_mean", "scaled",
         }  # fmt: skip
-        assert arm["n"] == 30
+        assert arm["n"] == TASKS
         for name, centre in (("score_ci95", "score_mean"), ("success_ci95", "success")):
             low, high = arm[name]
             assert 0 <= low <= arm[centre] <= high <= 1
@@ -74,12 +75,12 @@ def test_the_summary_has_the_promised_structure(finished):
 
 def test_the_summary_follows_from_the_recorded_episodes(finished):
     summary, episodes = toy_runs.summary(finished), rows(finished)
-    means = {arm: sum(row["score"] for row in episodes[arm]) / 30 for arm in ARMS}
+    means = {arm: sum(row["score"] for row in episodes[arm]) / TASKS for arm in ARMS}
     for arm in ARMS:
         shown = summary["eval"][arm]
         assert shown["score_mean"] == pytest.approx(means[arm])
-        assert shown["success"] == sum(row["success"] for row in episodes[arm]) / 30
-        assert shown["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / 30
+        assert shown["success"] == sum(row["success"] for row in episodes[arm]) / TASKS
+        assert shown["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / TASKS
         expected = scaled(means[arm], means["random"], means["oracle"])
         assert shown["scaled"] == pytest.approx(expected)
     pairs = zip(episodes["rl"], episodes["sft"], strict=True)
@@ -121,7 +122,7 @@ def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
 
 
 def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
-    panel = ToyTasks().panel("test", 30)
+    panel = ToyTasks().panel("test", TASKS)
     records = of(finished, "eval")
     assert [record["arm"] for record in records] == [
         "random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy",
@@ -135,7 +136,7 @@ def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
 
 
 def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
-    panel = ToyTasks().panel("test", 30)
+    panel = ToyTasks().panel("test", TASKS)
     arms = ("random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy")
     assert {path.stem for path in (finished / "eval_episodes").iterdir()} == {*arms, "valid"}
     for arm in arms:
@@ -154,12 +155,12 @@ def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
 def test_episodes_of_the_validations_are_kept_and_replay(finished):
     played = list(read_episodes(finished / "eval_episodes" / "valid.jsonl"))
     assert [episode.extra["step"] for episode in played] == [
-        s for s in (0, 2, 4, 6) for _ in "x" * 20
+        s for s in (0, 2, 4, 6) for _ in range(VALID)
     ]
     assert {episode.split for episode in played} == {"valid"}
     for record in of(finished, "valid"):
         scores = [e.score for e in played if e.extra["step"] == record["step"]]
-        assert sum(scores) / 20 == pytest.approx(record["score"])
+        assert sum(scores) / VALID == pytest.approx(record["score"])
     assert all(replay(episode).equal for episode in played)
 
 
@@ -168,7 +169,7 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     summary = toy_runs.summary(finished)
     paired = summary["paired"]["rl_minus_sft"]
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
-    assert "30 held-out tasks" in summary["verdict"]
+    assert f"{TASKS} held-out tasks" in summary["verdict"]
     remark, chosen, below = summary["remarks"]
     assert "missed its gate" in remark
     assert "of step 4 of 6, the best on the validation tasks" in chosen

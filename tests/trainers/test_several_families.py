@@ -91,7 +91,7 @@ def test_each_is_validated_compared_and_drawn(mixed: Path) -> None:
     assert list(summary["families"]) == [SHORT, LONG]
     parts = summary["families"].values()
     for arm in ("random", "sft", "rl", "oracle"):
-        assert summary["eval"][arm]["n"] == 60
+        assert summary["eval"][arm]["n"] == 2 * toy_runs.SETTINGS["eval.tasks"]
         mean = sum(part["eval"][arm]["score_mean"] for part in parts) / 2
         assert summary["eval"][arm]["score_mean"] == pytest.approx(mean)
     paired = [part["paired"]["rl_minus_sft"]["score_mean"] for part in parts]

@@ -59,14 +59,14 @@ SETTINGS: Mapping[str, Any] = {
     "rl.save-every": 2,
     "rl.lr": 1e-2,
     "rl.warmup": 0,
-    "eval.tasks": 30,
+    "eval.tasks": 20,
     "eval.every": 2,
-    "eval.valid-tasks": 20,
+    "eval.valid-tasks": 10,
     "eval.rivals": "none",
     "tiny.hidden": 16,
-    "tiny.layers": 2,
+    "tiny.layers": 1,
     "tiny.heads": 2,
-    "tiny.intermediate": 32,
+    "tiny.intermediate": 64,
     "tiny.context": 256,
 }
 """Two stage switches (steps 3 and 5), three checkpoints of each phase, a few seconds."""

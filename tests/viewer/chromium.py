@@ -49,6 +49,9 @@ class Browser:
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             "--remote-debugging-pipe", "--no-first-run", "--disable-extensions", "--mute-audio",
             "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+            # All tabs in one process: to start one takes longer than most tests.
+            "--renderer-process-limit=1", "--disable-features=site-per-process,SpareRenderer",
+            "--disable-site-isolation-trials", "--in-process-gpu",
             f"--user-data-dir={profile}",
         ]  # fmt: skip
         self._process = subprocess.Popen(

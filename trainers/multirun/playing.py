@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from rich.console import Console
 from rich.progress import (
@@ -58,10 +58,8 @@ class Playing:
     """The run."""
     metrics: Path
     """What it writes as it goes."""
-    read: int = 0
-    """Bytes of that which have been looked at."""
-    number: int = 0
-    """Number of the file that they were in."""
+    file: BinaryIO | None = None
+    """The file that was looked at last, which is read up to its last whole record."""
     place: str = "begins"
     """Where it was at their end."""
 
@@ -80,19 +78,26 @@ class Playing:
         """
         if not self.metrics.exists():
             return None
-        with self.metrics.open("rb") as file:
-            number = os.fstat(file.fileno()).st_ino
-            if number != self.number:
-                self.number, self.read = number, 0
-            file.seek(self.read)
-            new = file.read()
+        # As long as it is open, no other file gets its number.
+        if self.file is None or not os.path.samestat(
+            os.fstat(self.file.fileno()), self.metrics.stat()
+        ):
+            self.close()
+            self.file = self.metrics.open("rb")
+        new = self.file.read()
         whole = new[: new.rfind(b"\n") + 1]
-        self.read += len(whole)
+        self.file.seek(len(whole) - len(new), os.SEEK_CUR)
         lines = whole.splitlines()
         if not lines:
             return None
         record: dict[str, Any] = json.loads(lines[-1])
         return record
+
+    def close(self) -> None:
+        """Close the file; another look opens it again."""
+        if self.file is not None:
+            self.file.close()
+        self.file = None
 
 
 @dataclass
@@ -160,6 +165,7 @@ def play(
         finally:
             for each in work.running.values():
                 each.process.terminate()
+                each.close()
     return work.failed
 
 
@@ -179,6 +185,7 @@ def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
         assert isinstance(sentinel, int)
         ended = work.running.pop(sentinel)
         ended.process.join()
+        ended.close()
         run, code = ended.run, ended.process.exitcode
         if code == 0 and cache.state(run) == DONE:
             work.started.add(run.keys.start)

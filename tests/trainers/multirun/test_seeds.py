@@ -6,18 +6,16 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.benchmarks.toy_study import FLAGS
-from tests.trainers import toy_runs
+from tests.trainers import forks, toy_runs
+from tests.trainers.multirun import forking
 from tests.trainers.pictures import begin_blank
 from tests.trainers.test_cli import sentence
 from trainers.cli import main
@@ -107,19 +105,16 @@ def test_a_command_that_is_killed_twice_goes_on_to_the_same_report(
 ) -> None:
     """Killed while baselines are played, and in training; a third seed comes in afterwards."""
     folder = tmp_path / "killed"
-    command = [sys.executable, "-m", "trainers.cli", *over([0, 1], folder, "--jobs", "2")]
+    command = over([0, 1], folder, "--jobs", "2")
     for more, file, word in (
         ([], "seed0/metrics.jsonl", "random"),
         (["--resume"], "seed1/metrics.jsonl", "valid"),
     ):
-        process = subprocess.Popen(
-            [*command, *more], cwd=toy_runs.ROOT, env={**os.environ, **toy_runs.ALONE},
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
         assert word not in read(folder / file)
-        until(lambda file=file, word=word: word in read(folder / file), process)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        environment = {**os.environ, **toy_runs.ALONE}
+        started = forks.Started(forking.__name__, [*command, *more], environment)
+        until(lambda file=file, word=word: word in read(folder / file), started.process)
+        started.terminate()
         assert not (folder / "summary.json").exists()
     assert main(["--resume", "--out", str(folder), *over([0, 1, 2], folder)[:-2]]) == 0
     assert result(folder) == result(played)
@@ -129,11 +124,11 @@ def read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def until(true: Any, process: subprocess.Popen[bytes]) -> None:
+def until(true: Any, process: forks.Forked) -> None:
     """Wait until something is true of what a process writes."""
     while not true():
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.005)
+        with suppress(TimeoutError):
+            raise AssertionError(f"it ended with {process.wait(0.005)} before it could be killed")
 
 
 @pytest.mark.slow
