@@ -282,6 +282,8 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
         preferred=asked.preferred,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
+
+
 def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
     if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
