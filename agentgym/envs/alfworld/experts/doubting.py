@@ -32,8 +32,8 @@ class DoubtingExpert(SearchingExpert):
 
 
 def _with_second_looks(plan: tuple[str, ...]) -> Iterator[str]:
-    """Yield a plan in which every receptacle is examined on arrival."""
-    for command in plan:
+    """Yield a plan in which every receptacle is examined on arrival, unless that has won."""
+    for number, command in enumerate(plan, start=1):
         yield command
-        if command.startswith(_ARRIVE):
+        if command.startswith(_ARRIVE) and number < len(plan):
             yield "examine " + command.removeprefix(_ARRIVE)
