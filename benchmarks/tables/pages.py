@@ -48,6 +48,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "summary webshop": partial(training.summary_table, "webshop"),
     "gains": training.gains_table,
     "tried": training.tried_table,
+    "lucky": training.lucky_table,
     **{f"training {name}": partial(training.training_table, name) for name in training.TRAININGS},
     "horizons": horizons.horizon_table,
     "power of the horizons": horizons.power_table,

@@ -12,6 +12,7 @@ from benchmarks.tables.formats import (
     interval,
     result,
     share,
+    signed,
 )
 from trainers.output.seed_summary import spread
 
@@ -52,13 +53,14 @@ TRAININGS = {
     "search": Training("search_training_gain.json", "search"),
 }
 
-ONE_RIVAL_RUN = "webshop_rivals.json"
-"""A run of one seed, as ``agentgym-train`` summarises it."""
+SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json")
+"""Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
-    ONE_RIVAL_RUN: ("WebShop, 4,000 products", "hurried"),
+    "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
     "alfworld": ("ALFWorld", "hesitant"),
     "textworld": ("TextWorld", "hesitant"),
+    "textworld_guessing.json": ("TextWorld, cooking", "guessing"),
     "search": ("Search", "reader"),
 }
 """Training -> its tasks and its demonstrator."""
@@ -130,7 +132,7 @@ def tried_table() -> Table:
     head = ["trained", "imitation of successes", "imitation", "demonstrator", "seeds"]
     table = [["tasks and demonstrator", *head]]
     for name, (said, expert) in TRIED.items():
-        rows = _rivals_run() if name == ONE_RIVAL_RUN else _rows(TRAININGS[name])
+        rows = _single_run(name) if name in SINGLE_RUNS else _rows(TRAININGS[name])
         means = {
             arm: [row["success"][arm] for row in rows if arm in row["success"]]
             for arm in ("rl", *reversed(RIVALS), "demonstrator")
@@ -140,9 +142,27 @@ def tried_table() -> Table:
     return table
 
 
-def _rivals_run() -> list[Row]:
-    """Return the run that had the rival which the runs before it lacked, as a row."""
-    found = result(ONE_RIVAL_RUN)["eval"]
+def lucky_table() -> Table:
+    """Return how often the choices of demonstrators succeed, and what a filter can teach at most.
+
+    The last column is what is left to reward: the success of the good choice alone, above that.
+    """
+    head = ["good choice shown", "it succeeds", "the bad one succeeds", "demonstrator"]
+    more = ["good among successes", "perfect filter", "left"]
+    table = [["tasks and demonstrator", *head, *more]]
+    for family, found in result("lucky_demonstrators.json")["families"].items():
+        keys = ("good_share", "good_success", "bad_success", "success", "good_among_successes")
+        best = found["perfect_filter"]
+        cells = [share(found[key]) for key in keys]
+        left = signed(found["good_success"] - best)
+        name = f"{FAMILIES[family]}, `{found['kwargs']['expert']}`"
+        table.append([name, *cells, share(best), left])
+    return table
+
+
+def _single_run(name: str) -> list[Row]:
+    """Return a run of one seed, as a row."""
+    found = result(name)["eval"]
     return [{"success": {arm: figures["success"] for arm, figures in found.items()}}]
 
 

@@ -24,12 +24,14 @@ from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
+from agentgym.envs.search.experts import FALLIBLE as GUESSING
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.swe.instance import DIFFICULTIES
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
+from agentgym.envs.textworld.games.game_set import FALLIBLE as COOKS
 from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, NAMED
 from agentgym.envs.textworld.rewards import REWARDS
 from agentgym.envs.webshop import shared_shop
@@ -87,7 +89,8 @@ class Configuration:
     @property
     def fallible(self) -> bool:
         """Whether the expert makes mistakes, as its family declares."""
-        return self.name == "webshop" and self.kwargs.get("expert") in FALLIBLE
+        some = {"webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS}.get(self.name, {})
+        return self.kwargs.get("expert") in some
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
@@ -157,6 +160,7 @@ TOGETHER = {
 """Pairs of arguments of which every combination is tried; others are tried one at a time."""
 NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
     **{("expert", name): {"observation_mode": "compact"} for name in SPEAKING},
+    ("expert", "guessing"): {"challenge": "cooking", "games": FEW},
     ("highlights", True): {"observation_mode": "compact"},
     ("engine", "inform7"): {"games": FEW},
     ("engine", "alfworld"): {

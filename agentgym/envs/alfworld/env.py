@@ -58,7 +58,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
             imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
             never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
-            action.
+            action, ``doubting`` examines in 85 of 100 tasks every receptacle that it comes to.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         horizon: Turn budget.

@@ -63,7 +63,8 @@ class SearchEnv(TextEnv[SearchSession]):
         answer_attempts: Answers that may be given until one is right.
         first_search: Whether the first observation holds the results for the question.
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
-            imitated, ``oracle`` knows plan and answer.
+            imitated, ``lazy`` does so too but mostly begins with a search for half a name,
+            ``oracle`` knows plan and answer.
         on_error: What becomes of a failing retriever: ``raise`` ends the episode as failed,
             ``observe`` tells the policy.
         **kwargs: See :class:`~agentgym.core.TextEnv`.

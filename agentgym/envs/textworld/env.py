@@ -14,6 +14,7 @@ from agentgym.core.options import arguments, choice, flag, with_guesses
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.envs.hesitation import with_checks
+from agentgym.envs.textworld import guessing
 from agentgym.envs.textworld.games.game_set import EXPERTS
 from agentgym.envs.textworld.generator.config import (
     CHALLENGES,
@@ -46,7 +47,7 @@ NOT_ADMISSIBLE = (
 )
 """Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
 
-_FORKED = ("_plan", "_left", "_script", "_phi", "_value")
+_FORKED = ("_plan", "_left", "_script", "_phi", "_value", "_typed", "_cook")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
 
@@ -70,7 +71,9 @@ class TextWorldEnv(TextEnv[GameSession]):
             ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
         expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` types
             the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
-            inventory before each of them. Neither the score nor the rewards depend on it.
+            inventory before each of them, ``guessing`` (``cooking`` only) opens the cookbook in 20
+            of 100 tasks and guesses the recipe in the others. Neither the score nor the rewards
+            depend on it.
         description: Whether each observation ends with the description of the room.
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
@@ -131,12 +134,19 @@ class TextWorldEnv(TextEnv[GameSession]):
             difficulty, challenge, games, data, parameters, native=engine == "native"
         )
         self.expert = self._tasks.expert = choice(expert, "expert", EXPERTS)
+        if expert == "guessing" and not self._tasks.has_cookbook:
+            raise ConfigurationError(
+                "expected games with a cookbook for expert='guessing', such as "
+                "difficulty='cooking-easy' or challenge='cooking'; choose these, or another expert"
+            )
         self._process: StoryProcess | None = None
         self._playing = ""
         self._plan = 1
         self._left: int | None = None
         self._script: tuple[str, ...] | None = None
         self._phi = self._value = 0.0
+        self._typed: tuple[str, ...] = ()
+        self._cook: tuple[str, ...] | None = None
         turns = fitting if horizon is None else horizon
         super().__init__(self._tasks, horizon=turns, **kwargs)
 
@@ -164,6 +174,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         self._left = None if plan is None else len(plan)
         self._plan = max(1, self._left or 0)
         self._phi = self._value = 0.0
+        self._typed, self._cook = (), None
         return self._observation_of(intro)
 
     def _act(self, action: str) -> Outcome:
@@ -177,6 +188,8 @@ class TextWorldEnv(TextEnv[GameSession]):
         session = self.session
         turn = session.act(command.text)
         self._follow(command.text, turn.valid)
+        self._typed += (command.text,)
+        self._cook = self._cook[1:] if self._cook and self._cook[0] == command.text else None
         plan = self._expert_plan()
         self._left = None if plan is None else len(plan)
         status = Status(turn.score, session.max_score, self._left, self._plan, turn.won, turn.lost)
@@ -206,6 +219,9 @@ class TextWorldEnv(TextEnv[GameSession]):
     def _oracle_turns(self) -> int | None:
         if self._left and self._tasks.hesitates(self.task):
             return 2 * self._left - self.turn % 2
+        if self.expert == "guessing":
+            left = len(self._cooking())
+            return left if left < guessing.LONGEST else None
         return self._left
 
     def _oracle_action(self) -> str | None:
@@ -213,6 +229,8 @@ class TextWorldEnv(TextEnv[GameSession]):
         if plan and self._tasks.hesitates(self.task):
             # It checks on every other turn, beginning with the first.
             return with_checks(plan)[self.turn % 2]
+        if self.expert == "guessing":
+            return next(iter(self._cooking()), None)
         return plan[0] if plan else None
 
     def _potential(self) -> float:
@@ -245,6 +263,12 @@ class TextWorldEnv(TextEnv[GameSession]):
     def _expert_plan(self) -> tuple[str, ...] | None:
         """Return the commands that win from this state, or None where none are known."""
         return self.session.policy() if self._script is None else self._script
+
+    def _cooking(self) -> tuple[str, ...]:
+        """Return what a cook types who mostly guesses the recipe; it is kept while followed."""
+        if self._cook is None:
+            self._cook = guessing.script(self.session, self.task.id, self._typed)
+        return self._cook
 
     def _follow(self, command: str, valid: bool) -> None:
         """Strike a command off the script; another one that does something makes it void."""

@@ -12,7 +12,7 @@ from agentgym.envs.textworld.games.bundled import bundled
 from agentgym.envs.textworld.games.files import Files, FileTasks
 from agentgym.envs.textworld.games.game_set import GameSet, PlanLength, Source
 from agentgym.envs.textworld.games.store import GameStore
-from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, GeneratorConfig
+from agentgym.envs.textworld.generator.config import CHALLENGES, DEFAULT, Cooking, GeneratorConfig
 from agentgym.envs.textworld.generator.splits import MAX_GAMES, place_of, seed_of
 from agentgym.errors import ConfigurationError
 
@@ -55,6 +55,7 @@ class GameTasks(GameSet):
         plan_length: PlanLength | None = None,
     ) -> None:
         self.config = GeneratorConfig.of(config)
+        self.has_cookbook = isinstance(self.config, Cooking)
         self._key = self.config.key()
         super().__init__(f"textworld/{self._key}", plan_length)
         self.store = GameStore(self.config, folder)

@@ -1,4 +1,4 @@
-"""Experts: one knows where everything is, one searches, and two waste turns, each its own way."""
+"""Experts: one knows where everything is, one searches, and three waste turns, each its own way."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts.base import Expert
+from agentgym.envs.alfworld.experts.doubting import DoubtingExpert
 from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
 from agentgym.envs.alfworld.experts.hesitant import HesitantExpert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
@@ -20,6 +21,7 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "searching": SearchingExpert,
     "fixed-order": FixedOrderExpert,
     "hesitant": HesitantExpert,
+    "doubting": DoubtingExpert,
 }
 """Name of an expert -> what makes it at the start of a game."""
 

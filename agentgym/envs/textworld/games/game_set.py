@@ -18,8 +18,11 @@ KEPT_GAMES = 128
 NO_OBJECTIVE = "Find out what there is to do, and do it."
 """Goal of a game that tells none (``simple`` with ``goal="none"``)."""
 
-EXPERTS = ("oracle", "hesitant")
-"""Who may demonstrate: the game's own winning policy, or who makes sure before each command."""
+EXPERTS = ("oracle", "hesitant", "guessing")
+"""Who may demonstrate: the game's own winning policy, who makes sure before each command, or, in
+games with a cookbook, who mostly guesses the recipe."""
+FALLIBLE: Mapping[str, str] = {"guessing": "oracle"}
+"""Experts that do not always win -> who does."""
 
 Source = Game | Record
 """A game as it is read: in brief if it is bundled, else as JSON."""
@@ -40,6 +43,8 @@ class GameSet(NumberedTasks[Source]):
         expert: Whose turns :meth:`oracle_turns` counts, one of :data:`EXPERTS`.
     """
 
+    has_cookbook: bool = False
+    """Whether there is a cookbook in every game."""
     foreign: ClassVar[bool] = False
     """Whether games or story files come from elsewhere, so that anything can be in them."""
 
@@ -63,6 +68,8 @@ class GameSet(NumberedTasks[Source]):
     def oracle_turns(self, task: Task) -> int | None:
         """Return the number of turns that the expert needs from the start; None if unknown."""
         turns = super().oracle_turns(task)
+        if turns and self.expert == "guessing":
+            return 1 + turns
         return 2 * turns if turns and self.hesitates(task) else turns
 
     @abstractmethod

@@ -1,0 +1,49 @@
+"""The lazy reader: it reads well, but mostly begins with a search for half a name.
+
+Whether half a name finds the right passage cannot be seen when it is typed, and it often does. So
+among the demonstrations that succeed such searches are still the majority: leaving out failures
+does not teach to search for whole names. Only the reward tells how much more often those succeed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentgym.envs.search.engine.commands import SEARCH, Command
+from agentgym.envs.search.engine.session import SearchSession
+from agentgym.envs.search.experts.passage_reader import read_block
+from agentgym.envs.search.experts.reader import KnownSearch, ReaderExpert, read
+from agentgym.support.random_stream import Stream
+
+WHOLE = 15
+"""Per cent of the questions in which it searches for whole names from the beginning."""
+_NAME = re.compile(r"[A-Z]\S*(?: [A-Z]\S*)+")
+"""A name of several words."""
+
+
+class LazyExpert(ReaderExpert):
+    """Answers of the reader, mostly after a first search in which a word of the name is missing.
+
+    Which word is missing, and in which questions, depends on nothing that can be read. If what it
+    was to look for is not among the passages, it takes the first of them for it.
+    """
+
+    def step(self, session: SearchSession, turns_left: int) -> Command:
+        """Return the next search, or the answer."""
+        question = session.question.text
+        draw = Stream("lazy", question)
+        if draw.percent(WHOLE):
+            return super().step(session, turns_left)
+        shown = [KnownSearch(one.query, session.block(one)) for one in session.state.searches]
+        first = read(question, (), 1)
+        name = _NAME.search(first.argument)
+        if name is None:
+            return super().step(session, turns_left)
+        if not shown and turns_left:
+            words = name[0].split()
+            words.pop(draw.below(len(words)))
+            return Command(SEARCH, first.argument.replace(name[0], " ".join(words)))
+        titles = [article.title for one in shown[:1] for article in read_block(one.block)]
+        if titles and name[0] not in titles:
+            question = question.replace(name[0], titles[0])
+        return read(question, shown, turns_left)

@@ -1,0 +1,76 @@
+"""A cook that mostly guesses: a demonstrator for the games with a cookbook.
+
+In some tasks it opens the cookbook and does what the recipe says. In most it looks at what it
+carries instead, and takes one of its ingredients and one of the ways to prepare it at random. Which
+of the two it does depends on nothing that can be read, and whether a guess is right shows only when
+it has been carried out. So among the demonstrations that succeed guesses are still the majority:
+leaving out failures does not teach to read. Only the reward tells how much more often that
+succeeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from agentgym.envs.textworld.session import GameSession
+from agentgym.support.random_stream import Stream
+
+READS = 20
+"""Per cent of the tasks in which it opens the cookbook."""
+READ, LOOK = "examine cookbook", "inventory"
+"""What it does first, where it reads and where it guesses."""
+_WAYS = (frozenset({"cook"}), frozenset({"slice", "dice", "chop"}))
+"""Verbs of the commands among which it chooses."""
+LONGEST = 100
+"""Commands after which it is given up: it carries nothing that it can eat."""
+
+
+def reads(task_id: str) -> bool:
+    """Return whether the cook opens the cookbook in a task."""
+    return Stream("guessing", task_id).percent(READS)
+
+
+def script(session: GameSession, task_id: str, typed: Sequence[str]) -> tuple[str, ...]:
+    """Return all that the cook will type from here, found by letting it play; nothing changes.
+
+    Args:
+        session: The game.
+        task_id: The task, which decides whether it reads, and else what is guessed.
+        typed: The commands that were typed so far.
+    """
+    state, commands, over = session.snapshot(), list[str](), False
+    try:
+        while not over and len(commands) < LONGEST:
+            plan = session.policy()
+            planned = plan[0] if plan else None
+            said = _command(task_id, planned, session.offered(), [*typed, *commands])
+            turn = session.act(said)
+            commands.append(said)
+            over = turn.won or turn.lost
+    finally:
+        session.restore(state)
+    return tuple(commands)
+
+
+def _command(
+    task_id: str, planned: str | None, offered: Sequence[str], typed: Collection[str]
+) -> str:
+    """Return what the cook types, given the next command of the plan that wins, if any does."""
+    careful = reads(task_id)
+    first = READ if careful else LOOK
+    if first in offered and first not in typed:
+        return first
+    verb = _verb(planned or "")
+    for verbs in () if careful else _WAYS:
+        if verb in verbs and verbs.isdisjoint(map(_verb, typed)):
+            possible = sorted(each for each in offered if _verb(each) in verbs)
+            return Stream("guessing", task_id, len(verbs)).choice(possible)
+        if verb in verbs:
+            planned = None  # It has guessed wrong.
+    if planned is None:  # Then there is no meal, and it eats what it has.
+        return next((each for each in sorted(offered) if _verb(each) == "eat"), LOOK)
+    return planned
+
+
+def _verb(command: str) -> str:
+    return command.partition(" ")[0]

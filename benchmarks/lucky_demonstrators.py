@@ -1,0 +1,126 @@
+"""How much a filter of demonstrations can teach, before anything is trained, as JSON.
+
+Each demonstrator makes a good choice in some tasks and a bad one in the others, which often
+succeeds by luck. From how often each does it follows which share of its successes shows the good
+choice, and so what a policy would solve that imitates the successes without a mistake: it chooses
+as often as they do. What is left up to the good choice alone is what only reward can teach.
+
+Usage: ``python -m benchmarks.lucky_demonstrators [--n 300] [--families search]``
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from agentgym.core.env import TextEnv
+from agentgym.envs.textworld.guessing import READ
+from agentgym.registration import family
+from benchmarks.provenance import to_json
+
+SPLIT = "test"
+
+
+class Lucky(NamedTuple):
+    """A demonstrator, and how its choice is told."""
+
+    kwargs: dict[str, Any]
+    """Arguments of the environment."""
+    expert: str
+    """The demonstrator."""
+    better: str = ""
+    """Who always makes the good choice: a task shows it where both play alike. Where nobody plays
+    so, the good choice is to read the cookbook first."""
+
+
+FAMILIES: Mapping[str, Lucky] = {
+    "alfworld": Lucky(
+        {"difficulty": "easy", "task_types": ("place",), "horizon": 11},
+        "doubting", "searching",
+    ),
+    "search": Lucky(
+        {
+            "difficulty": "easy", "size": 4000, "topk": 4, "hops": (1, 2), "horizon": 4,
+        },
+        "lazy", "reader",
+    ),
+    "textworld": Lucky(
+        {"difficulty": "cooking,cook=true", "games": {"test": 150}, "horizon": 5}, "guessing"
+    ),
+    "webshop": Lucky(
+        {
+            "difficulty": "easy", "size": 2000, "observation_mode": "compact", "horizon": 9,
+        },
+        "lazy", "thinking",
+    ),
+}  # fmt: skip
+
+
+def measure(name: str, n: int) -> dict[str, Any]:
+    """Let a demonstrator play held-out tasks, and count its choices and its successes."""
+    lucky = FAMILIES[name]
+    play = Player(name, lucky.kwargs | {"expert": lucky.expert})
+    other = Player(name, lucky.kwargs | {"expert": lucky.better}) if lucky.better else None
+    env = play.env
+    panel = env.tasks.panel(SPLIT, min(n, env.tasks.len(SPLIT)))
+    won: dict[bool, list[bool]] = {True: [], False: []}
+    for task in panel.ids:
+        actions, success = play(task)
+        won[actions == other(task)[0] if other else actions[0] == READ].append(success)
+    return {
+        "kwargs": lucky.kwargs | {"expert": lucky.expert},
+        "n": len(panel),
+        "panel_sha256": panel.sha256,
+        **expected(won[True], won[False]),
+    }
+
+
+def expected(good: Sequence[bool], bad: Sequence[bool]) -> dict[str, float]:
+    """Return what follows from the successes of both choices."""
+    lucky, sound = sum(bad), sum(good)
+    among = sound / (sound + lucky)
+    best, worst = sound / len(good), lucky / len(bad)
+    return {
+        "good_share": len(good) / (len(good) + len(bad)),
+        "good_success": best,
+        "bad_success": worst,
+        "success": (sound + lucky) / (len(good) + len(bad)),
+        "good_among_successes": among,
+        "perfect_filter": among * best + (1 - among) * worst,
+    }
+
+
+class Player:
+    """The expert of an environment."""
+
+    def __init__(self, name: str, kwargs: Mapping[str, Any]) -> None:
+        made = gymnasium.make(family(name).id, **kwargs).unwrapped
+        assert isinstance(made, TextEnv)
+        self.env = made
+
+    def __call__(self, task: str) -> tuple[list[str], bool]:
+        """Return what it does in a task, and whether that solves it."""
+        _, info = self.env.reset(seed=0, options={"task_id": task})
+        actions = []
+        while not info["stop_reason"]:
+            actions.append(str(self.env.oracle_action()))
+            info = self.env.step(actions[-1])[-1]
+        return actions, bool(info["success"])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print; returns 0."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--n", type=int, default=300)
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    options = parser.parse_args(argv)
+    found = {name: measure(name, options.n) for name in options.families}
+    print(to_json({"split": SPLIT, "families": found}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

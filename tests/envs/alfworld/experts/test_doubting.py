@@ -1,0 +1,81 @@
+"""The expert that looks twice: its habit, where it has it, and what the habit costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.envs.alfworld.env import ALFWorldEnv
+from agentgym.envs.alfworld.experts.doubting import DOUBTS
+
+HOUSE: dict[str, Any] = {"difficulty": "easy", "task_types": ["place"]}
+TASKS = 80
+
+
+def make(expert: str, horizon: int = 40) -> ALFWorldEnv:
+    env = gymnasium.make("agentgym/ALFWorld-v0", expert=expert, horizon=horizon, **HOUSE).unwrapped
+    assert isinstance(env, ALFWorldEnv)
+    return env
+
+
+def played(env: ALFWorldEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+    """Let the expert play; what it announces has to come true."""
+    _, info = env.reset(seed=0, options={"split": "test", "index": index})
+    announced, actions = info["oracle_turns"], list[str]()
+    while not info["stop_reason"]:
+        assert info["oracle_turns"] == announced - len(actions)
+        actions.append(str(env.oracle_action()))
+        info = env.step(actions[-1])[-1]
+        assert info["action_valid"]
+    return actions, info
+
+
+def doubled(actions: list[str]) -> list[str]:
+    """Return what the expert does who looks twice wherever the other comes."""
+    seen = []
+    for action in actions:
+        seen.append(action)
+        if action.startswith("go to "):
+            seen.append(action.replace("go to", "examine"))
+    return seen
+
+
+def test_it_goes_the_way_of_who_searches_and_mostly_looks_twice() -> None:
+    searching, doubting, twice = make("searching"), make("doubting"), 0
+    for index in range(TASKS):
+        plain, _ = played(searching, index)
+        mine, info = played(doubting, index)
+        assert info["success"]
+        assert mine in (plain, doubled(plain))
+        twice += mine != plain
+    assert twice / TASKS == pytest.approx(DOUBTS / 100, abs=0.1)
+
+
+def test_looking_twice_often_succeeds_by_luck_and_much_less_often_than_looking_once() -> None:
+    once, twice = make("searching", 11), make("doubting", 11)
+    won = [0, 0]
+    for index in range(TASKS):
+        mine = played(twice, index)
+        if any(action.startswith("examine") for action in mine[0]):
+            won[0] += played(once, index)[1]["success"]
+            won[1] += mine[1]["success"]
+    doubted = DOUBTS / 100 * TASKS
+    assert won[0] > 0.85 * doubted
+    assert 0.3 * doubted < won[1] < 0.6 * doubted
+
+
+def test_a_second_look_that_somebody_else_has_left_out_is_not_made_up_for() -> None:
+    env = make("doubting")
+    for index in range(8):
+        _, info = env.reset(seed=0, options={"split": "test", "index": index})
+        first = str(env.oracle_action())
+        info = env.step(first)[-1]
+        if str(env.oracle_action()).startswith("examine"):
+            info = env.step("look")[-1]
+        while not info["stop_reason"]:
+            left = info["oracle_turns"]
+            info = env.step(str(env.oracle_action()))[-1]
+            assert info["oracle_turns"] == left - 1
+        assert info["success"]

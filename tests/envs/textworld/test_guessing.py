@@ -1,0 +1,84 @@
+"""The cook that mostly guesses the recipe: its habit, and what the habit costs."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.core.env import TextEnv
+from agentgym.envs.textworld.guessing import LOOK, READ, READS, reads
+from agentgym.errors import ConfigurationError
+
+KITCHEN: dict[str, Any] = {"difficulty": "cooking,cook=true", "horizon": 30}
+TASKS = 30
+needs_textworld = pytest.mark.skipif(
+    importlib.util.find_spec("textworld") is None, reason="its generator makes these games"
+)
+
+
+def make(expert: str = "guessing", **kwargs: Any) -> TextEnv:
+    made = gymnasium.make("agentgym/TextWorld-v0", expert=expert, **{**KITCHEN, **kwargs})
+    env = made.unwrapped
+    assert isinstance(env, TextEnv)
+    return env
+
+
+def played(env: TextEnv, index: int, most: int = 5) -> tuple[list[str], dict[str, Any]]:
+    """Let the expert play; what it announces has to come true, if it announces an end."""
+    _, info = env.reset(seed=0, options={"split": "train", "index": index})
+    actions, announced = list[str](), info["oracle_turns"]
+    while not info["stop_reason"] and len(actions) < most:
+        assert announced is None or info["oracle_turns"] == announced - len(actions)
+        actions.append(str(env.oracle_action()))
+        info = env.step(actions[-1])[-1]
+        assert info["action_valid"]
+    return actions, info
+
+
+def test_it_reads_in_its_share_of_the_tasks() -> None:
+    share = sum(reads(f"textworld/cooking/{number}") for number in range(2000)) / 2000
+    assert share == pytest.approx(READS / 100, abs=0.03)
+
+
+@needs_textworld
+@pytest.mark.slow
+def test_who_reads_succeeds_and_a_guess_does_by_luck() -> None:
+    env, oracle = make(), make("oracle")
+    won: dict[bool, list[bool]] = {True: [], False: []}
+    for index in range(TASKS):
+        actions, info = played(env, index)
+        plan, _ = played(oracle, index)
+        won[reads(info["task_id"])].append(info["success"])
+        assert actions[0] == (READ if reads(info["task_id"]) else LOOK)
+        assert not info["success"] or actions[1:] == plan
+        assert actions[1].startswith("cook ")
+        assert not any(action.startswith("cook ") for action in actions[2:]), "it guesses once"
+    assert all(won[True]) and won[True]
+    assert 0.15 < sum(won[False]) / len(won[False]) < 0.5
+
+
+@needs_textworld
+@pytest.mark.slow
+def test_a_fork_guesses_alike_and_what_others_do_is_not_undone() -> None:
+    env = make()
+    for index in range(8):
+        env.reset(seed=0, options={"split": "train", "index": index})
+        env.step(str(env.oracle_action()))
+        state, rest = env.snapshot(), list[str]()
+        for _ in range(2):
+            rest.append(str(env.oracle_action()))
+            if env.step(rest[-1])[-1]["stop_reason"]:
+                break
+        env.restore(state)
+        assert str(env.oracle_action()) == rest[0]
+        env.step("look")
+        assert str(env.oracle_action()) == rest[0]
+
+
+@pytest.mark.parametrize("kwargs", [{"difficulty": None}, {"difficulty": "w2-o3-q4"}])
+def test_it_needs_a_cookbook(kwargs: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="cookbook"):
+        make(**kwargs)
