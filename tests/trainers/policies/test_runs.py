@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ from agentgym.evaluation.policy_names import load_policy, policy_content, policy
 from agentgym.policies.play import Moment, play
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
+from tests.trainers.toy_runs import SETTINGS
 from trainers.config.resolved_environments import TEST
 from trainers.output.card import has_adapters
 from trainers.phases.adapter_merge import base_of
 from trainers.policies.weights import weights_sha256
 
+TASKS = int(SETTINGS["eval.tasks"])
 HORIZON = 5
 """Turns of the run's evaluation."""
 
@@ -64,7 +67,7 @@ def test_greedy_success_is_the_run_s_own_figure(
 ) -> None:
     where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "concurrency": 6}
     with load_policy(f"run:{finished}", env, checkpoint=checkpoint, temperature=0) as maker:
-        report = evaluate(maker, env, TEST, 30, **where)
+        report = evaluate(maker, env, TEST, TASKS, **where)
     own = own_rows(finished, f"{arm}-greedy")
     assert played(report) == figures(own)
     assert 0 < report.score_mean < 1, "a test that could not fail proves nothing"
@@ -92,7 +95,7 @@ def test_the_episode_that_runs_out_of_tokens_ends_as_in_training(
     shutil.copytree(finished, copied)
     config = copied / "config.yaml"
     config.write_text(config.read_text().replace("episode_tokens: 150", "episode_tokens: 12"))
-    report = evaluate(load_policy(f"run:{copied}", env, temperature=0), env, TEST, 30)
+    report = evaluate(load_policy(f"run:{copied}", env, temperature=0), env, TEST, TASKS)
     short = [row for row in report.rows if row.stop_reason == "token_limit"]
     assert short and report.errors == 0 and all(0 < row.turns < HORIZON for row in short)
     assert not any(row.success for row in short)
@@ -126,7 +129,9 @@ def test_what_the_model_wrote_is_kept(finished: Path, env: Any, tmp_path: Path) 
         assert turn.prompt_tokens == own.prompt_tokens
         assert 0 < (turn.completion_tokens or 0) <= 4
         assert turn.finish_reason in ("stop", "length")
-        assert turn.raw_text and turn.action in turn.raw_text
+        # A policy that learned little also writes tokens of the template, which are no action.
+        words = re.sub(r"<\|\w+\|>", " ", turn.raw_text or "").split()
+        assert words and turn.action.split() == words
 
 
 def test_the_facts_say_what_played(finished: Path, env: Any) -> None:
