@@ -1,0 +1,26 @@
+"""The table of methods that were played on a toy."""
+
+from __future__ import annotations
+
+from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
+from trainers.algorithms.presets import PRESETS
+
+FILE = "methods.json"
+
+
+def played_methods_table() -> Table:
+    """Return each method's success beside that of ``turn-loo``, the best first."""
+    found = result(FILE)["methods"]
+    table = [["preset", "updates a step", "success", "each seed", "minus `turn-loo`"]]
+    for name, row in sorted(found.items(), key=lambda item: -item[1]["success"]["mean"]):
+        success, difference = row["success"], row["minus_turn_loo"]
+        table.append(
+            [
+                f"`{name}`",
+                f"{PRESETS[name].minibatches * PRESETS[name].iterations}",
+                share(success["mean"]),
+                shares(success["values"]),
+                bold_without_zero(difference["mean"], difference["ci95"]),
+            ]
+        )
+    return table
