@@ -39,7 +39,7 @@ def run_command(
         program: Its name, with which sentences begin.
         body: What it does; returns the exit code.
         stopped: Said after Ctrl-C.
-        explain: Says in a sentence what an error means that is none of agentgym's, or returns None.
+        explain: Says in a sentence what an error means to this program, or returns None.
         words: Puts the advice of an error into the words of the program.
 
     Returns:
@@ -63,7 +63,7 @@ def run_command(
         _say(stopped)
         return INTERRUPTED
     except AgentGymError as error:
-        return _fail(program, words(str(error)))
+        return _fail(program, explain(error) or words(str(error)))
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             _drop_output()

@@ -186,10 +186,10 @@ def test_an_output_that_cannot_be_written_is_one_sentence(place, capsys):
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path | None]:
-    """A file system of 340 KiB; None where this process may not mount one."""
+    """A file system of 400 KiB; None where this process may not mount one."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=340k", "tmpfs", str(disk)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)]
     try:
         mounted = subprocess.run(command, capture_output=True).returncode == 0
     except OSError:
