@@ -23,7 +23,8 @@ from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.branching import Branching, EveryTurn, RandomTurns
 from trainers.algorithms.filters import apply_filters
 from trainers.algorithms.fork_value import ForkValue
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.trees import fork_weights
 
 SIZE = 8

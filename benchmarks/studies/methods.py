@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.studies.runner.measures import Curve, held_out, minus, validation_curve
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from trainers.algorithms.presets import PRESETS, SERVES
+from trainers.algorithms.preset import SERVES
+from trainers.algorithms.presets import PRESETS
 from trainers.output.seed_summary import spread
 
 HOUSE = "turn-loo"

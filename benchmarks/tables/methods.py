@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.tables.formats import Table
-from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
+from trainers.algorithms.preset import NEEDS, SERVES, Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.config.describe import parts_in_words
 
 EVERY = "tests/trainers/grpo/test_preset_parts.py"

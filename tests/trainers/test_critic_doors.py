@@ -16,7 +16,8 @@ from tests.trainers import toy_runs
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.grpo.critic import CRITIC_FILE

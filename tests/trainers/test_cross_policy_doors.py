@@ -18,7 +18,8 @@ from tests.envs.swe.boxed import needs_box
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.test_pairs import SMALL
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.grpo.stale_policy import STALE_FILE

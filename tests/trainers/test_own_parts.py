@@ -279,7 +279,7 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
             "expected --preset MODULE:NAME with a module that can be imported, got",
         ),
         ("--preset=mine:PRSET", "mine has no 'PRSET' (did you mean 'PRESET'?)"),
-        ("--preset=mine:NOTHING", "with a trainers.algorithms.presets.Preset, got 'mine:NOTHING'"),
+        ("--preset=mine:NOTHING", "with a trainers.algorithms.preset.Preset, got 'mine:NOTHING'"),
         ("--preset=mine:", "expected --preset MODULE:NAME, got 'mine:'"),
         ("--rl.hooks=mine:Fresh=1", "with the class of a reward hook: a dataclass with name"),
         ("--rl.hooks=mine:Bonus:gain=1", "expected the fields of mine:Bonus (weight), each once"),

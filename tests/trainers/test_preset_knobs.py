@@ -15,7 +15,8 @@ from agentgym.errors import ConfigurationError
 from tests.trainers import toy_runs
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.filters import HarnessEndings, TopVariance
-from trainers.algorithms.presets import PARTS, PRESETS, Preset
+from trainers.algorithms.preset import PARTS, Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import KLToGo, RewardToGo
 from trainers.cli import main
 from trainers.config.resolve import resolve

@@ -15,7 +15,8 @@ from agentgym.errors import ConfigurationError
 from tests.trainers import toy_runs
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import Implicit
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve

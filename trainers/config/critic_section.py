@@ -11,7 +11,7 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.loss import ValueTargets
 from trainers.algorithms.preferences import Preference
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.signals import QMinusV
 from trainers.config.field_types import (
     Count,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import RlConfig
 

@@ -12,7 +12,8 @@ from rich.table import Table
 from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import for_others
 from agentgym.support.terminal import cell
-from trainers.algorithms.presets import NEEDS, PRESETS, SERVES, Preset
+from trainers.algorithms.preset import NEEDS, SERVES, Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig

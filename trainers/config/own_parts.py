@@ -12,7 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 from agentgym.core.options import find_own, integer, own
 from agentgym.errors import ConfigurationError
 from agentgym.policies.identity import source_sha256
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.sampling import SAMPLERS, SamplerMaker, TaskSampler, TaskStats
 from trainers.algorithms.schedule import Schedule
 
@@ -52,7 +53,7 @@ def find_preset(name: str) -> Preset:
     """
     if not is_own(name):
         return get_preset(name)
-    wanted = "a trainers.algorithms.presets.Preset"
+    wanted = "a trainers.algorithms.preset.Preset"
     found = own(name, "--preset MODULE:NAME", wanted, lambda each: isinstance(each, Preset))
     return replace(found, name=name)
 

@@ -30,7 +30,7 @@ from trainers.algorithms import (
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.presets import PARTS, Preset
+from trainers.algorithms.preset import PARTS, Preset
 from trainers.config.config_file import read_settings
 
 SUPPLIED: Mapping[str, tuple[type, ...]] = {

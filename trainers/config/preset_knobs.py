@@ -12,7 +12,8 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import KLToGo, QMinusV, RewardToGo
 from trainers.config.cross_policy import with_pool
 from trainers.config.sections import RlConfig

@@ -25,7 +25,7 @@ from agentgym.core.hooks import JudgedReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from agentgym.rewards import JudgeMask
-from trainers.algorithms.presets import JUDGE, SERVES, Preset
+from trainers.algorithms.preset import JUDGE, SERVES, Preset
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
     CONFIG_FILE,

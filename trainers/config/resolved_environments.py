@@ -22,7 +22,7 @@ from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.sampling import SamplerMaker
 from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
 from trainers.config.family_defaults import FamilyDefaults, defaults_for

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.pairs import PreferredBy
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.signals import Implicit
 from trainers.config.field_types import Count, NotNegative, Positive, Whole, strict
 

@@ -15,7 +15,7 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
 from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.trees import fork_weights

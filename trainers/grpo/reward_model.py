@@ -28,7 +28,7 @@ from trainers.algorithms.pairs import (
     preferred_pairs,
     ranked_right,
 )
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
 from trainers.algorithms.signals import Implicit
 from trainers.grpo.forward import TokenForward

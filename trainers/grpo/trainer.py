@@ -48,7 +48,8 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
-from trainers.algorithms.presets import JUDGE, SERVES, Preset, get_preset
+from trainers.algorithms.preset import JUDGE, SERVES, Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.advantages import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainers.algorithms.preferences import Preference
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.signals import QMinusV
 from trainers.grpo.critic import check_warmup
 from trainers.grpo.off_policy_critic import OffPolicyCritic

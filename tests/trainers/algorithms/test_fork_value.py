@@ -13,7 +13,8 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import apply_filters
 from trainers.algorithms.fork_value import ForkValue
-from trainers.algorithms.presets import PRESETS, Preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import EpisodeReturn
 from trainers.algorithms.trees import edges, fork_weights, tree_of
 

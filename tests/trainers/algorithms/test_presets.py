@@ -17,16 +17,8 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.preferences import Preference
-from trainers.algorithms.presets import (
-    DEFAULT,
-    JUDGE,
-    NEEDS,
-    PRESETS,
-    SERVES,
-    Preset,
-    get_preset,
-    runnable,
-)
+from trainers.algorithms.preset import JUDGE, NEEDS, SERVES, Preset
+from trainers.algorithms.presets import DEFAULT, PRESETS, get_preset, runnable
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import Implicit, KLToGo, QMinusV
 

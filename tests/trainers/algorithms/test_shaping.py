@@ -7,7 +7,8 @@ import pytest
 from agentgym.core.outcome import StopReason
 from tests.trainers.algorithms.helpers import pack
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.shaping import EndPenalty, FlagPenalty, Overlong, shape_rewards
 
 

@@ -16,7 +16,8 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments

@@ -16,7 +16,7 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, apply_filters
 from trainers.algorithms.loss import aggregation_weights
-from trainers.algorithms.presets import Preset
+from trainers.algorithms.preset import Preset
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Row, Trajectory, to_batch, to_rows
 

@@ -20,7 +20,8 @@ from tests.trainers.grpo.helpers import log, trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE, value_targets
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import RewardToGo
 from trainers.grpo.critic import CRITIC_FILE, CriticSettings
 from trainers.grpo.forward import TokenForward

@@ -19,7 +19,8 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer, weights
 from tests.trainers.grpo.test_producer import Picky, logp, same, with_weights
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.stale_policy import STALE_FILE
 from trainers.rollouts.engines.hf import HFEngine

@@ -21,7 +21,8 @@ from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.presets import Preset, get_preset, runnable
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn

@@ -25,7 +25,8 @@ from tests.trainers.grpo.test_objective import exactly
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import Branching, EveryTurn
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import Implicit
 from trainers.grpo.reward_model import REWARD_MODEL_FILE, RewardModelSettings
 from trainers.rollouts.engines.policy_weights import policy_weights

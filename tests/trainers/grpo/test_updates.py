@@ -15,7 +15,8 @@ from agentgym.vector import TextVectorEnv
 from tests.trainers import toy_runs
 from tests.trainers.grpo.helpers import Feed, log, trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
-from trainers.algorithms.presets import Preset, get_preset
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Stages
 from trainers.grpo.tensors import sampled_mask
 from trainers.grpo.trl_arguments import grpo_arguments

@@ -1,0 +1,237 @@
+"""What a preset is: the parts that make up one published method, as data.
+
+A preset holds parts, not code; change one with ``dataclasses.replace``. Learning rates and models
+belong to the trainer's configuration; horizon, group size and the number of updates are the paper's
+where it has one of its own, and give way to the command line. The presets themselves are in
+:mod:`~trainers.algorithms.presets`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Literal, TypeGuard
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.advantage import Key, Term, Whiten
+from trainers.algorithms.branching import Branching
+from trainers.algorithms.filters import (
+    JUDGE_REJECT,
+    Filter,
+    TopVariance,
+    ZeroVariance,
+)
+from trainers.algorithms.gae import ValueSignal
+from trainers.algorithms.loss import Loss
+from trainers.algorithms.policy_pool import PolicyPool
+from trainers.algorithms.preferences import Preference
+from trainers.algorithms.schedule import Stages
+from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
+from trainers.algorithms.signals import (
+    Implicit,
+    KLToGo,
+    QMinusV,
+)
+
+JUDGE = "judge"
+"""Need of a preset that a run meets by a hook."""
+NEEDS: Mapping[str, str] = MappingProxyType(
+    {
+        "critic": "a value model that fills Batch.values",
+        "turn_critic": "a critic of turns, which judges what the policy would do",
+        "reference": "a frozen reference policy that fills aux['logp_ref']",
+        "prm": "a process reward model that fills aux['logp_prm']",
+        "policy_pool": "an engine that can also generate with stale weights",
+        "branching": "environments with snapshots, to fork a rollout mid-way",
+        JUDGE: "a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL",
+    }
+)
+"""What a preset may need beyond a policy, and what that is."""
+SERVES = ("reference", "critic", "turn_critic", "prm", "policy_pool", "branching")
+"""Keys of ``NEEDS`` the bundled trainer can serve."""
+_PACKAGE = __name__.rpartition(".")[0]
+PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
+"""Fields of ``Preset`` that decide the gradient."""
+_WITHIN_GROUPS: frozenset[Key] = frozenset(
+    {"group", "tree", "state", "turn_index", "turn_index_padded"}
+)
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One method as a combination of parts."""
+
+    name: str
+    """Name on the command line."""
+    title: str
+    """Method and paper."""
+    arxiv: str | None
+    """arXiv id of the paper; None for the house recipe."""
+    terms: tuple[Term, ...]
+    """Credit: the addends of the advantage."""
+    post: Whiten | None = None
+    """Credit: second normalisation over tokens."""
+    loss: Loss = field(default_factory=Loss)
+    """Loss."""
+    filters: tuple[Filter, ...] = ()
+    """Filters, applied from left to right."""
+    shapers: tuple[Shaper, ...] = ()
+    """Reward corrections made on the packed batch."""
+    horizon: Stages | None = None
+    """Turn budget over steps; None leaves it to the run."""
+    group_size: int | None = None
+    """Trajectories of a task instance; None leaves it to the run."""
+    groups: int | None = None
+    """Task instances of a batch; None leaves it to the run."""
+    minibatches: int = 1
+    """Parts of a batch that are one optimiser step each."""
+    iterations: int = 1
+    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert,
+    unless it is the ratio to who acted (``Loss.behave``)."""
+    sampler: str = "uniform"
+    """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
+    refill: int = 0
+    """Groups that may be played in a step for each that it wants, to replace those that the filters
+    drop until enough train; 0 replaces none."""
+    hooks: tuple[str, ...] = ()
+    """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
+    a run that names one of them means its own."""
+    steps: int | None = None
+    """Steps that its stages last; None leaves them to the run."""
+    pool: PolicyPool | None = None
+    """Cross-policy sampling: who plays a turn."""
+    branching: Branching | None = None
+    """Where episodes are forked."""
+    beyond: tuple[str, ...] = ()
+    """What the paper adds that none of these parts expresses, in a few words each."""
+    note: str = ""
+    """Where the preset departs from the paper, and where its numbers come from."""
+    instead: str = ""
+    """Where parts of it are missing: how the others can be had."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of ``NEEDS``: what its parts read besides the policy's own episodes."""
+        signals = [type(term.signal) for term in self.terms]
+        found = {
+            "critic": self.value_signal is not None,
+            "turn_critic": QMinusV in signals or Preference in signals,
+            "reference": KLToGo in signals
+            or Preference in signals
+            or self.loss.kl_beta > 0
+            or getattr(self.value_signal, "kl", 0.0) > 0,
+            "prm": Implicit in signals,
+            "policy_pool": self.pool is not None,
+            "branching": self.branching is not None,
+            JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
+        }
+        return tuple(need for need in NEEDS if found[need])
+
+    @property
+    def value_signal(self) -> ValueSignal | None:
+        """The signal that reads a critic's values; None if there is none."""
+        signals = (term.signal for term in self.terms)
+        return next((each for each in signals if isinstance(each, ValueSignal)), None)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of the method the bundled trainer cannot carry out, in words."""
+        return self.beyond
+
+    @property
+    def compares_groups(self) -> bool:
+        """Whether it compares trajectories of a task instance, so that one of each is too few."""
+        drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
+        pairs = any(isinstance(term.signal, Preference) for term in self.terms)
+        return (
+            drops or pairs or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
+        )
+
+    @property
+    def invalid_penalty(self) -> float | None:
+        """What its reward corrections take from an invalid turn; None if they do not look at it."""
+        amounts = [-part.amount for part in self.shapers if _charges_invalid(part)]
+        return sum(amounts) if amounts else None
+
+    def with_invalid_penalty(self, amount: float) -> Preset:
+        """Return the preset with another price of an invalid turn, if it has one at all."""
+        if self.invalid_penalty is None:
+            return self
+        kept = tuple(part for part in self.shapers if not _charges_invalid(part))
+        return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
+
+    def normalized(self, over: Literal["none", "batch", "family"]) -> Preset:
+        """Return the preset with another second normalisation of its advantages, or with none."""
+        return replace(self, post=None if over == "none" else Whiten(over, over))
+
+    def within(self, tokens: int) -> Preset:
+        """Return the preset with what depends on the token budget filled in.
+
+        The limit of ``Overlong`` and the divisor of the aggregation "const" are both the most
+        action tokens that a trajectory may have.
+        """
+        shapers = tuple(
+            replace(part, limit=tokens)
+            if isinstance(part, Overlong) and part.limit is None
+            else part
+            for part in self.shapers
+        )
+        loss = self.loss
+        if loss.aggregation == "const" and loss.const is None:
+            loss = replace(loss, const=float(tokens))
+        return replace(self, shapers=shapers, loss=loss)
+
+    def described(self) -> dict[str, Any]:
+        """Return the parts that decide the gradient as plain values, to notice that one changed."""
+        return {name: _plain(getattr(self, name)) for name in PARTS}
+
+    def missing(self, available: Collection[str]) -> tuple[str, ...]:
+        """Return the needs that are not among ``available``, keys of ``NEEDS``."""
+        return tuple(need for need in self.needs if need not in available)
+
+    def require(self, available: Collection[str]) -> None:
+        """Check that a trainer has what the preset needs, and carries out all of its parts.
+
+        Raises:
+            ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``, or a
+                part is left out: what is then trained would not be what the name says.
+        """
+        missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
+        if missing:
+            raise ConfigurationError(
+                f"preset {self.name!r} needs {' and '.join(missing)}, which this run does not "
+                "have; choose another preset"
+            )
+        if self.left_out:
+            raise ConfigurationError(
+                f"expected a preset that this trainer implements in full, got {self.name!r}, which "
+                f"also needs {', '.join(self.left_out)}; "
+                f"{self.instead or 'choose another preset'}"
+            )
+
+
+def _plain(part: Any) -> Any:
+    """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
+    if is_dataclass(part) and not isinstance(part, type):
+        cls = type(part)
+        name = cls.__name__ if cls.__module__.startswith(_PACKAGE) else _path(cls)
+        return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
+    if isinstance(part, tuple | list):
+        return [_plain(each) for each in part]
+    if isinstance(part, Enum):
+        return part.value
+    if part is None or isinstance(part, str | int | float):
+        return part
+    return _path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
+
+
+def _path(thing: Any) -> str:
+    """Return a class or function of one's own as ``MODULE:NAME``."""
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
+    """Whether a reward correction is a price of invalid turns."""
+    return isinstance(part, FlagPenalty) and part.name == INVALID
