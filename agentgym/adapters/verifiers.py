@@ -1,7 +1,7 @@
 """Environments for verifiers: a taskset whose environment plays the user.
 
-The package ``agentgym_v1`` at the root of the distribution exports both, which is where verifiers
-looks for them:
+The module ``agentgym_v1`` (``verifiers.d``, installed outside of the package) exports both, since
+verifiers imports a taskset by its name:
 
     vf-eval agentgym-v1 --env.taskset.env webshop --env.taskset.n 20 --env.player.harness.id null
 
