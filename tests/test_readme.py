@@ -77,6 +77,14 @@ def test_python_examples_run(page: str, capsys: Any) -> None:
     assert capsys.readouterr().out.startswith("True 1.0")
 
 
+def test_the_example_of_an_adapter_runs(capsys: Any) -> None:
+    pytest.importorskip("datasets", reason="the example makes a data set of Hugging Face")
+    namespace: dict[str, Any] = {}
+    for block in blocks("agentgym/adapters/README.md", "python"):
+        exec(compile(block, "adapters", "exec"), namespace)  # our own document
+    assert len(namespace["given"]["train_dataset"]) == 64
+
+
 def test_continuous_integration_installs_with_the_readme_s_test_command() -> None:
     command = next(block for block in blocks("README.md", "bash") if "pytest" in block)
     script = (ROOT / ".ci" / "run").read_text()
@@ -86,12 +94,20 @@ def test_continuous_integration_installs_with_the_readme_s_test_command() -> Non
         assert f"pip install -q {words}" in script
 
 
+def places(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     text = re.sub(r"```.*?```|`[^`]*`", "", (ROOT / page).read_text(), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+    for target, place in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
         if "://" not in target:
-            assert ((ROOT / page).parent / target).exists(), target
+            led = (ROOT / page).parent / target if target else ROOT / page
+            assert led.exists(), target
+            assert not place or place in places(led), f"{target}#{place}"
 
 
 @pytest.mark.parametrize("page", SKILLS)
