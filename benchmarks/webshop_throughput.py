@@ -27,6 +27,7 @@ BARS: dict[str, tuple[str, float]] = {
     "large_rss_megabytes": ("<=", 300),
 }
 MANY = 4096
+OPEN = 100_000
 MODES = ("text_rich", "compact", "text")
 
 Options = dict[str, Any]
@@ -81,6 +82,24 @@ def measure_many(options: Options) -> dict[str, float]:
     return {
         "many_envs_seconds": seconds,
         "bytes_per_extra_env": (memory("Private_Dirty") - before) * 2**20 / MANY,
+    }
+
+
+def measure_open_episodes(options: Options) -> dict[str, float]:
+    """Time 100,000 episodes that are open at once: their start, a turn of each, their memory."""
+    make(ENV_ID, **shop(options)).reset(seed=0)
+    before, started = memory(), time.thread_time()
+    envs = [make(ENV_ID, disable_env_checker=True, **shop(options)) for _ in range(OPEN)]
+    for number, env in enumerate(envs):
+        env.reset(seed=number)
+    begun = time.thread_time()
+    for env in envs:
+        env.step("search[shoes]")
+    return {
+        "open_episodes": float(OPEN),
+        "open_episodes_start_seconds": begun - started,
+        "open_episodes_turn_seconds": time.thread_time() - begun,
+        "open_episodes_megabytes": memory() - before,
     }
 
 
@@ -150,7 +169,8 @@ GROUPS = {
     "start": partial(measure_start, "no_cache"),
     "start_again": partial(measure_start, "warm_cache"),
     **{f"steps_{mode}": partial(measure_steps, mode) for mode in MODES},
-    "many": measure_many, "queries": measure_queries, "large_index": measure_large_index,
+    "many": measure_many, "open_episodes": measure_open_episodes,
+    "queries": measure_queries, "large_index": measure_large_index,
     "large_start": measure_large_start, "large_queries": measure_large_queries,
 }  # fmt: skip
 REPEATS: dict[str, int] = {}
