@@ -197,7 +197,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "webshop": replace(
         SHOP,
         # What most runs have, which is little more than the warm start of the default.
-        quick=replace(SHOP, steps=14, valid_every=14, rivals=(), eval_tasks=150),
+        quick=replace(SHOP, steps=12, valid_every=12, rivals=(), eval_tasks=120),
     ),
 }
 
