@@ -117,7 +117,7 @@ def test_its_subcommands_stand_beside_the_others(installed: Installed) -> None:
     code, out, _ = installed.agentgym("smelt", "--help")
     assert code == 0 and "--ores INT" in out and "How many ores. (required)" in out
     code, out, _ = installed.agentgym("serve", "--help")
-    assert "{http,sandbox,search,webshop,craft}" in out and "Sell to others." in out
+    assert "{http,mcp,openenv,sandbox,search,webshop,craft}" in out and "Sell to others." in out
     assert "Trade with [villagers]." in installed.agentgym("craft", "-h")[1]
 
 

@@ -130,7 +130,6 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
         ("terms: [{part: Loss}]", "expected a part as terms[0] (part: Term, or MODULE:NAME"),
         ("terms: [{part: Term}]", "expected terms[0].signal, got none"),
         ("terms: [{part: Term, signal: 3}]", "expected a part as terms[0].signal"),
-        ("terms: [{part: Term, signal: {part: Implicit}}]", "needs prm"),
         ("terms: [{part: Term, signal: {part: RewardToGo, gamma: .nan}}]", "to be finite, got nan"),
         (
             "terms: [{part: Term, signal: {part: StepReward}, center: us}]",

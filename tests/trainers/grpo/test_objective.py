@@ -135,9 +135,12 @@ def test_gradient_of_every_update_is_the_presets(tmp_path, name):
     assert max(relative_errors(tmp_path, name)) < 1e-5
 
 
-@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.parametrize("name", [name for name in PLAYED if get_preset(name).pool is None])
 def test_gradient_with_several_rows_and_an_inexact_engine(tmp_path, name):
-    """A window makes several rows of an episode; importance weights take part."""
+    """A window makes several rows of an episode; importance weights take part.
+
+    A stale policy needs an engine that can play it, see ``test_cross_policy.py``.
+    """
     errors = relative_errors(tmp_path, name, **WINDOWED, make_engine=Rough)
     assert max(errors) < 1e-5
 

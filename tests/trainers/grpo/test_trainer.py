@@ -299,8 +299,8 @@ def test_processes_whose_rows_differ_stay_in_step(tmp_path):
 
 
 def test_mistakes_are_named(tmp_path):
-    with pytest.raises(ValueError, match="stale weights"):
-        trainer(tmp_path, preset="agentrl")
+    with pytest.raises(ValueError, match="also needs a thing of the paper"):
+        trainer(tmp_path, preset=replace(get_preset("grpo"), beyond=("a thing of the paper",)))
     with pytest.raises(ConfigurationError, match=r"a task source with the method `further`"):
         trainer(tmp_path, preset="dapo").train()
     made = trainer(tmp_path, tasks=lambda step, count, horizon: [])
