@@ -11,6 +11,7 @@ sight.
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -52,6 +53,8 @@ FIRST_WEIGHTS = "default"
 """What vLLM calls the weights that a server was started with."""
 IN_TRANSIT = "in-transit"
 """What they are called while others are on their way."""
+ABORTING, PAUSE = 20, 0.1
+"""How often a server that is not idle is asked again, and seconds between two times."""
 
 
 class VLLMServerEngine:
@@ -432,7 +435,11 @@ def _name_weights(server: VLLMServer, version: str) -> None:
 
 def _forget(server: VLLMServer, version: int) -> None:
     """Drop a server's cache and name its weights."""
-    if not server.post("/reset_prefix_cache", {})["success"]:
+    for _ in range(ABORTING):
+        if server.post("/reset_prefix_cache", {})["success"]:
+            break
+        time.sleep(PAUSE)  # It may still be taking back what was aborted a moment ago.
+    else:
         raise EngineFailure(
             f"expected the vLLM server at {server.url} to be idle at a weight sync, but its prefix "
             "cache is in use: let no other client use it during a run"
