@@ -299,7 +299,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         terminated = bool(outcome.terminated)
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
-        terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: float(outcome.reward)}
+        reward = 0.0 + outcome.reward  # A float, and never -0.0.
+        terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: reward}
         if self.__hooked:
             terms = self.hooks.terms(
                 self.__last_action,
@@ -310,10 +311,13 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 success=outcome.success,
                 details=outcome.details,
             )
-        info = self._info(outcome, terms, stop_reason(outcome, truncated), trailing)
+        reason = StopReason.NONE if self._running else stop_reason(outcome, truncated)
+        info = self._info(outcome, terms, reason, trailing)
         if self.__hooked and self.hooks.judged:
             info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
-        return self.__observation, total(terms.values()), terminated, truncated, info
+        if outcome.terms or self.__hooked:
+            reward = total(terms.values())
+        return self.__observation, reward, terminated, truncated, info
 
     def render(self) -> str | None:
         """Return the last turn as text in render mode ``"ansi"``."""
@@ -499,7 +503,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         later: Mapping[str, Callable[[Source], Any]] = LATER,
     ) -> Info:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
-        task = self.task
+        task = self.__task
+        assert task is not None
         info = {
             "task_id": task.id,
             "split": task.split,
@@ -517,4 +522,4 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
         admissible = self._admissible() if self._running else ()
-        return Info(info, later, (task.id, self.language, admissible, self._state()))
+        return Info.of(info, later, (task.id, self.language, admissible, self._state()))

@@ -26,27 +26,28 @@ class Info(dict[str, Any]):
 
     A loop that reads the reward alone pays for nothing else. In all other respects it is the dict
     of all values: as long, equal, iterated, merged and encoded alike. A copy or a pickle of it is a
-    plain dict.
-
-    Args:
-        known: The values that are there already.
-        later: For each further key what computes its value from ``source``.
-        source: Nothing of it that is read ever changes, so that a value is the same whenever it is
-            computed.
+    plain dict. It is made by :meth:`of`.
     """
 
     __slots__ = ("_later", "_source")
+    _later: Mapping[str, Callable[[Any], Any]]
+    _source: Any
 
-    def __init__(
-        self,
-        known: Mapping[str, Any],
-        later: Mapping[str, Callable[[Any], Any]],
-        source: Any,
-    ) -> None:
-        # A plain call: one through super() takes longer than the copy of all keys.
-        dict.__init__(self, known)
-        self._later = later
-        self._source = source
+    @staticmethod
+    def of(
+        known: Mapping[str, Any], later: Mapping[str, Callable[[Any], Any]], source: Any
+    ) -> Info:
+        """Return the info of a turn, without an initialiser: every turn makes one.
+
+        Args:
+            known: The values that are there already.
+            later: For each further key what computes its value from ``source``.
+            source: Nothing of it that is read ever changes, so that a value is the same whenever it
+                is computed.
+        """
+        info = Info(known)
+        info._later, info._source = later, source
+        return info
 
     def __missing__(self, key: str) -> Any:
         """Compute a value that nobody has read."""

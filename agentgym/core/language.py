@@ -66,10 +66,12 @@ class Language:
             raise ConfigurationError(
                 f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
             )
-        action = well_formed(action)
+        if not action.isascii():
+            action = well_formed(action)
         if self.native:
             if len(action) <= self.length and "<" not in action:
-                return Reading(action)
+                # Nearly every turn: a named tuple that fills in defaults takes twice as long.
+                return tuple.__new__(Reading, (action, "", ""))
             return Reading(bounded(strip_think(action), self.length, brackets=False))
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:

@@ -29,7 +29,7 @@ def batch(infos: Infos) -> dict[str, Any]:
     for key in dict.fromkeys(key for info in infos if info is not None for key in _names(info)):
         later[key] = partial(_batched, key)
         later[f"_{key}"] = partial(_mask, key)
-    return Info({}, later, infos)
+    return Info.of({}, later, infos)
 
 
 def _names(info: Mapping[str, Any]) -> Collection[str]:

@@ -27,7 +27,7 @@ NEEDS_NO_VALUE = {
 
 
 def make() -> Info:
-    return Info({"a": 1, "b": [2]}, {"c": lambda source: source, "d": len}, "abc")
+    return Info.of({"a": 1, "b": [2]}, {"c": lambda source: source, "d": len}, "abc")
 
 
 def touched() -> Info:
@@ -68,7 +68,7 @@ def test_it_is_the_dict_of_all_values(
 @pytest.mark.parametrize("key", ["a", "c", "d"])
 def test_a_value_is_computed_once(key: str) -> None:
     calls: list[str] = []
-    info = Info({"a": 1}, {"c": calls.append, "d": calls.append}, "source")
+    info = Info.of({"a": 1}, {"c": calls.append, "d": calls.append}, "source")
     assert calls == []
     for _ in range(3):
         info[key]

@@ -22,7 +22,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.rollouts.engines.standin_server import VOCABULARY, StandIn
 from tests.trainers.vllm.policy import add_lora, disturb, make_model
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.engines import vllm_weights
+from trainers.rollouts.engines import vllm_server, vllm_weights
 from trainers.rollouts.engines.base import (
     GenerationEngine,
     Request,
@@ -226,6 +226,29 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
     assert set(read) == {*wanted, "lm_head.weight"}, "the tied head is written explicitly"
     assert all(bool((read[name] == tensor).all()) for name, tensor in wanted.items())
     assert not list(tmp_path.rglob("*.safetensors"))
+
+
+@pytest.mark.parametrize("busy", [3, 1000])
+def test_a_server_may_take_a_moment_to_be_idle_at_a_sync(
+    model: Any, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: int
+) -> None:
+    monkeypatch.setattr(vllm_server, "PAUSE", 0.0)
+    engine, answer = connect(model, tmp_path, server), server.answer
+
+    def working(path: str, payload: Any) -> Any:
+        asked = server.paths().count("/reset_prefix_cache")
+        if path == "/reset_prefix_cache" and asked <= busy:
+            return 200, {"success": False}
+        return answer(path, payload)
+
+    monkeypatch.setattr(server, "answer", working)
+    if busy > vllm_server.ABORTING:
+        with pytest.raises(EngineFailure, match="to be idle at a weight sync"):
+            engine.sync(policy_weights(model), 7)
+        assert server.weights == IN_TRANSIT
+    else:
+        engine.sync(policy_weights(model), 7)
+        assert server.weights == "7"
 
 
 def test_adapters_are_sent_alone_after_the_base(
