@@ -15,12 +15,10 @@ COMMANDS = {
     "rollout_overlap.json": "python benchmarks/rollout_overlap.py --repeats 5",
     "sandbox.json": "python benchmarks/sandbox.py",
     "search_engines.json": "python benchmarks/search_engines.py --million",
-    "throughput.json": "python benchmarks/throughput.py --family alfworld textworld webshop",
     "trainer_overhead.json": "python benchmarks/trainer_overhead.py",
     "trainer_profile.json": "python benchmarks/trainer_profile.py",
     "large_model_cpu.json": "python benchmarks/large_model.py --engines hf vllm --ranks 0 16 "
     "--groups 1",
-    "search_throughput.json": "python benchmarks/throughput.py --family search",
     "search_training_gain.json": "python benchmarks/training_gain.py --env search --jobs 1",
     "webshop_training_gain_5_7_9.json": "python benchmarks/training_gain.py --env webshop",
 }

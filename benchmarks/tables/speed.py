@@ -37,6 +37,13 @@ def _webshop() -> Table:
             f"{shop['rss_megabytes']:.0f} MB",
         ],
         [
+            f"{shop['open_episodes']:,.0f} episodes open at once in one process: their start, a "
+            "turn of each, their memory",
+            f"{shop['open_episodes_start_seconds']:.1f} s; "
+            f"{shop['open_episodes_turn_seconds']:.1f} s; "
+            f"{shop['open_episodes_megabytes']:.0f} MB",
+        ],
+        [
             "100,000 products: first `gym.make` ever, products made and indexed; of that the "
             "index; shop opened again; memory of the process",
             f"{shop['large_make_seconds_no_cache']:.1f} s; "
@@ -48,7 +55,7 @@ def _webshop() -> Table:
 
 def _games() -> Table:
     house, game = (result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld"))
-    search = result("search_throughput.json")["search"]["figures"]
+    search = result("throughput.json")["search"]["figures"]
     house_steps = ("gym_steps", "searching_steps", "steps", "original_steps")
     game_steps = ("native", "inform7", "original_z8_with_plan", "original_json_with_plan")
     return [
@@ -73,7 +80,7 @@ def _games() -> Table:
             f"{game['inform7_reset_milliseconds']:.0f} ms",
         ],
         [
-            "Search (`search_throughput.json`): first `gym.make` ever, with 20,000 passages "
+            "Search: first `gym.make` ever, with 20,000 passages "
             "written and indexed; later ones; steps per second at 20,000 and at 100,000 passages",
             f"{search['make_seconds_no_cache']:.1f} s; {search['make_seconds_warm_cache']:.2f} s; "
             f"{about(search['steps_per_second'])}; {about(search['large_steps_per_second'])}",
@@ -114,7 +121,7 @@ def _trainer() -> Table:
     return [
         [
             "toy environment, steps per second: `gym.make`, `TextVectorEnv`, `SyncVectorEnv`, "
-            "`AsyncVectorEnv` (`core_overhead.json`, beside other work)",
+            "`AsyncVectorEnv` (`core_overhead.json`)",
             "; ".join(about(core[name]) for name in names),
         ],
         [
