@@ -5,12 +5,13 @@ from __future__ import annotations
 from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
 from trainers.algorithms.presets import PRESETS
 
-FILE = "methods.json"
+FILES = ("methods.json", "methods_added.json")
+"""Of presets that were there first, and of those that came later; both have ``turn-loo``."""
 
 
 def played_methods_table() -> Table:
     """Return each method's success beside that of ``turn-loo``, the best first."""
-    found = result(FILE)["methods"]
+    found = {name: row for file in FILES for name, row in result(file)["methods"].items()}
     table = [["preset", "updates a step", "success", "each seed", "minus `turn-loo`"]]
     for name, row in sorted(found.items(), key=lambda item: -item[1]["success"]["mean"]):
         success, difference = row["success"], row["minus_turn_loo"]
