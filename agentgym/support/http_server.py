@@ -211,12 +211,8 @@ class GuardedApp:
 
     def _refused(self, headers: Mapping[bytes, bytes]) -> Refused | None:
         """Say why a request may not pass."""
-        given = headers.get(b"authorization", b"")
-        if self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
-            return Refused(401, "expected the token of this server, got another one or none")
-        if not self._token and is_foreign(headers.get(b"origin", b"").decode("latin-1")):
-            return Refused(403, "expected no page of another site")
-        return None
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        return _refusal(headers.get(b"authorization", b""), origin, self._token)
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
@@ -234,14 +230,25 @@ def check_token(request: Request, token: str) -> None:
 
     Args:
         request: The request.
-        token: The token; empty lets everything through.
+        token: The token; empty lets everything through but pages of other sites, which a browser on
+            this machine may be showing.
 
     Raises:
-        Refused: It brings another one, or none.
+        Refused: It brings another one, or none, or comes from such a page.
     """
     given = request.headers.get("authorization", "").encode("utf-8", "replace")
-    if token and not hmac.compare_digest(given, f"Bearer {token}".encode()):
-        raise Refused(401, "expected the token of this server, got another one or none")
+    refused = _refusal(given, request.headers.get("origin", ""), token)
+    if refused is not None:
+        raise refused
+
+
+def _refusal(authorization: bytes, origin: str, token: str) -> Refused | None:
+    """Say why a request with these headers may not pass."""
+    if token and not hmac.compare_digest(authorization, f"Bearer {token}".encode()):
+        return Refused(401, "expected the token of this server, got another one or none")
+    if not token and is_foreign(origin):
+        return Refused(403, f"expected no page of another site, got one of {origin:.80}")
+    return None
 
 
 async def read_body(request: Request, largest: int) -> bytes:

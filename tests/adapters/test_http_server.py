@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -242,6 +243,16 @@ def test_a_body_is_bounded(toy_server: str) -> None:
     with pytest.raises((HTTPError, OSError)) as caught:
         ask(toy_server, "step", env_idx=0, action="x" * (1 << 23))
     assert getattr(caught.value, "code", 413) == 413
+
+
+def test_no_page_of_another_site_plays_where_no_token_is_asked_for() -> None:
+    """A browser on this machine would send what such a page tells it to."""
+    with served(ToyEnv, "") as (url, envs):
+        for origin, opened in (("https://elsewhere.example", 0), ("http://localhost:80", 1)):
+            request = Request(f"{url}/createEnv", b"{}", {"Origin": origin})
+            with contextlib.suppress(HTTPError), urlopen(request, timeout=60):
+                pass
+            assert len(envs) == opened, origin
 
 
 def test_who_has_no_token_does_nothing() -> None:
