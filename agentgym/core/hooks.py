@@ -181,11 +181,17 @@ class HookRunner:
                     f"expected reward hooks with different names other than {TASK_TERM!r}, got "
                     f"{names}; give one of them another name"
                 )
-        self._hooks = [copy.deepcopy(hook) for hook in hooks]
+        self._keep([copy.deepcopy(hook) for hook in hooks])
         self._before: TurnState | None = None
         self._seen: Counter[tuple[str, str]] = Counter()
         self._training_step = 0
         self._goal = ""
+
+    def _keep(self, hooks: list[TurnReward]) -> None:
+        """Run these hooks from now on."""
+        self._hooks = hooks
+        # Found once: every turn asks for them, and to compare with a protocol is slow.
+        self._judges = [hook for hook in hooks if isinstance(hook, JudgedReward)]
 
     def __bool__(self) -> bool:
         """Return whether there is any hook to run."""
@@ -203,10 +209,6 @@ class HookRunner:
     def names(self) -> tuple[str, ...]:
         """Names of the hooks, in order."""
         return tuple(hook.name for hook in self._hooks)
-
-    @property
-    def _judges(self) -> list[JudgedReward]:
-        return [hook for hook in self._hooks if isinstance(hook, JudgedReward)]
 
     @property
     def judged(self) -> bool:
@@ -301,6 +303,6 @@ class HookRunner:
             raise ConfigurationError(
                 f"expected the state of the reward hooks {ours}, got that of {theirs}"
             )
-        self._hooks = copy.deepcopy(hooks)
+        self._keep(copy.deepcopy(hooks))
         self._before, self._seen, self._training_step = before, seen.copy(), training_step
         self._goal = goal

@@ -110,12 +110,12 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
     assert found["command"] == f"python -m benchmarks.studies {NAME} --seeds 1 --jobs 2"
     assert found["missing"] == [] and found["failed"] == {}
     assert set(found["arms"]) == {"short", "long"}
-    assert found["measured"]["python"] and found["measured"]["n"] == [20]
+    assert found["measured"]["python"] and found["measured"]["n"] == [8]
     assert found["measured"]["seeds"] == [0] and len(found["measured"]["panel"]) == 1
     for each in runs():
         (fact,) = found["runs"][each.arm]["runs"]
         summary = json.loads((folder / "runs" / each.keys.run / "summary.json").read_text())
-        assert fact["key"] == each.keys.run and fact["n"] == 20 and fact["steps"] == 4
+        assert fact["key"] == each.keys.run and fact["n"] == 8 and fact["steps"] == 4
         assert fact["commit"] == summary["commit"]
         assert fact["panel_sha256"] == summary["evaluation"]["panel_sha256"]
         assert found["arms"][each.arm]["values"] == [summary["eval"]["rl"]["success"]]

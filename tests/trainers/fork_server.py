@@ -1,6 +1,7 @@
 """The process that has imported torch and TRL, and forks; see ``forks.py``.
 
-It stays a single thread and calls nothing of torch, so that what it forks is as good as new. Each
+It has also made what is made once in a process: the command's parser and the templates of pages. It
+stays a single thread and calls nothing of torch, so that what it forks is as good as new. Each
 process is watched by one of its own, between it and the client.
 """
 
@@ -18,12 +19,14 @@ import signal
 import socket
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
 WANTED = (
     "accelerate.commands.launch", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "torch.distributed.run", "tests.trainers.toy_runs",
+    "tests.trainers.pictures", "transformers.models.qwen3.modeling_qwen3",
 )  # fmt: skip
 """What runs and their launcher import, besides the trainer itself."""
 
@@ -98,10 +101,23 @@ def import_all() -> None:
         importlib.import_module(name)
 
 
+def make_all() -> None:
+    """Make what a run makes when it comes to it, and never again."""
+    from tests.trainers import toy_runs
+    from trainers.output.page_templates import templates
+
+    toy_runs.config(Path("run"))
+    for escape, end in ((True, ".html.j2"), (False, ".md.j2")):
+        made = templates(escape)
+        for name in made.list_templates(filter_func=lambda name, end=end: name.endswith(end)):
+            made.get_template(name)
+
+
 if __name__ == "__main__":
     from trainers.models.torch_setup import quiet_kernels
 
     quiet_kernels()
     import_all()
+    make_all()
     gc.freeze()  # What a collection looks at is copied.
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -36,9 +36,12 @@ def resolved(*flags: str, **changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), *flags, **{"preset": "ppo", **changes}))
 
 
-def trained(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, "preset": "ppo", **changes})) == 0
+def trained(
+    out: Path, *flags: str, start: Path | None = None, **changes: Any
+) -> dict[str, torch.Tensor]:
+    """The weights after two steps through the command, perhaps from the warm start of a run."""
+    command = toy_runs.arguments(out, *flags, **{**QUICK, "preset": "ppo", **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -108,9 +111,10 @@ def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
 
 
 @pytest.fixture(scope="module")
-def with_head(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
-    """The weights of a run with a critic of the default kind."""
-    return trained(tmp_path_factory.mktemp("head") / "run")
+def with_head(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
+    """A run with a critic of the default kind, and its weights."""
+    out = tmp_path_factory.mktemp("head") / "run"
+    return out, trained(out)
 
 
 NEEDS_ANOTHER = ("targets", "weight", "no clip")
@@ -128,7 +132,8 @@ ACTS: dict[str, list[str]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ACTS)
 def test_a_flag_changes_the_weights_of_two_steps(flag, with_head, tmp_path):
-    assert not equal(trained(tmp_path / "run", *ACTS[flag]), with_head)
+    start, weights = with_head
+    assert not equal(trained(tmp_path / "run", *ACTS[flag], start=start), weights)
 
 
 @pytest.mark.slow
@@ -141,15 +146,19 @@ def test_a_flag_changes_the_weights_of_two_steps(flag, with_head, tmp_path):
     ],
     ids=["targets", "weight", "no clip"],
 )
-def test_flags_that_need_another_act_beside_it(flags, tmp_path):
-    assert not equal(*(trained(tmp_path / str(n), *each) for n, each in enumerate(flags)))
+def test_flags_that_need_another_act_beside_it(flags, with_head, tmp_path):
+    start, _ = with_head
+    places = (tmp_path / "one", tmp_path / "two")
+    assert not equal(
+        *(trained(out, *each, start=start) for out, each in zip(places, flags, strict=True))
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", NEW)
-def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, tmp_path):
-    run = tmp_path / "run"
-    weights = trained(run, preset=preset)
+def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, with_head, tmp_path):
+    run, (start, _) = tmp_path / "run", with_head
+    weights = trained(run, start=start, preset=preset)
     records = toy_runs.by_phase(run)["rl"]
     assert len(records) == 2
     with_critic = preset != "starpo-s-grpo"
@@ -158,7 +167,8 @@ def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, tmp_path):
     said = [remark for remark in summary["remarks"] if "explained variance" in remark]
     assert bool(said) == with_critic == (summary["explained_variance"] is not None)
     if with_critic:
-        without = trained(tmp_path / "zero", "--critic.kind=zero", preset=preset)
+        zero = {"start": start, "preset": preset}
+        without = trained(tmp_path / "zero", "--critic.kind=zero", **zero)
         assert not equal(weights, without)
         [remark] = [r for r in toy_runs.summary(tmp_path / "zero")["remarks"] if "zero" in r]
         assert "there was no critic" in remark
@@ -177,7 +187,7 @@ def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_p
     folders = [tmp_path / name for name in ("whole", "killed")]
     whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
     assert main(whole) == 0
-    died = toy_runs.run_command(killed, die_at="rl:3")
+    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
@@ -199,7 +209,6 @@ def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_p
 @pytest.mark.parametrize(
     ("launched", "critic"),
     [
-        ("ddp", ["--critic.kind=head"]),
         ("ddp", ["--critic.kind=model"]),
         ("fsdp2", ["--critic.kind=head", "--critic.warmup=1"]),
         ("fsdp2", ["--critic.trunk=shared"]),

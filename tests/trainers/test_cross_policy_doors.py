@@ -32,11 +32,14 @@ WEIGHTS = "checkpoints/trained/model.safetensors"
 EVERY = "--rl.stale-every=1"
 
 
-def run(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after a run of ``agentrl`` through the command."""
+def run(
+    out: Path, *flags: str, start: Path | None = None, **changes: Any
+) -> dict[str, torch.Tensor]:
+    """The weights after a run of ``agentrl``, perhaps from the warm start of another run."""
     given = [flag for flag in flags if flag.startswith("--preset=")] or ["--preset=agentrl"]
     flags = (*given, *(flag for flag in flags if flag not in given))
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / WEIGHTS)
 
 
@@ -123,25 +126,26 @@ def test_without_a_share_it_is_the_run_without_to_the_bit(agentrl, tmp_path):
     assert parts["pool"] == {"part": "PolicyPool", "stale_share": 0.25, "refresh_every": 1}
     path = tmp_path / "without.yaml"
     path.write_text(yaml.safe_dump({"pool": None}))
-    without = run(tmp_path / "without", f"--preset-file={path}")
-    share = run(tmp_path / "share", "--rl.stale-share=0")
+    without = run(tmp_path / "without", f"--preset-file={path}", start=agentrl[0])
+    share = run(tmp_path / "share", "--rl.stale-share=0", start=agentrl[0])
     assert equal(share, without) and not equal(share, agentrl[1])
     assert actions(tmp_path / "share") == actions(tmp_path / "without")
     assert stale_turns(tmp_path / "share")[0] == 0
 
 
 @pytest.mark.slow
-def test_with_a_share_of_all_the_first_policy_plays_on(tmp_path):
+def test_with_a_share_of_all_the_first_policy_plays_on(agentrl, tmp_path):
     """Its episodes are those of a run that learns nothing; what plays them is learnt from."""
     flags = ("--rl.stale-share=1", "--rl.stale-every=9")
-    stale = run(tmp_path / "stale", *flags, steps=3)
-    idle = run(tmp_path / "idle", "--rl.stale-share=0", steps=3, rl__lr=1e-30)
+    three: Any = {"steps": 3, "start": agentrl[0]}
+    stale = run(tmp_path / "stale", *flags, **three)
+    idle = run(tmp_path / "idle", "--rl.stale-share=0", **three, rl__lr=1e-30)
     assert actions(tmp_path / "stale") == actions(tmp_path / "idle")
     assert not equal(stale, idle)
     played, turns = stale_turns(tmp_path / "stale")
     assert played == turns
     learning = tmp_path / "learning"
-    run(learning, "--rl.stale-share=0", steps=3)
+    run(learning, "--rl.stale-share=0", **three)
     assert actions(learning) != actions(tmp_path / "stale")
 
 
@@ -156,17 +160,19 @@ LESS: dict[str, list[str]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("part", LESS)
 def test_every_part_of_agentrl_changes_the_weights_of_two_steps(part, agentrl, tmp_path):
-    assert not equal(run(tmp_path / "run", *LESS[part]), agentrl[1])
+    start, weights = agentrl
+    assert not equal(run(tmp_path / "run", *LESS[part], start=start), weights)
 
 
 @pytest.mark.slow
-def test_the_ratio_to_who_acted_changes_the_weights(tmp_path):
+def test_the_ratio_to_who_acted_changes_the_weights(agentrl, tmp_path):
     path = tmp_path / "weighed.yaml"
     loss = {"part": "Loss", "high": 0.2, "dual": 3.0, "kl_beta": 1e-4}
     path.write_text(yaml.safe_dump({"loss": loss}))
     two = ("--rl.stale-every=2",)
-    ours = run(tmp_path / "ratio", *two)
-    assert not equal(ours, run(tmp_path / "weights", *two, f"--preset-file={path}"))
+    ours = run(tmp_path / "ratio", *two, start=agentrl[0])
+    others = run(tmp_path / "weights", *two, f"--preset-file={path}", start=agentrl[0])
+    assert not equal(ours, others)
     assert all("clip_fraction" in r for r in toy_runs.by_phase(tmp_path / "ratio")["rl"])
 
 
@@ -186,12 +192,13 @@ def test_a_run_that_was_killed_goes_on_to_the_bit(updates, tmp_path):
     flags = ("--preset=agentrl", "--rl.stale-every=3")
     changes = {**QUICK, "steps": 5, "rl__save_every": 1, "rl__minibatches": updates}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    toy_runs.run_command(toy_runs.arguments(whole, *flags, **changes))
-    toy_runs.run_command(toy_runs.arguments(killed, *flags, **changes), die_at="rl:4")
+    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
+    command = toy_runs.begun_from(whole, toy_runs.arguments(killed, *flags, **changes))
+    toy_runs.run_command(command, die_at="rl:4")
     assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
     (newest, *_) = sorted((killed / "checkpoints" / "rl").glob(f"checkpoint-*/{STALE_FILE}"))
     assert torch.load(newest, weights_only=True)["steps"] in (0, 3)
-    toy_runs.run_command(["--resume", f"--out={killed}"])
+    assert main(["--resume", f"--out={killed}"]) == 0
     assert equal(load_file(whole / WEIGHTS), load_file(killed / WEIGHTS))
     assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
     assert [e.extra for e in episodes(killed)] == [e.extra for e in episodes(whole)]

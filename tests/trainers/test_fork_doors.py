@@ -28,9 +28,12 @@ QUICK: dict[str, Any] = {
 ROOTS = ("--rl.branch-roots=2",)
 
 
-def run(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after a run through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+def run(
+    out: Path, *flags: str, start: Path | None = None, **changes: Any
+) -> dict[str, torch.Tensor]:
+    """The weights after a run through the command, perhaps from the warm start of another."""
+    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -70,13 +73,12 @@ def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
 
 @pytest.mark.slow
 def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, tmp_path):
-    hard = run(tmp_path / "hard", "--preset=arpo", "--rl.branch-credit=hard", *ROOTS)
+    flags = ("--preset=arpo", *ROOTS)
+    hard = run(tmp_path / "hard", *flags, "--rl.branch-credit=hard", start=soft[0])
     assert gap(soft[1], hard) < 2e-4
-    several = run(
-        tmp_path / "clipped", "--preset=arpo", "--rl.branch-credit=hard", *ROOTS,
-        rl__minibatches=2, rl__iterations=2,
-    )  # fmt: skip
-    again = run(tmp_path / "soft", "--preset=arpo", *ROOTS, rl__minibatches=2, rl__iterations=2)
+    more: Any = {"rl__minibatches": 2, "rl__iterations": 2, "start": soft[0]}
+    several = run(tmp_path / "clipped", *flags, "--rl.branch-credit=hard", **more)
+    again = run(tmp_path / "soft", *flags, **more)
     assert gap(several, again) > 1e-3
 
 
@@ -92,7 +94,8 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
 )
 @pytest.mark.slow
 def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
-    assert gap(soft[1], run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS)) > 1e-4
+    other = run(tmp_path / "run", "--preset=arpo", *flags, *ROOTS, start=soft[0])
+    assert gap(soft[1], other) > 1e-4
 
 
 @pytest.mark.slow
@@ -100,22 +103,24 @@ def test_fork_value_resumes_to_the_bit(tmp_path):
     flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
     changes = {**QUICK, "steps": 3, "rl__save_every": 1}
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    toy_runs.run_command(toy_runs.arguments(whole, *flags, **changes))
-    toy_runs.run_command(toy_runs.arguments(killed, *flags, **changes), die_at="rl:2")
+    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
+    command = toy_runs.begun_from(whole, toy_runs.arguments(killed, *flags, **changes))
+    toy_runs.run_command(command, die_at="rl:2")
     assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
-    toy_runs.run_command(["--resume", f"--out={killed}"])
+    assert main(["--resume", f"--out={killed}"]) == 0
     weights = "checkpoints/trained/model.safetensors"
     assert gap(load_file(whole / weights), load_file(killed / weights)) == 0.0
     assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
 
 
 @pytest.mark.slow
-def test_fork_value_leaves_places_empty_and_trains_each_token_once(tmp_path):
-    weights = run(tmp_path / "run", "--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
+def test_fork_value_leaves_places_empty_and_trains_each_token_once(soft, tmp_path):
+    flags = ("--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
+    weights = run(tmp_path / "run", *flags, start=soft[0])
     records = steps_of(tmp_path / "run")
     numbers = [each.extra.get("number") for each in read_episodes(tmp_path / "run/episodes.jsonl")]
     assert len(numbers) < 2 * 2 * 8 and all(each["forks"] <= 1 for each in records)
-    other = run(tmp_path / "other", "--preset=rloo", rl__group_size=8)
+    other = run(tmp_path / "other", "--preset=rloo", start=soft[0])
     assert gap(weights, other) > 1e-4
 
 

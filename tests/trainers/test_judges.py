@@ -28,13 +28,12 @@ from trainers.config.resolve import resolve
 from trainers.grpo.advantages import assign_credit
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, judge_metrics
 
-pytest.importorskip("openai")
-
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 4,
     "horizon": "3", "rollout__backend": "sync", "rl__log_groups": 4,
 }  # fmt: skip
 Weights = dict[str, torch.Tensor]
+Plain = tuple[Path, Weights]
 
 
 def any_grade(record: str) -> int:
@@ -50,9 +49,10 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
 
 
-def trained(out: Path, *flags: str, **changes: Any) -> Weights:
-    """The weights after two steps through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -> Weights:
+    """The weights after two steps through the command, perhaps from the warm start of a run."""
+    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -66,9 +66,10 @@ def summary(out: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Weights:
-    """The weights of the same run without a judge."""
-    return trained(tmp_path_factory.mktemp("plain") / "run")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
+    """The same run without a judge, and its weights."""
+    out = tmp_path_factory.mktemp("plain") / "run"
+    return out, trained(out)
 
 
 def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, str]:
@@ -76,28 +77,28 @@ def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, 
 
 
 @pytest.mark.slow
-def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     server = serve(judging(any_grade))
-    first = trained(tmp_path / "a", *flag(server))
+    first = trained(tmp_path / "a", *flag(server), start=plain[0])
     asked = len(server.requests)
-    assert not equal(first, plain) and asked
+    assert not equal(first, plain[1]) and asked
     told = summary(tmp_path / "a")["judges"]
     # Held-out episodes are not judged, and no question is sent twice.
     assert told["judge_calls"] == asked == len({str(each) for each in server.requests})
     assert told["judge_missing"] == 0 < told["judge_asked"] and told["judge_tokens"] == 14 * asked
     steps = toy_runs.by_phase(tmp_path / "a")["rl"]
     assert all(0.0 <= step["judge_score"] <= 1.0 for step in steps)
-    assert equal(trained(tmp_path / "b", *flag(server)), first)
+    assert equal(trained(tmp_path / "b", *flag(server), start=plain[0]), first)
     assert len(server.requests) == asked and summary(tmp_path / "b")["judges"]["judge_calls"] == 0
 
 
 @pytest.mark.slow
-def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     def sometimes(body: dict[str, Any], number: int) -> Any:
         return refusal("down", 500) if number % 4 == 0 else judging(any_grade)(body, number)
 
     server = serve(sometimes)
-    trained(tmp_path / "run", *flag(server), preset="mt-grpo")
+    trained(tmp_path / "run", *flag(server), start=plain[0], preset="mt-grpo")
     server.close()
     found = summary(tmp_path / "run")
     missing, asked = (found["judges"][f"judge_{kind}"] for kind in ("missing", "asked"))
@@ -117,20 +118,21 @@ def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Weights, tmp_p
 
 
 @pytest.mark.slow
-def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     server = serve(judging(any_grade))
     server.close()
-    trained(tmp_path / "run", *flag(server))
+    trained(tmp_path / "run", *flag(server), start=plain[0])
     found = summary(tmp_path / "run")
     assert found["untrained"] and found["judges"]["judge_missing"] == found["judges"]["judge_asked"]
 
 
 @pytest.mark.slow
-def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Weights, tmp_path: Path) -> None:
+def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     sound = serve(judging(lambda record: "SOUND"))
-    assert equal(trained(tmp_path / "sound", *flag(sound, "judge_mask")), plain)
+    start, weights = plain
+    assert equal(trained(tmp_path / "sound", *flag(sound, "judge_mask"), start=start), weights)
     some = serve(judging(lambda record: "SOUND" if any_grade(record) % 2 else "RUINED"))
-    assert not equal(trained(tmp_path / "some", *flag(some, "judge_mask")), plain)
+    assert not equal(trained(tmp_path / "some", *flag(some, "judge_mask"), start=start), weights)
     steps = toy_runs.by_phase(tmp_path / "some")["rl"]
     assert all(0.0 < step["judge_mask_score"] < 1.0 for step in steps)
     for step in steps:
@@ -138,13 +140,14 @@ def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Weights, tmp_pat
 
 
 @pytest.mark.slow
-def test_erpo_runs_whole_with_a_judge(serve: Serve, tmp_path: Path) -> None:
+def test_erpo_runs_whole_with_a_judge(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     server = serve(judging(lambda record: "SOUND" if any_grade(record) % 4 else "RUINED"))
     hooks = ["--rl.hooks", "progressive=0.5", *flag(server, "judge_mask")]
-    whole = trained(tmp_path / "whole", *hooks, preset="erpo")
+    more: Any = {"preset": "erpo", "start": plain[0]}
+    whole = trained(tmp_path / "whole", *hooks, **more)
     steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
     assert all(step["judge_mask_asked"] > 0 for step in steps)
-    assert not equal(trained(tmp_path / "plain", *hooks, preset="erpo", rl__refill=0), whole)
+    assert not equal(trained(tmp_path / "plain", *hooks, **more, rl__refill=0), whole)
 
 
 def test_credit_is_that_of_the_others() -> None:

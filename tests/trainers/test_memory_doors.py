@@ -88,7 +88,6 @@ def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, 
     import torch
     from safetensors.torch import load_file
 
-    pytest.importorskip("bitsandbytes", reason="the extra 'memory' is not installed")
     out = tmp_path / "run"
     asked = QUICK | changes | {"memory__quantize": bits, "rl__lr": 1e-3, "model": chat_model}
     assert main(toy_runs.arguments(out, **asked)) == 0

@@ -90,9 +90,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("mine", None)
 
 
-def trained(out: Path, *flags: str, **changes: Any) -> Path:
-    """Train two steps through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -> Path:
+    """Train two steps through the command, perhaps from the warm start of another run."""
+    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return out
 
 
@@ -132,7 +133,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_a_preset_of_ones_own_trains_and_keeps_its_name(mine, plain, tmp_path, capsys):
-    out = trained(tmp_path / "run", preset="mine:PRESET")
+    out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
     assert not same_weights(out, plain)
     kept = yaml.safe_load((out / "config.yaml").read_text())
     assert kept["preset"] == "mine:PRESET" and kept["resolved"]["preset_parts"]["filters"] == []
@@ -145,8 +146,8 @@ def test_a_preset_of_ones_own_trains_and_keeps_its_name(mine, plain, tmp_path, c
     assert toy_runs.summary(out)["steps"] == 3
 
 
-def test_a_run_goes_on_with_the_source_that_it_began_with(mine, tmp_path, capsys):
-    out = trained(tmp_path / "run", preset="mine:PRESET")
+def test_a_run_goes_on_with_the_source_that_it_began_with(mine, plain, tmp_path, capsys):
+    out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
     mine.write_text(SOURCE.replace("NOTHING = 5", "NOTHING = 6"))
     del sys.modules["mine"]
     assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
@@ -163,7 +164,8 @@ def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, c
     from agentgym.cli import main as agentgym
 
     hooks = ["--rl.hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
-    out = trained(tmp_path / "run", *hooks, "--rollout.backend=process", "--rollout.workers=1")
+    flags = [*hooks, "--rollout.backend=process", "--rollout.workers=1"]
+    out = trained(tmp_path / "run", *flags, start=plain)
     assert not same_weights(out, plain)
     turns = [turn for episode in episodes(out) for turn in episode["turns"]]
     assert {turn["reward_terms"]["red"] for turn in turns} == {0.0, 0.5}
@@ -176,8 +178,8 @@ def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, c
     assert agentgym([*replay, f"--env=mine:{TOY_ID}"]) == 0
 
 
-def test_a_sampler_of_ones_own_sees_what_was_played(mine, tmp_path):
-    out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh")
+def test_a_sampler_of_ones_own_sees_what_was_played(mine, plain, tmp_path):
+    out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh", start=plain)
     run = resolve(toy_runs.config(tmp_path / "other", **QUICK))
     tasks = run.envs[0].make_env().tasks
     order = [tasks.task("train", number).id for number in range(8)]
@@ -232,7 +234,7 @@ def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
 
 @pytest.mark.parametrize("name", ["interleaved", "value", "informative"])
 def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
-    out = trained(tmp_path / "run", f"--rl.sampler={name}")
+    out = trained(tmp_path / "run", f"--rl.sampler={name}", start=plain)
     assert tasks_by_step(out) != tasks_by_step(plain)
     assert not same_weights(out, plain)
 

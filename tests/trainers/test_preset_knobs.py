@@ -56,9 +56,10 @@ def parts(preset: Preset) -> dict[str, Any]:
     return preset.with_invalid_penalty(0.05).described()
 
 
-def trained(out: Path, *flags: str) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command."""
-    assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
+def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torch.Tensor]:
+    """The weights after two steps through the command, perhaps from the warm start of a run."""
+    command = toy_runs.arguments(out, *flags, **QUICK)
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -67,9 +68,10 @@ def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> boo
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
-    """The weights of the same run without any flag of these."""
-    return trained(tmp_path_factory.mktemp("plain") / "run")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
+    """The same run without any flag of these, and its weights."""
+    out = tmp_path_factory.mktemp("plain") / "run"
+    return out, trained(out)
 
 
 @pytest.mark.parametrize("knob", KNOBS)
@@ -82,19 +84,20 @@ def test_a_flag_is_the_part_that_it_names(knob):
 @pytest.mark.slow
 @pytest.mark.parametrize("knob", KNOBS)
 def test_a_flag_changes_the_weights_of_two_steps(knob, plain, tmp_path):
-    assert not equal(trained(tmp_path / "run", *KNOBS[knob][0]), plain)
+    start, weights = plain
+    assert not equal(trained(tmp_path / "run", *KNOBS[knob][0], start=start), weights)
 
 
 @pytest.mark.slow
 def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path, plain):
     flags = ["--rl.gamma=0.5", "--rl.entropy=0.1", "--rl.clip-high=0.1", "--rl.filters=none"]
-    by_flags = trained(tmp_path / "flags", *flags)
+    by_flags = trained(tmp_path / "flags", *flags, start=plain[0])
     kept = yaml.safe_load((tmp_path / "flags" / "config.yaml").read_text())
     assert kept["rl"]["filters"] == ["none"] and kept["rl"]["gamma"] == 0.5
     file = tmp_path / "own.yaml"
     file.write_text(yaml.safe_dump(kept["resolved"]["preset_parts"]))
-    by_file = trained(tmp_path / "file", f"--preset-file={file}")
-    assert equal(by_flags, by_file) and not equal(by_flags, plain)
+    by_file = trained(tmp_path / "file", f"--preset-file={file}", start=plain[0])
+    assert equal(by_flags, by_file) and not equal(by_flags, plain[1])
     assert toy_runs.summary(tmp_path / "file")["preset"] == "own"
     assert main(["--resume", f"--out={tmp_path / 'file'}", "--steps=3"]) == 0
     file.write_text("filters: [{part: TopVariance}]")

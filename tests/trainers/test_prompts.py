@@ -39,8 +39,6 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.rollout_runner import RolloutRunner
 
-pytest.importorskip("openai")
-
 HORIZON = 6
 ROOM = TokenBudget(1_000, 400_000, 800_000)
 PROMPTS = [

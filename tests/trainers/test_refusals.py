@@ -76,7 +76,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 """Values that a person may give, of which some contradict others or are wrong by themselves."""
 
-SETTINGS = 48
+SETTINGS = 32
 """Combinations that are tried."""
 
 

@@ -36,9 +36,10 @@ def resolved(*flags: str, **changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), *flags, **{"preset": "istar", **changes}))
 
 
-def trained(out: Path, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torch.Tensor]:
+    """The weights after two steps through the command, perhaps from the warm start of a run."""
+    command = toy_runs.arguments(out, *flags, **QUICK)
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -114,9 +115,10 @@ def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
-    """The weights of a run with a reward model as by default."""
-    return trained(tmp_path_factory.mktemp("plain") / "run")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, torch.Tensor]]:
+    """A run with a reward model as by default, and its weights."""
+    out = tmp_path_factory.mktemp("plain") / "run"
+    return out, trained(out)
 
 
 ACTS: dict[str, list[str]] = {
@@ -131,20 +133,20 @@ ACTS: dict[str, list[str]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ACTS)
 def test_a_flag_changes_the_weights_of_two_steps(flag, plain, tmp_path):
-    assert not equal(trained(tmp_path / "run", *ACTS[flag]), plain)
+    start, weights = plain
+    assert not equal(trained(tmp_path / "run", *ACTS[flag], start=start), weights)
 
 
 @pytest.mark.slow
-def test_a_run_says_how_well_it_ranks(tmp_path):
-    run = tmp_path / "run"
-    trained(run)
+def test_a_run_says_how_well_it_ranks(plain, tmp_path):
+    run, _ = plain
     records = toy_runs.by_phase(run)["rl"]
     assert records[0]["reward_ranking"] == 0.5 and records[0]["reward_pairs"] > 0
     summary = toy_runs.summary(run)
     assert summary["reward_ranking"] == records[-1]["reward_ranking"]
     assert any("reward model paid the better of two" in each for each in summary["remarks"])
     without = tmp_path / "without"
-    trained(without, "--reward-model.weight=0")
+    trained(without, "--reward-model.weight=0", start=run)
     summary = toy_runs.summary(without)
     assert summary["reward_ranking"] is None
     assert not any("reward model" in each for each in summary["remarks"])
@@ -162,7 +164,7 @@ def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_p
     folders = [tmp_path / name for name in ("whole", "killed")]
     whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
     assert main(whole) == 0
-    died = toy_runs.run_command(killed, die_at="rl:3")
+    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
@@ -180,13 +182,22 @@ def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_p
     assert equal(*map(load_file, names))
 
 
+SLOWER = {**QUICK, "rl__lr": 1e-3}
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run in one process."""
+    out = tmp_path_factory.mktemp("one") / "run"
+    assert main(toy_runs.arguments(out, **SLOWER)) == 0
+    return out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
-def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, tmp_path):
-    changes = {**QUICK, "rl__lr": 1e-3}
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert main(toy_runs.arguments(one, **changes)) == 0
-    [ended] = toy_runs.launch(toy_runs.arguments(two, **changes), launched)
+def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, one, tmp_path):
+    two = tmp_path / "two"
+    [ended] = toy_runs.launch(toy_runs.arguments(two, **SLOWER), launched)
     assert ended.returncode == 0, ended.stderr
     weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
     assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}

@@ -23,9 +23,10 @@ QUICK: dict[str, Any] = {
 }  # fmt: skip
 
 
-def trained(out: Path, *flags: str, **changes: Any) -> Path:
-    """Train through the command."""
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 0
+def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -> Path:
+    """Train through the command, perhaps from the warm start of another run."""
+    command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
+    assert main(toy_runs.begun_from(start, command)) == 0
     return out
 
 
@@ -49,9 +50,9 @@ class Killed(BaseException):
 
 
 def killed_and_resumed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
+    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
 ) -> Path:
-    """Train, die when the record of a step has been written, and go on."""
+    """Train as a whole run did, die when the record of a step has been written, and go on."""
     log = RunFolder.log
 
     def dying(self: RunFolder, **record: Any) -> None:
@@ -62,7 +63,7 @@ def killed_and_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", dying)
         with pytest.raises(Killed):
-            trained(folder, **settings)
+            trained(folder, start=whole, **settings)
     return trained(folder, "--resume", **settings)
 
 
@@ -86,10 +87,10 @@ def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatc
         # As many groups train as are not missing of the three.
         live = record["trained_fraction"] * 3
         assert live == pytest.approx(3 - record["groups_missing"])
-    plain = trained(tmp_path / "plain", "--rl.refill=0", **settings)
+    plain = trained(tmp_path / "plain", "--rl.refill=0", start=whole, **settings)
     assert "groups_played" not in toy_runs.by_phase(plain)["rl"][0]
     assert not same_weights(plain, whole)
-    again = killed_and_resumed(tmp_path / "again", monkeypatch, 2, **settings)
+    again = killed_and_resumed(whole, tmp_path / "again", monkeypatch, 2, **settings)
     assert same_weights(again, whole)
     assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
 
@@ -119,7 +120,7 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         assert sum(turn["reward"] for turn in turns) == pytest.approx(expected, abs=1e-12)
         seen.add((alpha, shut))
     assert {alpha for alpha, _ in seen} == {0.3, 0.7, 1.0} and len({shut for _, shut in seen}) == 2
-    again = killed_and_resumed(tmp_path / "again", monkeypatch, 3, **settings)
+    again = killed_and_resumed(whole, tmp_path / "again", monkeypatch, 3, **settings)
     assert same_weights(again, whole)
     assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
 
@@ -135,7 +136,8 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     ],
 )
 def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):
-    assert not same_weights(varied(tmp_path / "run", preset, **without), runs(preset))
+    whole = runs(preset)
+    assert not same_weights(varied(tmp_path / "run", preset, start=whole, **without), whole)
 
 
 def varied(out: Path, preset: str, **changes: Any) -> Path:
@@ -155,7 +157,7 @@ def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
         *calls, last = episode["turns"]
         valid = sum(turn["action_valid"] for turn in calls)
         assert last["reward_terms"]["tool_bonus"] == pytest.approx(0.1 * valid)
-    plain = trained(tmp_path / "plain", **settings, rl__hooks="tool_bonus=0")
+    plain = trained(tmp_path / "plain", start=out, **settings, rl__hooks="tool_bonus=0")
     assert not same_weights(out, plain)
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
+from trainers.cli import main, parse_config
 from trainers.output.jsonl import read_jsonl
 from trainers.run import train
 
@@ -44,8 +45,6 @@ def arguments(out: Path, place: Path, *flags: str, **changes: Any) -> list[str]:
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from trainers.cli import parse_config
-
     place = tmp_path_factory.mktemp("mixed")
     train(parse_config(arguments(place / "run", place, "--rl.log-groups=4", "--report-to=none")))
     return place / "run"
@@ -121,10 +120,9 @@ def test_the_pages_tell_of_each(mixed: Path) -> None:
 def test_a_killed_run_goes_on_as_if_nothing_had_been(mixed: Path, tmp_path: Path) -> None:
     """The gate of one family opens at the same step, from the checkpoint's state."""
     command = arguments(tmp_path / "run", tmp_path, "--rl.log-groups=4")
-    killed = toy_runs.run_command(command, "rl:3")
+    killed = toy_runs.run_command(toy_runs.begun_from(mixed, command), "rl:3")
     assert killed.returncode == -9, killed.stderr
-    done = toy_runs.run_command(["--resume", f"--out={tmp_path / 'run'}"])
-    assert done.returncode == 0, done.stderr
+    assert main(["--resume", f"--out={tmp_path / 'run'}"]) == 0
     assert toy_runs.by_phase(tmp_path / "run") == toy_runs.by_phase(mixed)
     assert toy_runs.summary(tmp_path / "run") == toy_runs.summary(mixed)
 

@@ -17,6 +17,7 @@ from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import toy_runs
 from tests.trainers.test_critic_doors import equal
 from tests.trainers.test_families import SMALL
+from tests.trainers.test_pairs import SMALL as TOGETHER
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preferences import Preference
@@ -44,10 +45,10 @@ def resolved(*flags: str, **changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), *flags, **changes))
 
 
-def trained(out: Path, preset: str, *flags: str, **changes: Any) -> dict[str, torch.Tensor]:
-    """The weights after two steps through the command."""
-    flags = (*OF_PRESET[preset], *flags)
-    assert main(toy_runs.arguments(out, *flags, **{**QUICK, "preset": preset, **changes})) == 0
+def trained(out: Path, preset: str, *flags: str, start: Path | None = None) -> Any:
+    """The weights after two steps through the command, perhaps from the warm start of a run."""
+    command = toy_runs.arguments(out, *OF_PRESET[preset], *flags, **QUICK, preset=preset)
+    assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
@@ -73,7 +74,8 @@ def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, whole, 
     (file := tmp_path / "without.yaml").write_text(yaml.safe_dump(WITHOUT[preset]))
     flags = [f"--preset-file={file}", f"--preset={preset}"]
     out = tmp_path / "run"
-    assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
+    command = toy_runs.arguments(out, *flags, **QUICK)
+    assert main(toy_runs.begun_from(whole[preset][0], command)) == 0
     assert not list(out.glob(f"checkpoints/rl/*/{CRITIC_FILE}"))
     weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
     assert not equal(weights, whole[preset][1])
@@ -97,7 +99,8 @@ ACTS: dict[str, tuple[str, list[str]]] = {
 @pytest.mark.parametrize("flag", ACTS)
 def test_a_flag_changes_the_weights_of_two_steps(flag, whole, tmp_path):
     preset, flags = ACTS[flag]
-    assert not equal(trained(tmp_path / "run", preset, *flags), whole[preset][1])
+    place, weights = whole[preset]
+    assert not equal(trained(tmp_path / "run", preset, *flags, start=place), weights)
 
 
 @pytest.mark.slow
@@ -184,7 +187,7 @@ def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
         for folder in folders
     )
     assert main(once) == 0
-    died = toy_runs.run_command(killed, die_at="rl:3")
+    died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
@@ -199,13 +202,11 @@ def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
-@both
-def test_two_processes_have_the_policy_and_the_critic_of_one(preset, launched, tmp_path):
-    one, two = tmp_path / "one", tmp_path / "two"
-    changes = {**QUICK, "preset": preset}
-    assert main(toy_runs.arguments(one, *OF_PRESET[preset], **changes)) == 0
-    command = toy_runs.arguments(two, *OF_PRESET[preset], **changes)
+@pytest.mark.parametrize(("preset", "launched"), [("archer", "ddp"), ("sweet", "fsdp2")])
+def test_two_processes_have_the_policy_and_the_critic_of_one(preset, launched, whole, tmp_path):
+    """What a launcher changes is the policy's and the same for both, who bring their own data."""
+    one, two = whole[preset][0], tmp_path / "two"
+    command = toy_runs.arguments(two, *OF_PRESET[preset], **QUICK, preset=preset)
     [ended] = toy_runs.launch(command, launched)
     assert ended.returncode == 0, ended.stderr
     weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
@@ -246,14 +247,19 @@ def small(family: str, **changes: Any) -> list[str]:
 
 
 @pytest.mark.slow
+@needs_box
 @both
-@families
-def test_every_family_is_trained(family, preset, tmp_path, capsys):
+def test_every_family_is_trained(preset, tmp_path, capsys, monkeypatch):
+    """All in one run, a group of each."""
+    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     out = tmp_path / "run"
     flags = ["--critic.warmup=0", "--critic.updates=1"]
-    flags += ["--critic.batch=4"] if preset == "archer" else ["--critic.candidates=2"]
-    assert main([*small(family, preset=preset, out=out), *flags]) == 0, capsys.readouterr().err
+    flags += ["--critic.batch=10"] if preset == "archer" else ["--critic.candidates=2"]
+    changes = {**TOGETHER, "env": ",".join(SIZES), "rl__groups": len(SIZES), "preset": preset}
+    assert main(toy_runs.arguments(out, *flags, **changes)) == 0, capsys.readouterr().err
     [record] = toy_runs.by_phase(out)["rl"]
+    played = {name: part["episodes"] for name, part in record["families"].items()}
+    assert played == dict.fromkeys(SIZES, 2)
     assert record["finite"] and record["trained_fraction"] == 1.0
     assert ("replay" if preset == "archer" else "pairs") in record
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -22,11 +23,13 @@ import pytest
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
+from benchmarks.studies.runner.keys import settle
 from tests.parsers import keep_parsers
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import forks
 from trainers.cli import launch_config, parse_config
 from trainers.config.schema import TrainConfig
+from trainers.multirun.cache import Keys, Run, RunCache
 
 ROOT = Path(__file__).parents[2]
 FLAKY_ID = "agentgym-test/Flaky-v0"
@@ -97,6 +100,31 @@ def arguments(out: Path, *flags: str, **changes: Any) -> list[str]:
 def config(out: Path, *flags: str, **changes: Any) -> TrainConfig:
     """The configuration that this command line stands for."""
     return parse_config(arguments(out, *flags, **changes))
+
+
+def begun_from(donor: Path | None, command: list[str]) -> list[str]:
+    """The command that plays a run from the warm start of another, if it would come to the same.
+
+    Warm start and baselines are half of a short run. Studies share them by the same rule, and
+    ``tests/benchmarks/test_studies.py`` tests that no number changes.
+
+    Args:
+        donor: Folder of a run that has ended; None leaves the command as it is.
+        command: What :func:`arguments` returned.
+    """
+    if donor is None:
+        return command
+    out = Path(next(flag for flag in command if flag.startswith("--out=")).removeprefix("--out="))
+    settings = tuple(flag for flag in command if not flag.startswith("--out="))
+    names = str(donor), out.name
+    asked = ("--config", str(donor / "config.yaml")), settings
+    runs = [
+        Run("", 0, flags, Keys(name, settle(flags).keys(0).start))
+        for name, flags in zip(names, asked, strict=True)
+    ]
+    if runs[0].keys.start != runs[1].keys.start:
+        return command
+    return RunCache(out.parent, parse_config).begin(runs[1], runs[:1])
 
 
 def run_command(
@@ -349,7 +377,10 @@ def _die_at(moment: str) -> None:
 
 
 def _hang_at(step: int, rank: int) -> None:
-    """Arrange for one process to hang as it plays the episodes of a step."""
+    """Arrange for one process to hang as it plays the episodes of a step.
+
+    To the others, who wait for it, time passes ten times faster from then on.
+    """
     from trainers import processes
     from trainers.grpo.trainer import MultiTurnTrainer
 
@@ -358,6 +389,9 @@ def _hang_at(step: int, rank: int) -> None:
     def play_or_hang(self: MultiTurnTrainer, now: int, *args: Any) -> Any:
         if (now, processes.rank()) == (step, rank):
             time.sleep(600)
+        if now == step:
+            hurried = SimpleNamespace(monotonic=lambda: 10 * time.monotonic(), sleep=time.sleep)
+            processes.time = hurried  # type: ignore[assignment]
         return play(self, now, *args)
 
     MultiTurnTrainer.play_groups = play_or_hang  # type: ignore[method-assign]

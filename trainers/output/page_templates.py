@@ -10,7 +10,7 @@ from trainers.output.remarks import direction, scaled_text, signed
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["render"]
+__all__ = ["render", "templates"]
 
 
 def render(name: str, **values: object) -> str:
@@ -19,11 +19,11 @@ def render(name: str, **values: object) -> str:
     In a page, everything that comes in is escaped. Markdown and Python know no such thing: what
     comes into them stands as it is.
     """
-    return _templates(name.endswith(".html.j2")).get_template(name).render(**values)
+    return templates(name.endswith(".html.j2")).get_template(name).render(**values)
 
 
 @cache
-def _templates(escape: bool) -> Environment:
+def templates(escape: bool) -> Environment:
     """Return the templates, read and compiled once in a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

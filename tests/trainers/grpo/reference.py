@@ -80,24 +80,33 @@ def target(
 
 
 def forward(model: Any, rows: Sequence[Row], temperature: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and entropies (K,) of the sampled tokens, row by row without padding."""
-    logps, entropies = [], []
-    for row in rows:
-        ids = torch.tensor([row.ids])
-        whole = torch.log_softmax(model(ids).logits[0, :-1] / temperature, -1)
-        held = torch.tensor(row.mask[1:]).bool()
-        logps.append(whole.gather(-1, ids[0, 1:, None])[:, 0][held])
-        entropies.append(-(whole.exp() * whole).sum(-1)[held])
-    return torch.cat(logps), torch.cat(entropies)
+    """Log-probabilities and entropies (K,) of the sampled tokens, without padding.
+
+    Rows of one length are read together.
+    """
+    parts: dict[int, tuple[Tensor, Tensor]] = {}
+    alike: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        alike.setdefault(len(row.ids), []).append(place)
+    for places in alike.values():
+        ids = torch.tensor([rows[place].ids for place in places])
+        whole = torch.log_softmax(model(ids).logits[:, :-1] / temperature, -1)
+        logps = whole.gather(-1, ids[:, 1:, None])[..., 0]
+        entropies = -(whole.exp() * whole).sum(-1)
+        for at, place in enumerate(places):
+            held = torch.tensor(rows[place].mask[1:]).bool()
+            parts[place] = logps[at][held], entropies[at][held]
+    found = [parts[place] for place in range(len(rows))]
+    return torch.cat([logp for logp, _ in found]), torch.cat([entropy for _, entropy in found])
 
 
 def gradients(model: Any, rows: Sequence[Row], goal: Target, chosen: set[int], t: float) -> Tensor:
     """The loss's gradient over the tokens of the chosen rows, all weights in one vector."""
     of_row = np.repeat(np.arange(len(rows)), [sum(row.mask) for row in rows])
-    held = np.isin(of_row, sorted(chosen)).astype(float)
-    logps, entropies = forward(model, rows, t)
-    loss = -(torch.from_numpy(goal.coefficient * held) * logps).sum()
-    loss = loss - (torch.from_numpy(goal.entropy * held) * entropies).sum()
+    held = np.isin(of_row, sorted(chosen))
+    logps, entropies = forward(model, [rows[place] for place in sorted(chosen)], t)
+    loss = -(torch.from_numpy(goal.coefficient[held]) * logps).sum()
+    loss = loss - (torch.from_numpy(goal.entropy[held]) * entropies).sum()
     return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
 
 

@@ -84,10 +84,10 @@ def test_so_do_adapters(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
-@every_kind
-def test_leaving_a_critic_out_changes_the_weights(kind, options, tmp_path):
-    with_it, without = (trained(tmp_path, each, **options) for each in (KINDS[kind], ZERO))
-    assert not same(with_it, without)
+def test_leaving_a_critic_out_changes_the_weights(options, tmp_path):
+    without = trained(tmp_path, ZERO, **options)
+    for kind, critic in KINDS.items():
+        assert not same(trained(tmp_path, critic, **options), without), kind
 
 
 def test_a_shared_trunk_is_trained_by_the_critics_error_and_a_detached_one_is_not(tmp_path):
@@ -191,7 +191,7 @@ def chain_errors(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_model_learns_the_values_of_a_chain(seed, tmp_path):
     """.8 for each room before the last: the return is certain, so its values are known.
 

@@ -18,6 +18,7 @@ from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Stages
+from trainers.cli import parse_config
 from trainers.grpo.tensors import sampled_mask
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.output.display import Display
@@ -193,7 +194,8 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     with monkeypatch.context() as patch:
         patch.setattr(MultiTurnTrainer, "training_step", dying)
         with pytest.raises(Killed):
-            train(toy_runs.config(folder, **CHANGES), Display(quiet=True))
+            begun = toy_runs.begun_from(whole, toy_runs.arguments(folder, **CHANGES))
+            train(parse_config(begun), Display(quiet=True))
     train(toy_runs.config(folder, "--resume", **CHANGES), Display(quiet=True))
     assert_same_run(folder, whole)
 

@@ -17,8 +17,6 @@ from trainers.grpo.forward import turn_off_dropout
 from trainers.models.loaded_policy import adapters, load_policy
 from trainers.models.tiny import build_model
 
-pytest.importorskip("bitsandbytes", reason="the extra 'memory' is not installed")
-
 
 @pytest.fixture(scope="module")
 def chat_model(tmp_path_factory: Any) -> Path:

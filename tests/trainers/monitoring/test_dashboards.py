@@ -46,8 +46,6 @@ FIGURES = {
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that told three dashboards, none of them over a network."""
-    for package in ("tensorboard", "wandb", "trackio"):
-        pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("dashboards")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_MODE", "offline")
@@ -229,8 +227,6 @@ def test_one_that_does_not_answer_holds_the_training_up_for_no_longer_than_is_sa
 
 def test_a_run_whose_tracker_cannot_be_reached_or_written_ends_well(tmp_path, monkeypatch):
     """For real: nobody listens at that port, and a file stands where TensorBoard wants a folder."""
-    pytest.importorskip("wandb")
-    pytest.importorskip("tensorboard")
     monkeypatch.setattr(dashboards, "INIT_SECONDS", 2.0)
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("WANDB_API_KEY", "a" * 40)
@@ -286,7 +282,8 @@ class WandbServer(BaseHTTPRequestHandler):
 # Of a thread of wandb's that asks on after the end.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_run_whose_wandb_server_is_lost_on_the_way_ends_well_and_soon(tmp_path, monkeypatch):
-    wandb = pytest.importorskip("wandb")
+    import wandb
+
     wandb.teardown()  # It would go on asking the server of the test before.
     server = ThreadingHTTPServer(("127.0.0.1", 0), WandbServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()

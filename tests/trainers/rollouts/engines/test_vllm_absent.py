@@ -46,8 +46,8 @@ def test_generators_are_preserved() -> None:
     import random
 
     import numpy as np
+    import torch
 
-    torch = pytest.importorskip("torch")
     states = random.getstate(), np.random.get_state()[1].copy(), torch.get_rng_state()
     with vllm_process.preserved_generators():
         random.seed(1)
