@@ -13,8 +13,11 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.variants import VARIANTS, packages
+from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
 from tests.toy import TOY_ID
+
+keep_grammars()
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
 SLOW = {

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.envs.alfworld.grammars import keep_grammars
+
+keep_grammars()
+
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
