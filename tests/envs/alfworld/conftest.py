@@ -11,7 +11,7 @@ from tests.envs.alfworld.grammars import keep_grammars
 keep_grammars()
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep indexes and plans out of the user's cache, and the user's data out of the tests."""
     with pytest.MonkeyPatch.context() as patch:

@@ -49,7 +49,7 @@ def textworld() -> Any:
     return pytest.importorskip("textworld", reason="needs the package textworld")
 
 
-def hashes(cases: Sequence[int] = (0, 2, 6, 8)) -> list[str]:
+def hashes(cases: Sequence[int] = (0, 2, 6)) -> list[str]:
     chosen = [CASES[row] for row in cases]
     games = [
         make_game(GeneratorConfig.of(name, **parameters), 7, "test") for name, parameters in chosen
