@@ -18,7 +18,7 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import SLOW, Make
+from tests.contract.conftest import SLOW, Make, share, short
 from tests.contract.playing import (
     admissible_action,
     finish,
@@ -72,8 +72,9 @@ def test_what_is_running_is_given_after_the_first_reset(make: Make, env_id: str)
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
-def test_info_has_the_same_keys_at_every_step(env: TextEnv, choose: Any) -> None:
-    for entry in play(env, choose, 30):
+def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: Any) -> None:
+    env = make(**short(env_id))
+    for entry in play(env, choose, share(env_id, 30)):
         observation, info = entry[0], entry[-1]
         expected = {**KEYS, **RESET_ONLY} if len(entry) == 2 else KEYS
         assert set(info) == set(expected)
@@ -88,8 +89,8 @@ def test_info_has_the_same_keys_at_every_step(env: TextEnv, choose: Any) -> None
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
-def test_flags_and_rewards(env: TextEnv, choose: Any) -> None:
-    for entry in play(env, choose, 40):
+def test_flags_and_rewards(make: Make, env_id: str, choose: Any) -> None:
+    for entry in play(make(**short(env_id)), choose, share(env_id, 40)):
         if len(entry) == 2:
             assert entry[1]["turn"] == 0 and sum(entry[1]["reward_terms"].values()) == 0.0
             continue
@@ -235,11 +236,11 @@ def test_the_spec_survives_copies(env_id: str) -> None:
         env.close()
 
 
-def test_the_global_generators_are_left_alone(make: Make) -> None:
+def test_the_global_generators_are_left_alone(make: Make, env_id: str) -> None:
     random.seed(5)
     np.random.seed(5)
     before = random.getstate(), np.random.get_state()
-    play(make(), admissible_action, 20)
+    play(make(), admissible_action, share(env_id, 20))
     assert random.getstate() == before[0]
     for ours, theirs in zip(np.random.get_state(), before[1], strict=True):
         assert np.array_equal(ours, theirs)
