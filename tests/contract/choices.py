@@ -44,7 +44,7 @@ from agentgym.registration import family
 from agentgym.retrieval import index_builder as building
 from tests.envs.swe.boxed import NO_BOX
 
-FEW = {"train": 8, "valid": 2, "test": 4}
+FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
 LARGEST = "w8-o12-q16"
 """The setting of which one game takes seconds to generate."""
