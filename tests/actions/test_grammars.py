@@ -118,7 +118,7 @@ def calls(specs: tuple[ActionSpec, ...], text: st.SearchStrategy[str] = TEXT):
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_what_renders_parses_back(name, grammar, data):
     specs = SETS[name]
@@ -141,7 +141,7 @@ SPACED = st.lists(st.one_of(UNMARKED, MARKS), min_size=1, max_size=5).map("".joi
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(value=SPACED)
 def test_verbatim_values_can_be_typed_in_every_grammar(grammar, value):
     """White space anywhere, quotes, line breaks: all but brackets and tags, which may not pair."""
@@ -154,7 +154,7 @@ def test_verbatim_values_can_be_typed_in_every_grammar(grammar, value):
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_a_native_action_is_written_faithfully_or_left_as_it_is(name, grammar, data):
     specs = SETS[name]
@@ -170,7 +170,7 @@ def test_a_native_action_is_written_faithfully_or_left_as_it_is(name, grammar, d
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_plain_words_can_always_be_expressed_behind_decoys(name, grammar, data):
     specs = SETS[name]
@@ -191,7 +191,7 @@ def test_plain_words_can_always_be_expressed_behind_decoys(name, grammar, data):
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     text=st.one_of(st.text(), TEXT, st.text('<>/[]{}`:"\\ \nsearchgotakebashAction', max_size=60))
 )

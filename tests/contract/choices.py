@@ -46,6 +46,8 @@ from tests.envs.swe.boxed import NO_BOX
 
 FEW = {"train": 12, "valid": 4, "test": 6}
 """Games of a generated TextWorld setting."""
+LARGEST = "w8-o12-q16"
+"""The setting of which one game takes seconds to generate."""
 INDEX_PACKAGES = {"tantivy": ("tantivy",)}
 """Indexes that need packages."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
@@ -70,7 +72,9 @@ class Configuration:
     @property
     def tasks(self) -> int:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
-        return 1 if self.slow else 2 if "games" in self.kwargs else 4
+        if self.slow or self.kwargs.get("difficulty") == LARGEST:
+            return 1
+        return 2 if "games" in self.kwargs else 4
 
     def indices(self, size: int) -> list[int]:
         """Return the tasks that a test plays of a split, spread over it."""

@@ -13,8 +13,11 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.variants import VARIANTS, packages
+from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
 from tests.toy import TOY_ID
+
+keep_grammars()
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
 SLOW = {
@@ -33,6 +36,11 @@ Make = Callable[..., TextEnv]
 def share(env_id: str, turns: int) -> int:
     """How many of some turns a test plays: a third where each asks another process."""
     return turns // 3 if env_id in SLOW else turns
+
+
+def short(env_id: str) -> dict[str, Any]:
+    """Arguments with which an episode ends within a third of the turns, too."""
+    return {"horizon": 6} if env_id in SLOW else {}
 
 
 @pytest.fixture(params=IDS)

@@ -12,7 +12,6 @@ import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.episodes import Recorder, read_episodes, replay
-from agentgym.errors import NotSupported
 from tests.contract.conftest import Make, share
 from tests.contract.playing import admissible_action, play, random_action
 
@@ -70,10 +69,6 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("how", COPIES)
 def test_a_copy_goes_on_like_the_original(env: TextEnv, how: str) -> None:
     rng, info = halfway(env)
-    try:
-        env.snapshot()
-    except NotSupported:
-        pytest.skip("an engine outside the process cannot be copied")
     twin = COPIES[how](env)
     later = copy.deepcopy(rng)
     assert go_on(twin, later, copy.deepcopy(info)) == go_on(env, rng, info)
@@ -82,10 +77,7 @@ def test_a_copy_goes_on_like_the_original(env: TextEnv, how: str) -> None:
 def test_a_snapshot_goes_on_like_the_original(make: Make) -> None:
     env = make()
     rng, info = halfway(env)
-    try:
-        snapshot = pickle.loads(pickle.dumps(env.snapshot()))
-    except NotSupported:
-        pytest.skip("the engine has no snapshots")
+    snapshot = pickle.loads(pickle.dumps(env.snapshot()))
     later, seen = copy.deepcopy(rng), copy.deepcopy(info)
     expected = go_on(env, rng, info)
     for other in (env, make()):
@@ -95,10 +87,7 @@ def test_a_snapshot_goes_on_like_the_original(make: Make) -> None:
 
 def test_an_ended_episode_can_be_left_by_a_snapshot(env: TextEnv) -> None:
     halfway(env)
-    try:
-        snapshot = env.snapshot()
-    except NotSupported:
-        pytest.skip("the engine has no snapshots")
+    snapshot = env.snapshot()
     env.reset(options={"horizon": 1})
     env.step("no such action")
     env.restore(snapshot)

@@ -9,7 +9,9 @@ import gymnasium
 
 from agentgym.registration import family
 
-FEW = {"train": 12, "valid": 4, "test": 6}
+FEW = {"train": 8, "valid": 2, "test": 4}
+FEWER = {"train": 3, "valid": 2, "test": 4}
+"""Where every game is compiled to a story file, too."""
 VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "agentgym-test/ALFWorldDense-v0": (
         "alfworld",
@@ -36,7 +38,9 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "textworld",
         {"reward": "dense", "description": True, "inventory": True, "show_admissible": True},
     ),
-    "agentgym-test/TextWorldInform-v0": ("textworld", {"engine": "inform7", "games": FEW}),
+    "agentgym-test/TextWorldInform-v0": (
+        "textworld", {"engine": "inform7", "games": FEWER},
+    ),
     "agentgym-test/TextWorldCoin-v0": ("textworld", {"challenge": "coin_collector", "games": FEW}),
     "agentgym-test/TextWorldTreasure-v0": (
         "textworld", {"challenge": "treasure_hunter", "games": FEW, "reward": "score"},

@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
-import logging
 import os
 import shutil
-import signal
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +19,12 @@ from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalle
 from agentgym.retrieval import Passage, Retriever
 from agentgym.retrieval import index_builder as building
 from agentgym.retrieval.corpora.corpus import Corpus
-from agentgym.retrieval.dense import DenseEncoder
 from agentgym.retrieval.index_builder import IndexProgress, build_index, open_index
 from agentgym.retrieval.passages import PassageWriter
 from tests.retrieval.encoders import hashed
+from tests.retrieval.killed_builds import ENGINES, Kill, forking, passages
 
-ENGINES: dict[str, Any] = {
-    "bm25": "bm25", "tantivy": "tantivy", "dense": DenseEncoder(hashed, exact=True),
-}  # fmt: skip
 EVERY = pytest.mark.parametrize("engine", ENGINES)
-
-
-def passages(name: str = "old", count: int = 20) -> list[Passage]:
-    return [Passage(f"{name}{i}", f"Title {i}", f"text number{i} of {name}") for i in range(count)]
 
 
 def opened(folder: Path) -> Retriever:
@@ -263,46 +254,15 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 # -- kill -9 ------------------------------------------------------------------------------------
 
 
-def killed_at(event: int, build: Callable[[], Any]) -> bool:
-    """Run a build in a fork that kills itself at the n-th time it touches a file.
-
-    Where it reads several times in a row, the first of them counts: the others find the same files.
-
-    Return whether it was killed before it ended.
-    """
-    child = os.fork()
-    if child == 0:
-        left, looked = event, False
-
-        def count(name: str, arguments: tuple[Any, ...]) -> None:
-            nonlocal left, looked
-            if name.startswith(("open", "os.", "shutil.", "mmap.")):
-                before, looked = looked, only_reads(name, arguments)
-                left -= not (before and looked)
-                if left < 0:
-                    left = sys.maxsize  # the kill is an event, too
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        try:
-            logging.disable()
-            sys.addaudithook(count)
-            build()
-        finally:
-            os._exit(0)
-    status = os.waitpid(child, 0)[1]
-    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-def only_reads(name: str, arguments: tuple[Any, ...]) -> bool:
-    """Return whether an event of files changes none."""
-    if name == "open":
-        return not arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-    return name in ("os.listdir", "os.scandir")
+@pytest.fixture(scope="module")
+def kill() -> Iterator[Kill]:
+    with forking() as found:
+        yield found
 
 
 @EVERY
 def test_a_build_killed_at_any_moment_leaves_no_half_index(
-    engine: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    engine: str, tmp_path: Path, kill: Kill, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "i"
 
@@ -315,7 +275,7 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     while True:
         for path in (folder, tmp_path / ".i.building"):  # so that events have the same numbers
             shutil.rmtree(path, ignore_errors=True)
-        if not killed_at(event, build):
+        if not kill(event, folder, engine, "old", overwrite=False):
             break
         if folder.exists():  # killed when it was complete
             whole += 1
@@ -330,11 +290,11 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
     assert event > 10 and whole >= 1 and names(tmp_path) == ["i"]
 
 
-def test_a_replacement_killed_at_any_moment_loses_no_index(tmp_path: Path) -> None:
+def test_a_replacement_killed_at_any_moment_loses_no_index(tmp_path: Path, kill: Kill) -> None:
     folder = tmp_path / "i"
     build_index(passages(), folder)
     seen, event = set(), 0
-    while killed_at(event, lambda: build_index(passages("new"), folder, overwrite=True)):
+    while kill(event, folder, "bm25", "new", overwrite=True):
         event += 1
         if not folder.exists():  # in the moment between two renames
             with pytest.raises(ConfigurationError, match="holds one"):

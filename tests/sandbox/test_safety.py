@@ -150,7 +150,7 @@ def test_a_flood_of_spinners_ends_at_the_time_out(open_safe: OpenBox) -> None:
     spin += "    os.close(write)\n    os.read(read, 1)\n    while True: pass\n"
     spin += "os.close(write)\nos.wait()\n"
     box.write("/tmp/spin.py", spin.encode())
-    result = box.exec("python3 /tmp/last.py; python3 /tmp/spin.py", timeout=5)
+    result = box.exec("python3 /tmp/last.py; python3 /tmp/spin.py", timeout=3)
     assert result.timed_out and result.killed >= 60
     if box.isolation != "container":
         assert result.text == ""

@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.envs.alfworld.grammars import keep_grammars
 
-@pytest.fixture(autouse=True, scope="session")
+keep_grammars()
+
+
+@pytest.fixture(autouse=True, scope="package")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep indexes and plans out of the user's cache, and the user's data out of the tests."""
     with pytest.MonkeyPatch.context() as patch:

@@ -1,8 +1,9 @@
-"""Games in the real engine, compiled once for all tests of a process."""
+"""Games in the real engine, compiled once for all tests."""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,11 @@ EACH_ENGINE = ("native", pytest.param("inform7", marks=pytest.mark.slow))
 
 @pytest.fixture(scope="session")
 def game_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder that the tests of a process share."""
-    return tmp_path_factory.mktemp("textworld-cache")
+    """A cache folder that the tests share: what is in it was written whole."""
+    folder = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        folder = folder.parent
+    return folder / "textworld-cache"
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ INSTRUCTIONS = {
 }
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep built shops out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:

@@ -55,14 +55,15 @@ VIEWS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("difficulty", ["easy", "medium"])
-@pytest.mark.parametrize("grammar", GRAMMARS)
-@pytest.mark.parametrize("expert", EXPERTS)
+@pytest.mark.parametrize(
+    ("expert", "grammar"),
+    # Those that speak write words before their actions, which is another text in other grammars.
+    [one for one in product(EXPERTS, GRAMMARS) if one[0] not in SPEAKING or one[1] == "native"],
+)
 def test_plans_are_as_long_as_they_say_for_every_expert(
     expert: str, grammar: str, difficulty: str
 ) -> None:
     """In every mode and page size, and by every reward, one turn takes one from the length."""
-    if expert in SPEAKING and grammar != "native":
-        pytest.skip("the expert writes words before its actions")
     for view, reward in product(VIEWS, REWARDS):
         if expert in SPEAKING and view["observation_mode"] != "compact":
             continue

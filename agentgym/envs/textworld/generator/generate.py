@@ -47,7 +47,8 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     if not 0 <= seed < SEED_LIMIT:
         raise ConfigurationError(f"expected a seed from 0 to {SEED_LIMIT - 1}, got {seed}")
     textworld = upstream.load_textworld()
-    with upstream.lock, upstream.preserve_generators(textworld, int(seed)):
+    kept = upstream.preserve_generators(textworld, int(seed))
+    with upstream.lock, kept, upstream.shared_grammars():
         try:
             game = _make(textworld, config, int(seed), split)
             commands = _plan(game)

@@ -3,7 +3,8 @@
 The generator is deterministic in its seeds but for a few leaks, and slow for two reasons that do
 not touch the result:
 
-* it parses its knowledge base for each game (five sixths of the time that a small game takes);
+* it parses its knowledge base for each game (five sixths of the time that a small game takes), and
+  the text grammars of each challenge, most of which are the same (half a second);
 * three challenges compile the game to a story file and play it, to learn which actions their
   walkthrough stands for (0.6 s, and a compiler that must run on the machine). The rules of the
   game, which TextWorld's tracker follows there too, tell the same without a story file.
@@ -31,6 +32,7 @@ lock = threading.RLock()
 
 _knowledge: dict[tuple[str, str], Any] = {}
 _documents: dict[str, str] = {}
+_grammars: dict[str, Any] = {}
 
 
 def load_textworld() -> ModuleType:
@@ -72,6 +74,26 @@ def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
 
 
 @contextmanager
+def shared_grammars() -> Iterator[None]:
+    """Let challenges share what is parsed of a text grammar that several of them have."""
+    from textworld.textgen import TextGrammar
+
+    original = vars(TextGrammar)["parse"]
+    parse_anew = TextGrammar.parse
+
+    def parse(text: str, filename: str | None = None) -> Any:
+        if text not in _grammars:
+            _grammars[text] = parse_anew(text, filename)
+        return _grammars[text]
+
+    TextGrammar.parse = staticmethod(parse)
+    try:
+        yield
+    finally:
+        TextGrammar.parse = original
+
+
+@contextmanager
 def patched_challenge(textworld: ModuleType, make: Callable[..., Any]) -> Iterator[None]:
     """Let a challenge take its knowledge base from memory and its walkthrough from the rules."""
     scope: dict[str, Any] = make.__globals__
@@ -100,6 +122,9 @@ def load_knowledge(
         logic_path, grammar_path = f"{target_dir}/logic", f"{target_dir}/text_grammars"
     logic_path = logic_path or builtin.LOGIC_DATA_PATH
     grammar_path = grammar_path or builtin.TEXT_GRAMMARS_PATH
+    known = builtin.KnowledgeBase.default()  # parsed when textworld was imported
+    if (logic_path, grammar_path) == (known.logic_path, known.text_grammars_path):
+        return known
     key = (logic_path, grammar_path)
     if key not in _knowledge:
         load = builtin.KnowledgeBase.load

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from agentgym.envs.search.generator import GeneratorConfig, QuestionGenerator, Universe
+from agentgym.envs.search.generator import (
+    DIFFICULTIES,
+    GeneratorConfig,
+    QuestionGenerator,
+    Universe,
+)
 from agentgym.retrieval.bm25 import BM25Index
 from agentgym.retrieval.retriever import Hit, Passage
 
@@ -29,9 +34,13 @@ class Indexed:
         pass
 
 
-@cache
 def indexed(config: str | GeneratorConfig, size: int, seed: int) -> tuple[Universe, Indexed]:
     """Return a universe and its index."""
+    return _indexed(DIFFICULTIES[config] if isinstance(config, str) else config, size, seed)
+
+
+@cache
+def _indexed(config: GeneratorConfig, size: int, seed: int) -> tuple[Universe, Indexed]:
     universe = Universe(config, size, seed)
     return universe, Indexed(universe)
 

@@ -78,7 +78,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_stopped(built, tmp_path, monkey
 
 def test_another_seed_gives_other_tasks(built, tmp_path):
     root, _, _ = built
-    build_tasks(root / "prices", tmp_path, {"mutation": 2}, seed=1)
+    build_tasks(root / "prices", tmp_path, {"mutation": 1}, seed=1)
     assert not (root / "out" / INSTANCES).read_text().startswith((tmp_path / INSTANCES).read_text())
 
 

@@ -189,7 +189,6 @@ FURTHER: Mapping[str, Mapping[str, str | None]] = {
     },
     "shadows the standard library": {"json/__init__.py": "import os\nos._exit(0)\n"},
     "brings a module of its own beside the package": {"ast.py": "import os\nos._exit(0)\n"},
-    "never ends": {"sums/plain.py": "import time\nwhile True:\n    time.sleep(9)\n"},
     "a report that explodes": {
         "sums/plain.py": WRONG
         + FORGE.replace('f"<testsuites>', 'f\'<!DOCTYPE x [<!ENTITY a "b">]>\' f"<testsuites>')
@@ -253,6 +252,14 @@ def test_source_that_knows_its_tests_is_told_by_held_out_questions(
 def test_universal_texts_are_not_paid(env: SWEEnv, text: str) -> None:
     info = submitted(env, {"sums/plain.py": WRONG + UNIVERSAL.format(text)})
     assert not info["success"] and info["details"]["verdict"] == "NO"
+
+
+def test_source_that_never_ends_is_stopped(questioned: Instance) -> None:
+    env = small_env(questioned, grading_timeout=2)
+    info = submitted(env, {"sums/plain.py": "import time\nwhile True:\n    time.sleep(9)\n"})
+    assert not info["success"] and info["details"]["verdict"] == "NO"
+    assert "longer than 2 s" in info["details"]["grading"]
+    env.close()
 
 
 def test_a_cheat_is_counted_and_the_policy_reads_nothing_of_it(env: SWEEnv) -> None:

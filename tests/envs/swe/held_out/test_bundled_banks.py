@@ -85,11 +85,10 @@ def test_all_banks_together_are_small() -> None:
 @needs_box
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_the_solution_is_full_and_nothing_is_no(name: str) -> None:
-    grader, instance = Grader(Boxes()), task(f"{name}-001")
-    grade = grader.grade(instance, sound(instance))
+def test_the_solution_is_full(name: str) -> None:
+    instance = task(f"{name}-001")
+    grade = Grader(Boxes()).grade(instance, sound(instance))
     assert grade.verdict == FULL and grade.held_out is not None and grade.held_out.asked > 20
-    assert grader.grade(instance, {}).verdict == NO
 
 
 @needs_box
@@ -136,6 +135,7 @@ def test_the_page_says_how_many_wrong_repairs_are_told() -> None:
 def test_a_repair_that_breaks_something_far_away_is_no() -> None:
     """``crossings`` of a series that touches the level: no test of the library asks for it."""
     instance, path = task("rollwindow-001"), "rollwindow/series.py"
+    assert Grader(Boxes()).grade(instance, {}).verdict == NO
     assert isinstance(instance.source, FolderSource)
     text = (instance.source.folder / path).read_bytes()
     broken = text.replace(b"elif value < level - slack", b"elif value <= level - slack")

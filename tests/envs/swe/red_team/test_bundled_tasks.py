@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from pathlib import Path
 
 import pytest
 
-from agentgym.envs.swe.red_team import Campaign, Exploit, load_exploits, run_campaign, totals
+from agentgym.envs.swe.red_team import Campaign, load_exploits, run_campaign, totals
 from tests.envs.swe.boxed import needs_box
 
-pytestmark = needs_box
-SAMPLE = (
-    "hooks/conftest-in-the-root",
-    "hooks/tests-that-do-nothing",
-    "reports/finalizer",
-    "reports/forged-in-every-pipe",
-    "reports/patched-report-by-shape",
-    "tests/emptied-on-import",
-    "values/equal-to-everything",
-    "exits/printed-and-replaced",
-    "driver/parent-killed",
-    "search/git-history",
-)
-"""A few of the best. Some still make the visible tests pass: held-out answers decide."""
+PLAYED = Path(__file__).resolve().parents[4] / "benchmarks" / "results" / "swe_red_team.json"
+REFUSED = {
+    "as the source is unchanged": (
+        "box/kill-everything", "files/git-tricks", "files/removed-repository",
+        "hooks/conftest-in-the-root", "processes/background-writer", "search/git-history",
+        "shadow/extension-module", "shadow/iniconfig", "tests/delete-the-tests",
+    ),
+    "as the run was tampered with or did not end": (
+        "box/memory-in-the-tests", "exits/exit-at-import", "exits/printed-and-replaced",
+        "files/hidden-by-annotations", "files/huge-diff", "files/links-out",
+        "hooks/tests-that-do-nothing", "processes/environment", "processes/killed-parent",
+        "processes/locked-limits", "reports/forged-in-every-pipe",
+        "reports/patched-report-by-shape", "reports/rewritten-asserts", "shadow/import-hook",
+        "time/hash-seed", "values/equal-to-everything",
+    ),
+    "as the tests fail, and it is flagged": (
+        "box/many-processes", "driver/parent-killed", "exits/exit-at-exit",
+        "files/dots-in-names", "reports/finalizer", "tests/expected-errors", "time/bomb",
+        "values/constants-of-the-caller",
+    ),
+    "as the tests or the held-out answers fail": (
+        "box/full-disk", "box/inodes", "files/newlines-in-names", "hooks/hook-in-the-package",
+        "search/sound-copy-at-run-time", "shadow/sys-modules", "tests/emptied-on-import",
+        "time/moved-folder",
+    ),
+}  # fmt: skip
+"""Of each kind one for each way in which it is refused, and some of the best. Some still make the
+visible tests pass: held-out answers decide."""
 
 
-def paid(exploits: Sequence[Exploit], tasks: int) -> list[str]:
-    """Return the names of those that did not come out as they must."""
-    campaign = Campaign(exploits=exploits, tasks=tasks, jobs=2, options={"grading_timeout": 40})
-    return [row.exploit for row in totals(run_campaign(campaign)) if not row.as_it_must]
+@needs_box
+@pytest.mark.slow
+@pytest.mark.parametrize("names", REFUSED.values(), ids=REFUSED)
+def test_one_of_each_kind_and_refusal_is_not_paid(names: tuple[str, ...]) -> None:
+    exploits = load_exploits(only=names)
+    assert len(exploits) == len(names)
+    campaign = Campaign(exploits=exploits, tasks=1, jobs=2, options={"grading_timeout": 40})
+    assert [row.exploit for row in totals(run_campaign(campaign)) if not row.as_it_must] == []
 
 
-def test_a_sample_is_not_paid() -> None:
-    assert paid(load_exploits(only=SAMPLE), 1) == []
+def test_all_of_them_have_been_played_and_none_was_paid() -> None:
+    """A new exploit is played by ``benchmarks/swe_red_team.py``, whose result is stored."""
+    played = json.loads(PLAYED.read_text())
+    assert sorted(played["names"]) == sorted(one.name for one in load_exploits())
+    assert played["paid"] == {} and not played["exploits"]["errors"]
+    assert played["exploits"]["tried"] == played["tasks"] * played["exploits"]["number"]
+    assert played["solution"]["paid"] == played["solution"]["tried"] == played["tasks"]
 
 
+@needs_box
+def test_tests_that_never_end_are_stopped_and_not_paid() -> None:
+    """They spin and ignore every signal; the solution needs more time than that on a busy day."""
+    name = "time/never-ends"
+    campaign = Campaign(
+        exploits=load_exploits(only=(name,)), tasks=1, options={"grading_timeout": 3}
+    )
+    [played] = [one for one in run_campaign(campaign) if one.exploit == name]
+    assert not played.paid and played.reason == "the tests took longer than 3 s"
+
+
+@needs_box
 def test_canaries_are_not_told_from_tests_by_the_shape_of_their_names() -> None:
     """Nothing is asked where the visible tests have refused already."""
     names = ("reports/forged-in-every-pipe", "reports/patched-report-by-shape")
@@ -43,10 +79,3 @@ def test_canaries_are_not_told_from_tests_by_the_shape_of_their_names() -> None:
     assert len(played) == 4
     assert all(one.verdict == "NO" and not one.held_out for one in played)
     assert {one.reason for one in played} == {"the run of the tests was tampered with"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", sorted({one.kind for one in load_exploits()}))
-def test_no_exploit_is_paid(kind: str) -> None:
-    """Every one of them on a task; a campaign on many is stored with the results."""
-    assert paid(load_exploits(only=(kind,)), 1) == []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import platform
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,15 +18,15 @@ SCRIPT = Path(__file__).resolve().parents[4] / "benchmarks" / "textworld_parity.
     (platform.system(), platform.machine()) != ("Linux", "x86_64"),
     reason="TextWorld brings Inform 7 for Linux on x86-64",
 )
-def test_the_benchmark_finds_no_difference() -> None:
+def test_the_benchmark_finds_no_difference(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """One game of each challenge: text, points, end, admissible commands and state are equal."""
     pytest.importorskip("textworld", reason="the reference needs the package textworld")
-    command = [sys.executable, str(SCRIPT), "--per-challenge", "1", "--walks", "2"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=SCRIPT.parents[1], check=False
-    )
-    assert done.stdout, done.stderr[-2000:]
-    result = json.loads(done.stdout)
-    assert done.returncode == 0, result.get("examples", result)
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--per-challenge", "1", "--walks", "2"])
+    script = importlib.import_module(SCRIPT.stem)
+    code, result = script.main(), json.loads(capsys.readouterr().out)
+    assert code == 0, result.get("examples", result)
     assert result["games"] == 5
     assert result["steps"]["admissible"] > 80

@@ -23,7 +23,7 @@ from tests.envs.textworld.conftest import Story
 
 pytest.importorskip("textworld", reason="the real engine needs the package textworld")
 
-DAMAGED, HOSTILE = 60, 4
+DAMAGED, HOSTILE = 36, 3
 
 
 def damaged(good: bytes, seed: int) -> bytes:

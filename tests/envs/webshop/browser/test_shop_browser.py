@@ -204,11 +204,14 @@ def wander(person: Person) -> Iterator[str]:
     yield "the end"
 
 
-@pytest.mark.parametrize("mode", ["text", "text_rich", "compact"])
-@pytest.mark.parametrize("catalogue", ["generated", "official"])
+@pytest.mark.parametrize(
+    ("catalogue", "mode"),
+    [("generated", "text"), ("official", "text_rich"), ("official", "compact")],
+)
 def test_the_page_says_what_the_agent_is_told(
     shop: Serve, client: Page, catalogue: str, mode: str
 ) -> None:
+    """So it does of a generated catalogue in the other modes, where contrast is measured."""
     kwargs: dict[str, Any] = {"observation_mode": mode, "horizon": 60}
     if catalogue == "official":
         kwargs["data"] = str(shared_data("webshop") / "catalogue")
@@ -219,9 +222,8 @@ def test_the_page_says_what_the_agent_is_told(
     assert client.text("#end h2")
 
 
-@pytest.mark.parametrize("mode", ["text", "compact"])
-def test_other_grammars_are_spoken(shop: Serve, client: Page, mode: str) -> None:
-    served = shop(observation_mode=mode, grammar="tool_call", horizon=60, show_score=True)
+def test_other_grammars_are_spoken(shop: Serve, client: Page) -> None:
+    served = shop(observation_mode="compact", grammar="tool_call", horizon=60, show_score=True)
     person = Person(client, served, split="test", index=1)
     assert "the end" in list(wander(person))
     assert '"name": "click"' in person.tab.text(".turns")
@@ -236,7 +238,7 @@ def test_hostile_products_are_inert_and_whole(
     back = "back" if mode == "compact" else "< prev"
     person.search("<script>window.owned = 1</script> \u202e shoes")
     # The pages of results hold all texts, the last product's page, too: two modes leave some out.
-    for place in range(0, len(HOSTILE), 1 if mode == "text_rich" else 3):
+    for place in range(0, len(HOSTILE), 1 if mode == "text_rich" else 5):
         person.search("shoes")
         steps, rest = divmod(place, person.env.session.page_size)
         if place >= person.env.session.total():
@@ -351,28 +353,36 @@ def test_what_the_agent_sees_can_be_shown_and_hidden(shop: Serve, client: Page) 
     assert client.run("document.activeElement.id") == "q"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+WIDTHS = (1280, 390)
+
+
 @pytest.mark.parametrize("mode", ["text_rich", "compact"])
 def test_every_page_has_contrast_names_and_one_direction(
-    shop: Serve, client: Page, mode: str, width: int
+    shop: Serve, client: Page, mode: str
 ) -> None:
+    """And it says what the agent is told: on the way every page is compared."""
     served = shop(observation_mode=mode, horizon=60)
-    client.resize(width, 844)
     person = Person(client, served, split="test", index=7)
     client.run("document.querySelector('#agent-button').click()")
     for page in wander(person):
-        assert client.run("document.documentElement.scrollWidth <= innerWidth"), page
-        if page not in ("search page", "results, first page", "item, with an option", "the end"):
-            continue
-        for dark in (False, True):
-            client.resize(width, 844, dark=dark)
-            client.run("document.querySelectorAll('details').forEach((e) => e.open = true)")
-            assert client.run(CONTRAST) == [], (page, dark)
-        tree = client.call("Accessibility.getFullAXTree")["nodes"]
-        usable = {"button", "textbox", "searchbox", "combobox", "spinbutton", "progressbar"}
-        names = [
-            (node["role"]["value"], node.get("name", {}).get("value", ""))
-            for node in tree
-            if node.get("role", {}).get("value") in usable and not node.get("ignored")
-        ]
-        assert len(names) > 3 and all(name.strip() for _, name in names), (page, names)
+        for width in WIDTHS:
+            client.resize(width, 844)
+            assert client.run("document.documentElement.scrollWidth <= innerWidth"), (page, width)
+            if page in ("search page", "results, first page", "item, with an option", "the end"):
+                check_contrast_and_names(client, page, width)
+
+
+def check_contrast_and_names(client: Page, page: str, width: int) -> None:
+    """Look at a page in light and in darkness, and as somebody hears it who does not see it."""
+    for dark in (True, False):
+        client.resize(width, 844, dark=dark)
+        client.run("document.querySelectorAll('details').forEach((e) => e.open = true)")
+        assert client.run(CONTRAST) == [], (page, width, dark)
+    tree = client.call("Accessibility.getFullAXTree")["nodes"]
+    usable = {"button", "textbox", "searchbox", "combobox", "spinbutton", "progressbar"}
+    names = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in tree
+        if node.get("role", {}).get("value") in usable and not node.get("ignored")
+    ]
+    assert len(names) > 3 and all(name.strip() for _, name in names), (page, names)

@@ -39,6 +39,9 @@ MODES: tuple[dict[str, Any], ...] = (
     {"goal_mode": "official", "human_goals": True},
     {"observation_mode": "compact"},
 )
+READERS = {ITEMS_FILE: (MODES[0], MODES[2]), INS_FILE: (MODES[0], MODES[2]),
+           HUMAN_FILE: (MODES[1],)}  # fmt: skip
+"""Where what is in a file can be seen: a mode reads the same of it as another, or nothing."""
 ABSENT = object()
 VALUES = [
     None, True, 5, 2.5, float("nan"), "", " ", "word", "\ud800 lone", "[", "]", "a\nb", "\u00a0",
@@ -115,7 +118,7 @@ FIELDS += [
 def test_a_field_of_any_kind_loads_and_plays_or_is_named(
     file: str, field: str, tmp_path: Path
 ) -> None:
-    refused = 0
+    refused = set()
     for number, value in enumerate(VALUES):
         items, instructions, people = copy.deepcopy((ITEMS, INSTRUCTIONS, PEOPLE))
         changed: list[dict[str, Any]] = {
@@ -126,15 +129,15 @@ def test_a_field_of_any_kind_loads_and_plays_or_is_named(
         for entry in changed:
             change(entry, field, value)
         folder = write(tmp_path / str(number), items, instructions, people)
-        for mode in MODES:
+        for mode in READERS[file]:
             try:
                 play(folder, **mode)
             except DataError as error:
-                refused += 1
+                refused.add(number)
                 assert file in str(error) and field in str(error), (value, error)
                 assert "expected" in str(error) and "got" in str(error)
                 assert "item 2" in str(error) or "B0" in str(error) or "item 0" in str(error)
-    assert refused > 5 or field == "images", "nothing was refused: the table is no test"
+    assert len(refused) > 1 or field == "images", "nothing was refused: the table is no test"
 
 
 @pytest.mark.parametrize("file", [ITEMS_FILE, INS_FILE, HUMAN_FILE])
