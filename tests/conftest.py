@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# bitsandbytes imports torch's compiler to speed up what tests do once: two CPU seconds in each of
+# hundreds of processes that import the trainer.
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+
 from agentgym.sandbox import SandboxUnavailable
 from tests.envs.swe.boxed import NO_BOX
 from tests.parsers import keep_parsers

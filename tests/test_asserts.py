@@ -39,8 +39,8 @@ def test_asserts_only_narrow_types(package: str) -> None:
     found = [
         f"{name}:{node.lineno}"
         for name, path in PLACES.items()
-        if name.split(".")[0] == package
-        for node in ast.walk(ast.parse(path.read_text()))
+        if name.split(".")[0] == package and "assert" in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Assert) and not narrows(node.test)
     ]
     assert found == []

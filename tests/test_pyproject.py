@@ -43,7 +43,8 @@ def used() -> Iterator[tuple[str, str]]:
     """Yield each extra that the code names, with the place."""
     for path in {**modules("agentgym"), **modules("trainers")}.values():
         text = path.read_text()
-        for node in ast.walk(ast.parse(text)):
+        named = any(name in text for name in NAMERS)
+        for node in ast.walk(ast.parse(text)) if named else ():
             if not isinstance(node, ast.Call) or len(node.args) < 2:
                 continue
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))

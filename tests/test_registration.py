@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.warm_python import AGENTGYM, run_warm
+
 FAMILY = """
 from agentgym.registration import EnvFamily
 
@@ -86,16 +84,12 @@ class Installed:
         (folder / "craft_family.py").write_text(FAMILY)
         (folder / "craft_commands.py").write_text(COMMANDS)
 
-    def python(self, *argv: str) -> tuple[int, str, str]:
-        path = os.pathsep.join([str(self.folder), str(ROOT)])
-        found = subprocess.run(
-            [sys.executable, *argv], capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": path, "COLUMNS": "100"},
-        )  # fmt: skip
+    def python(self, program: str, *argv: str) -> tuple[int, str, str]:
+        found = run_warm(argv, program, PYTHONPATH=str(self.folder), COLUMNS="100")
         return found.returncode, found.stdout, " ".join(found.stderr.split())
 
     def agentgym(self, *argv: str) -> tuple[int, str, str]:
-        return self.python("-m", "agentgym", *argv)
+        return self.python(AGENTGYM, *argv)
 
     def replace(self, file: str, old: str, new: str) -> None:
         text = (self.folder / file).read_text()
@@ -147,7 +141,7 @@ def test_it_is_known_by_its_short_name(installed: Installed) -> None:
         "assert (envs.num_envs, envs.backend) == (2, 'thread')\n"
         "assert 'craft_commands' not in sys.modules\n"
     )
-    assert installed.python("-c", program) == (0, "", "")
+    assert installed.python(program) == (0, "", "")
 
 
 @pytest.mark.parametrize(

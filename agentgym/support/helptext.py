@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import textwrap
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -77,12 +78,33 @@ def _docstrings(cls: type) -> Iterator[tuple[str, str]]:
     """Yield name and docstring of the fields that a class itself declares, as one paragraph."""
     if not dataclasses.is_dataclass(cls):
         return
-    [definition] = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    body = definition.body if isinstance(definition, ast.ClassDef) else []
-    for field, below in pairwise(body):
+    definition = _classes(inspect.getsource(sys.modules[cls.__module__]))[cls.__qualname__]
+    for field, below in pairwise(definition.body):
         match field, below:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
                 yield name, " ".join(text.replace("``", "`").split())
+
+
+@lru_cache(maxsize=8)
+def _classes(source: str) -> Mapping[str, ast.ClassDef]:
+    """Return the classes of a module by their qualified names.
+
+    Python would find the source of each by a syntax tree of the whole module.
+    """
+    found: dict[str, ast.ClassDef] = {}
+
+    def visit(node: ast.AST, above: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                found[above + child.name] = child
+                visit(child, f"{above}{child.name}.")
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                visit(child, f"{above}{child.name}.<locals>.")
+            elif not isinstance(child, ast.expr):
+                visit(child, above)
+
+    visit(ast.parse(source), "")
+    return found

@@ -18,13 +18,14 @@ IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_expert_earns_the_same(env_id: str) -> None:
-    envs = VerlAgentManager(env_id, tasks=2, members=2, split="test", n=2)
+    members = 1 if env_id == "agentgym/SWE-v0" else 2  # each is graded, which takes seconds
+    envs = VerlAgentManager(env_id, tasks=2, members=members, split="test", n=2)
     observations, infos = envs.reset()
     ids = [info["task_id"] for info in infos]
-    assert ids[0] == ids[1] != ids[2] == ids[3]
+    assert len({*ids}) == 2 and ids == [ids[0]] * members + [ids[-1]] * members
     here: list[Any] = [gymnasium.make(env_id).unwrapped for _ in ids]
     expected = [env.reset(options={"task_id": i})[0] for env, i in zip(here, ids, strict=True)]
-    done = np.zeros(4, bool)
+    done = np.zeros(len(ids), bool)
     total: list[list[Any]] = [[] for _ in ids]
     kept: list[list[Any]] = [[] for _ in ids]
     while not done.all():
@@ -44,7 +45,7 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
             else:
                 assert rewards[k] == 0 and done[k]
     won = envs.success_evaluator(total_infos=total, total_batch_list=kept, batch=None)
-    assert won["success_rate"].tolist() == [1.0] * 4
+    assert won["success_rate"].tolist() == [1.0] * len(ids)
     envs.close()
     for env in here:
         env.close()

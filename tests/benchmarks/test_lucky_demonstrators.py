@@ -27,7 +27,7 @@ def test_each_demonstrator_makes_both_choices(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Games of TextWorld are generated, one a second.
-    n = 20 if name == "textworld" else 40
+    n = 12 if name == "textworld" else 40
     assert main(["--families", name, "--n", str(n)]) == 0
     found = json.loads(capsys.readouterr().out)["families"][name]
     assert 0 < found["good_share"] < 0.45

@@ -26,6 +26,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.making import merge_repeated, parse_pairs
 from agentgym.support.exits import run_command
 from tests.toy import TOY_ID
+from tests.warm_python import run_warm
 from trainers.cli import main as train
 from trainers.cli import parse_config
 
@@ -335,30 +336,30 @@ def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @FULL
 @pytest.mark.parametrize(
-    "line",
-    [
-        "agentgym list >/dev/full",
-        "agentgym list --json >/dev/full",
-        "agentgym doctor >/dev/full",
-        "agentgym --help >/dev/full",
-        "agentgym eval webshop --n 1 >/dev/full",
-    ],
+    "line", ["list webshop", "list webshop --json", "doctor", "--help", "eval webshop --n 1"]
 )
 def test_a_full_disk_is_one_sentence(line):
-    found = shell(line)
+    with open("/dev/full", "w") as full:
+        found = run_warm(line.split(), stdout=full)
     assert found.returncode == 2
     assert re.fullmatch(r"agentgym: expected .*No space left on device.*\n", found.stderr)
 
 
 @FULL
 def test_a_full_disk_for_messages_changes_nothing_else():
-    assert shell("agentgym eval nope 2>/dev/full").returncode == 2
+    with open("/dev/full", "w") as full:
+        assert run_warm(["eval", "nope"], stderr=full).returncode == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["list", "list --json", "doctor", "eval webshop --n 2", "--help"])
+@pytest.mark.parametrize(
+    "line", ["list webshop", "list webshop --json", "doctor", "eval webshop --n 2", "--help"]
+)
 def test_a_reader_that_has_gone_is_no_error_of_ours(line):
-    found = shell(f"agentgym {line} | true")
+    reader, gone = os.pipe()
+    os.close(reader)
+    found = run_warm(line.split(), stdout=gone)
+    os.close(gone)
     assert (found.returncode, found.stderr) == (141, "")
 
 
@@ -369,16 +370,14 @@ def test_a_reader_that_takes_one_line_gets_it():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-@pytest.mark.parametrize(
-    "line", ["list", "doctor", "eval webshop --n 1", "play webshop </dev/null"]
-)
+@pytest.mark.parametrize("line", ["list", "doctor", "eval webshop --n 1", "play webshop"])
 def test_any_encoding_of_the_output_will_do(line, encoding):
-    found = shell(f"agentgym {line}", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
-    assert (found.returncode, found.stderr) == (0, "")
+    found = run_warm(line.split(), PYTHONIOENCODING=encoding, COLUMNS="200")
+    assert (found.returncode, found.stderr) == (0, "") and found.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["list >&-", "list >&- 2>&-", "play webshop <&-"])
+@pytest.mark.parametrize("line", ["list webshop >&-", "list webshop >&- 2>&-", "play webshop <&-"])
 def test_streams_may_be_closed(line):
     found = shell(f"agentgym {line}")
     assert (found.returncode, found.stderr) == (0, "")
@@ -392,7 +391,7 @@ def test_input_may_be_of_any_encoding():
 @pytest.mark.parametrize("module", ["tyro", "rich"])
 def test_ctrl_c_is_quiet_while_packages_are_imported(module, tmp_path):
     (tmp_path / f"{module}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
-    found = shell("agentgym list", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    found = shell("agentgym list webshop", PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert (found.returncode, found.stderr) == (130, "stopped\n")
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from agentgym.retrieval.index_builder import open_index
 from agentgym.retrieval.remote.client import DIALECTS, HttpRetriever
-from tests.cli.test_commands import python, run, wide
+from tests.cli.test_commands import run, wide
+from tests.warm_python import run_warm
 
 __all__ = ["wide"]
 
@@ -144,9 +145,9 @@ def test_the_commands_need_no_engine_that_is_not_asked_for(corpus, tmp_path):
         "'uvicorn'])); from agentgym.cli import main; "
         f"sys.exit(main(['index', {str(corpus)!r}, '--out', {str(tmp_path / 'i')!r}]))"
     )
-    found = python("-c", code)
+    found = run_warm([], code)
     assert found.returncode == 0, found.stderr
     code = code.replace("'index'", "'serve', 'search', '--corpus', 'x'").replace(
         f"'x', {str(corpus)!r}, '--out', ", "")  # fmt: skip
-    found = python("-c", code)
+    found = run_warm([], code)
     assert found.returncode == 2 and "[search]" in found.stderr

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -67,6 +68,16 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Ite
             actions.append(action)
             turns.append((observation, reward, terminated or truncated))
         yield Episode(index, tuple(actions), tuple(turns))
+
+
+@cache
+def native_episodes(env_id: str) -> tuple[list[Episode], list[str]]:
+    """Return the episodes in the native grammar and the ids of their tasks, for several doors."""
+    here = bare(env_id)
+    found = list(episodes(here, env_id))
+    ids = [here.tasks.task("test", episode.index).id for episode in found]
+    here.close()
+    return found, ids
 
 
 def reset_options(index: int) -> dict[str, Any]:

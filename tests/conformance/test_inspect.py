@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+pytest.importorskip("inspect_ai", reason="inspect-ai is in .ci/peers")
 
 import inspect_ai
 from inspect_ai.log import EvalLog

@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-pytest.importorskip("openenv.core.generic_client", reason="openenv is not installed")
+pytest.importorskip("openenv.core.generic_client", reason="openenv is in .ci/peers")
 
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient

@@ -9,22 +9,14 @@ import pytest
 
 from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEpisode
 from agentgym.adapters.verl_agent import VerlAgentManager
-from tests.conformance.episodes import HORIZON, IDS, Episode, Turn, bare, digest, episodes
-
-
-def wanted_of(env_id: str) -> tuple[list[Episode], list[str]]:
-    here = bare(env_id)
-    wanted = list(episodes(here, env_id))
-    tasks = [here.tasks.task("test", episode.index).id for episode in wanted]
-    here.close()
-    return wanted, tasks
+from tests.conformance.episodes import HORIZON, IDS, Turn, digest, native_episodes
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """The bare prompt shows observations alone, and why an action was invalid."""
-    wanted, tasks = wanted_of(env_id)
+    wanted, tasks = native_episodes(env_id)
     envs = VerlAgentManager(env_id, tasks=1, split="test", n=1, prompt="bare", horizon=HORIZON)
     skyrl: list[list[Turn]] = []
     verl: list[list[Turn]] = []

@@ -74,7 +74,7 @@ def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> 
     kwargs: dict[str, Any] = {"env_kwargs": {"grammar": "native", "reward_hooks": [TurnCost()]}}
     expected = evaluate(POLICIES[name], TOY_ID, n=12, seed=3, **kwargs)
     report = evaluate(
-        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, concurrency=3,
+        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, concurrency=2,
         on_episode=order.append, **kwargs
     )  # fmt: skip
     assert report == expected and {*map(str, order)} == {*map(str, report.rows)}
@@ -84,7 +84,7 @@ def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_records_are_the_same_and_put_into_panel_order(tmp_path: Path, backend: str) -> None:
-    for name, options in (("sync", {}), (backend, {"concurrency": 3})):
+    for name, options in (("sync", {}), (backend, {"concurrency": 2})):
         evaluate(Reader, TOY_ID, n=9, record=tmp_path / f"{name}.jsonl", backend=name, **options)
         evaluate(Reader, TOY_ID, n=9, out=tmp_path / name, backend=name, **options)
     lines = [(tmp_path / f"{name}.jsonl").read_text().splitlines() for name in ("sync", backend)]

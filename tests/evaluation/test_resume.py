@@ -21,6 +21,7 @@ from agentgym.evaluation import EpisodeResult, Prices, Report, evaluate, read_re
 from agentgym.registration import FAMILIES
 from agentgym.support.caching import SCRATCH
 from tests.toy import TOY_ID, ToyEnv
+from tests.warm_python import run_warm
 
 
 class Reader:
@@ -196,15 +197,13 @@ class Flaky:
 @pytest.mark.slow
 def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "killed.py").write_text(FLAKY)
-    paths = os.pathsep.join([str(tmp_path), os.getcwd(), *sys.path])
+    out = tmp_path / "o"
 
     def play(bad: str, *flags: str) -> int:
-        said = ["--policy", "killed:Flaky", "--n", "6", "--no-scale", "--out", "o", *flags]
-        command = [sys.executable, "-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", *said]
-        env = {**os.environ, "PYTHONPATH": paths, "BAD": bad}
-        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True).returncode
+        said = ["--policy", "killed:Flaky", "--n", "6", "--no-scale", "--out", str(out), *flags]
+        argv = ["eval", f"tests.toy:{TOY_ID}", *said]
+        return run_warm(argv, PYTHONPATH=str(tmp_path), BAD=bad).returncode
 
-    out = tmp_path / "o"
     assert play("odd") == 3 and read_report(out).errors == 3
     assert play("kill", "--retry-failed") == 9 and read_report(out).errors == 3
     assert play("") == 3

@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-pytest.importorskip("websockets", reason="websockets is not installed")
+pytest.importorskip("websockets", reason="websockets is in .ci/peers")
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
