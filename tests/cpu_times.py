@@ -27,7 +27,7 @@ def own() -> float:
 
 
 def running() -> float:
-    """CPU seconds so far of children that still run, of theirs, and of those that they waited for."""
+    """CPU seconds so far of children that still run, of theirs, and of whom they waited for."""
     ticks, parents = 0, [str(os.getpid())]
     while parents:
         for thread in _texts(Path(f"/proc/{parents.pop()}/task").glob("*/children")):
@@ -39,7 +39,7 @@ def running() -> float:
 
 
 def _texts(files: Iterable[Path]) -> Iterator[str]:
-    """Read what the kernel still knows: a process may end at any moment, and its parent has its time."""
+    """Read what the kernel still knows: whoever ends at this moment has left its time behind."""
     for file in files:
         with suppress(OSError):
             yield file.read_text()

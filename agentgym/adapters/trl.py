@@ -1,4 +1,4 @@
-"""Environments for TRL's own trainers: an ``environment_factory`` and a data set that names tasks.
+"""Environments for TRL's own trainers: an ``environment_factory`` and a data set that names tasks::
 
     tasks = TrlTasks("webshop", n=64, difficulty="easy")
     GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),
