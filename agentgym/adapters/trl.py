@@ -1,4 +1,6 @@
-"""Environments for TRL's own trainers: an ``environment_factory`` and a data set that names tasks.
+"""Environments for TRL's own trainers: an ``environment_factory``, and a data set of tasks by name.
+
+For one environment::
 
     tasks = TrlTasks("webshop", n=64, difficulty="easy")
     GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),

@@ -59,6 +59,7 @@ def _list(command: List, console: Console) -> int:
 
 def _play(command: Play, console: Console) -> int:
     from agentgym.cli.play import play
+    from agentgym.cli.screen import screen_of
 
     options: dict[str, Any] = {"split": command.split}
     if command.index is not None:
@@ -72,7 +73,7 @@ def _play(command: Play, console: Console) -> int:
             options,
             seed=command.seed,
             hints=command.oracle,
-            say=lambda text: console.print(text, markup=False, highlight=False, soft_wrap=True),
+            screen=screen_of(console),
             ask=lambda: console.input("> ", markup=False),
         )
     finally:

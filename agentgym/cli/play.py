@@ -9,17 +9,14 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.cli.screen import Screen
 from agentgym.core.outcome import reason_words
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
 from agentgym.policies import play as playing
 
-Say = Callable[[str], None]
 Ask = Callable[[], str]
-HELP = (
-    "Type an action or its number; one that begins with ``` ends at the line that closes it; "
-    "'help' shows this again, 'quit' stops."
-)
+NO_HINT = "none (the task cannot be solved from here)"
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -30,17 +27,18 @@ class _Quit(Exception):
 class _Person:
     """A policy that shows where it is and asks for the next action."""
 
-    def __init__(self, env: gymnasium.Env[str, str], hints: bool, say: Say, ask: Ask) -> None:
-        self._env, self._hints, self._say, self._ask = env, hints, say, ask
+    def __init__(self, env: gymnasium.Env[str, str], hints: bool, screen: Screen, ask: Ask) -> None:
+        self._env, self._hints, self._screen, self._ask = env, hints, screen, ask
+        self.total = 0.0
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        self._say(observation)
-        self._say(_menu(info) + (_hint(self._env) if self._hints else ""))
+        hint = _hint(self._env) if self._hints else None
+        self._screen.turn(observation, info, self.total, hint)
         try:
             line = self._ask()
             # In some games `help` is an action; then it is the game that answers.
             while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
-                self._say(HELP)
+                self._screen.help()
                 line = self._ask()
             fence = _FENCE.match(line)
             while fence and line.rpartition("\n")[2].strip() != fence[0]:
@@ -58,7 +56,7 @@ def play(
     *,
     seed: int | None = None,
     hints: bool = False,
-    say: Say = print,
+    screen: Screen,
     ask: Ask = input,
 ) -> Mapping[str, Any]:
     """Play one episode and return the info dict of the last state.
@@ -68,49 +66,36 @@ def play(
         options: Reset options that name the task.
         seed: Seed of the reset.
         hints: Show the expert's action before each turn.
-        say: Prints one message.
+        screen: Shows the episode.
         ask: Reads one line; ``EOFError`` ends the game.
 
     Raises:
         EnvFailure: The environment failed.
     """
-    total, ending = 0.0, "stopped"
+    ending, last = "stopped", ""
     info: Mapping[str, Any] = {}
+    person = _Person(env, hints, screen, ask)
     with suppress(_Quit):
-        person = _Person(env, hints, say, ask)
         for moment in playing.play(person, env, seed=seed, options=options):
             if moment.failure is not None:
                 raise moment.failure
-            info, total = moment.info, total + moment.reward
+            info, person.total = moment.info, person.total + moment.reward
             if moment.action is None:
-                say(f"{info['task_id']}: {info['goal']}\n{HELP}\n")
+                screen.task(info)
             elif not info["action_valid"]:
                 why = invalid_reason(env, moment.action, info)
-                told = f": {why}" if why and why not in moment.observation else ""
-                say(f"(not a valid action{told})")
+                screen.refused(why if why and why not in moment.observation else "")
             if moment.over:
-                say(moment.observation)
-                ending = reason_words(info["stop_reason"])
-    say(
-        f"\n{ending} after {info['turn']} of {info['horizon']} turns: "
-        f"score {info['score']:.3f}, reward {total:.3f}"
-    )
+                ending, last = reason_words(info["stop_reason"]), moment.observation
+    screen.end(last, info, person.total, ending)
     return info
-
-
-def _menu(info: Mapping[str, Any]) -> str:
-    actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
-    lines = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
-    return "\n".join(["", *lines, f"turn {info['turn'] + 1} of {info['horizon']}"])
 
 
 def _hint(env: gymnasium.Env[str, str]) -> str:
     unwrapped: Any = env.unwrapped
-    try:
-        action = unwrapped.oracle_action()
-    except NotSupported:
-        action = None
-    return f"\nhint: {action}" if action else "\nhint: none (the task cannot be solved from here)"
+    with suppress(NotSupported):
+        return unwrapped.oracle_action() or NO_HINT
+    return NO_HINT
 
 
 def _choose(line: str, info: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 A policy is asked for each action; an agent of another framework, or a ``while`` loop, asks for
 itself. It gets a `Session`: the instruction, tools as schemas and as Python functions, and the
-observation as the answer of each call.
+observation as the answer of each call::
 
     with Session(env, options={"split": "test", "index": 0}) as session:
         while not session.over:

@@ -1,0 +1,201 @@
+"""The pages of the site, gathered from beside the code: what is written once is shown as it stands.
+
+Pages keep their places, so that the links between them hold. A page of a family gets a picture of
+an episode and its spaces; every public name gets an entry in the reference.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pictures
+
+import agentgym
+from agentgym.registration import EnvFamily, families
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = Path(__file__).resolve().parent / "pages"
+"""Where the pages are gathered, anew at each build."""
+SUFFIXES = (".md", ".ipynb", ".png", ".svg")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+"""A link as pages write it: its words, and where it leads."""
+HIDDEN = ("tests", "bundled.d", ".site", ".venv", ".git", "build", "dist", "runs")
+"""Folders whose pages are not ours, or not for readers."""
+GUIDES = (
+    "agentgym/README", "agentgym/adapters/README", "agentgym/imports/README",
+    "agentgym/sandbox/README", "trainers/README", "benchmarks/README",
+)  # fmt: skip
+ABOUT = ("CONTRIBUTING", "AGENTS", "SECURITY", "CHANGELOG")
+REFERENCE: dict[str, tuple[str, ...]] = {
+    "Environments": (
+        "agentgym", "agentgym.core", "agentgym.core.hooks", "agentgym.actions", "agentgym.vector",
+        "agentgym.rewards", "agentgym.registration", "agentgym.errors",
+        *(one.entry_point.partition(":")[0] for one in families()),
+    ),
+    "Policies and evaluation": (
+        "agentgym.policies", "agentgym.policies.asynchronous",
+        "agentgym.evaluation", "agentgym.evaluation.agent_session", "agentgym.episodes",
+        "agentgym.conversation", "agentgym.viewer",
+    ),
+    "Sandboxes and retrieval": ("agentgym.sandbox", "agentgym.retrieval"),
+    "Other projects": (
+        "agentgym.adapters.trl", "agentgym.adapters.skyrl", "agentgym.adapters.verl_agent",
+        "agentgym.adapters.verifiers", "agentgym.adapters.inspect_ai", "agentgym.adapters.harbor",
+    ),
+    "Training": (
+        "trainers.algorithms.preset", "trainers.algorithms.sampling",
+        "trainers.algorithms.schedule", "trainers.algorithms.shaping",
+    ),
+}  # fmt: skip
+"""Modules whose public names are listed, by what a reader looks for."""
+
+
+def gather() -> None:
+    """Write all pages anew."""
+    for old in PAGES.iterdir():
+        if old.is_dir():
+            shutil.rmtree(old)
+        elif old.name != ".gitignore":
+            old.unlink()
+    for path in _files(ROOT):
+        target = PAGES / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    for page in sorted(PAGES.rglob("*.md")):
+        _take_along(page)
+    for family in families():
+        _begin_family_page(family)
+    _write_reference()
+    (PAGES / "index.md").write_text(_index(), encoding="utf-8")
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Find pages, notebooks and pictures, in the order of their names."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            if path.name not in HIDDEN and (path.name[0] != "." or path.name == ".agents"):
+                yield from _files(path)
+        elif path.suffix in SUFFIXES:
+            yield path
+
+
+def _take_along(page: Path) -> None:
+    """Copy the files that a page links to; a folder has no page of its own, but by its README."""
+
+    def link(found: re.Match[str]) -> str:
+        words, target = found[1], found[2].partition("#")[0]
+        if not target or re.match(r"[a-z]+:", target):
+            return found[0]
+        path = (page.parent / target).resolve()
+        source = ROOT / path.relative_to(PAGES)
+        if source.is_dir():
+            readme = source / "README.md"
+            return f"[{words}]({target.rstrip('/')}/README.md)" if readme.is_file() else words
+        if source.is_file() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, path)
+        return found[0]
+
+    text = page.read_text(encoding="utf-8")
+    page.write_text(LINK.sub(link, text), encoding="utf-8")
+
+
+def _begin_family_page(family: EnvFamily) -> None:
+    """Put a picture and the spaces of an environment below the title of its page."""
+    folder = Path(family.entry_point.partition(":")[0].replace(".", "/")).parent
+    page = PAGES / folder / "README.md"
+    if not page.is_file():  # Another package's.
+        return
+    (page.parent / "episode.svg").write_text(pictures.screencast(family.name), encoding="utf-8")
+    env = agentgym.make(family.name)
+    module, _, name = family.entry_point.partition(":")
+    title, text = page.read_text(encoding="utf-8").split("\n", 1)
+    card = (
+        f"![an episode of the expert](episode.svg)\n\n| | |\n|---|---|\n"
+        f"| Make | `gymnasium.make({family.id!r})` |\n"
+        f"| Observation space | `{env.observation_space}` |\n"
+        f"| Action space | `{env.action_space}` |\n"
+        f"| Class | {{py:class}}`{module}.{name}` |\n"
+    )
+    env.close()
+    page.write_text(f"{title}\n{card}\n{text}", encoding="utf-8")
+
+
+def _write_reference() -> None:
+    """Write a page for every module, which names all that it offers."""
+    folder = PAGES / "reference"
+    folder.mkdir()
+    for modules in REFERENCE.values():
+        for name in modules:
+            source = Path(name.replace(".", "/"))
+            source = ROOT / (source / "__init__.py" if (ROOT / source).is_dir() else f"{source}.py")
+            # What a module names in __all__ may come from the files below it.
+            whole = "   :imported-members:\n" * ("__all__" in source.read_text(encoding="utf-8"))
+            whole += "   :no-index:\n" * (name == "agentgym")  # Each has its entry in its room.
+            text = (
+                f"# `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n{whole}```\n"
+            )
+            (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    parts = ["# Reference\nEvery public name, with its arguments, shapes and errors."]
+    for title, modules in REFERENCE.items():
+        entries = "\n".join(modules)
+        parts.append(f"## {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```")
+    (folder / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _index() -> str:
+    """Return the first page: the README, and the table of contents of the site."""
+    envs = [
+        f"{Path(one.entry_point.partition(':')[0].replace('.', '/')).parent}/README"
+        for one in families()
+    ]
+    notebooks = [
+        str(path.relative_to(PAGES).with_suffix("")) for path in sorted(PAGES.rglob("*.ipynb"))
+    ]
+    contents = {
+        "Guides": GUIDES,
+        "Environments": envs,
+        "Notebooks": notebooks,
+        "Reference": ("reference/index",),
+        "Project": (*ABOUT, *_skills()),
+    }
+    trees = "\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
+        for caption, pages in contents.items()
+    )
+    return f"{(ROOT / 'README.md').read_text(encoding='utf-8')}\n{trees}\n"
+
+
+def _skills() -> list[str]:
+    """Return the pages for coding agents."""
+    found = sorted((PAGES / ".agents").rglob("SKILL.md"))
+    return [str(path.relative_to(PAGES).with_suffix("")) for path in found]
+
+
+def write_llms(site: Path) -> None:
+    """Write ``llms.txt`` for readers that are programs: each page, and a sentence about it.
+
+    Args:
+        site: The folder of the site, where the sources of its pages lie, too.
+    """
+    lines = [
+        "# agentgym\n",
+        f"> {_summary((ROOT / 'README.md').read_text(encoding='utf-8'))[1]}.\n",
+    ]
+    for page in sorted(PAGES.rglob("*.md")):
+        name = page.relative_to(PAGES).with_suffix("")
+        title, sentence = _summary(page.read_text(encoding="utf-8"))
+        lines.append(f"- [{title}](_sources/{name}.md.txt){sentence and f': {sentence}'}")
+    (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _summary(text: str) -> tuple[str, str]:
+    """Return the title of a page and its first sentence, both empty if it has none."""
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)
+    told = re.search(r"^description: (.+)$", text, re.MULTILINE)  # A skill says it of itself.
+    first = told or re.search(r"^(\w[^\n]*(?:\n\w[^\n]*)*)", text, re.MULTILINE)
+    sentence = " ".join(first[1].split()).partition(". ")[0].rstrip(".:") if first else ""
+    return (title[1] if title else "", sentence)

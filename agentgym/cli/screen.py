@@ -1,0 +1,159 @@
+"""What a person who plays in the terminal sees: frames in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+HELP = (
+    "Type an action or its number; one that begins with ``` ends at the line that closes it; "
+    "'help' shows this again, 'quit' stops."
+)
+
+
+class Screen(Protocol):
+    """Shows an episode, moment by moment."""
+
+    def task(self, info: Mapping[str, Any]) -> None:
+        """Show what is to be done, before the first turn."""
+
+    def turn(
+        self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
+    ) -> None:
+        """Show where the person is and may do; a hint is None where none was asked for."""
+
+    def refused(self, why: str) -> None:
+        """Say that the last action was not valid, and why if that is known."""
+
+    def help(self) -> None:
+        """Say how to play."""
+
+    def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
+        """Show the last observation, empty if it has been shown, and what the episode earned."""
+
+
+def screen_of(console: Console) -> Screen:
+    """Return the screen that suits a console: what goes into a pipe or a file has no frames."""
+    return FramedScreen(console) if console.is_terminal else PlainScreen(console)
+
+
+def result(info: Mapping[str, Any], total: float, ending: str) -> str:
+    """Return how an episode ended, and what it earned, in one line."""
+    return (
+        f"{ending} after {info['turn']} of {info['horizon']} turns: "
+        f"score {info['score']:.3f}, reward {total:.3f}"
+    )
+
+
+class PlainScreen:
+    """Plain lines.
+
+    Args:
+        console: Where they are printed.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def task(self, info: Mapping[str, Any]) -> None:
+        """Print the task's id, its goal and how to play."""
+        self._say(f"{info['task_id']}: {info['goal']}\n{HELP}\n")
+
+    def turn(
+        self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
+    ) -> None:
+        """Print the observation, and the actions below one another."""
+        del total
+        actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
+        menu = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
+        told = [] if hint is None else [f"hint: {hint}"]
+        turn = f"turn {info['turn'] + 1} of {info['horizon']}"
+        self._say("\n".join([observation, "", *menu, turn, *told]))
+
+    def refused(self, why: str) -> None:
+        """Print a line in parentheses."""
+        self._say(f"(not a valid action{': ' if why else ''}{why})")
+
+    def help(self) -> None:
+        """Print how to play."""
+        self._say(HELP)
+
+    def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
+        """Print the last observation and the result."""
+        if observation:
+            self._say(observation)
+        self._say(f"\n{result(info, total, ending)}")
+
+
+class FramedScreen:
+    """Frames and colours: goal, observation, numbered actions in columns, and where one stands.
+
+    Args:
+        console: Where it is drawn.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def _frame(self, text: str, title: str, style: str) -> None:
+        from rich.panel import Panel
+        from rich.text import Text
+
+        self._console.print(
+            Panel(Text(text.rstrip()), title=Text(title), title_align="left", border_style=style)
+        )
+
+    def task(self, info: Mapping[str, Any]) -> None:
+        """Frame the goal under the task's id."""
+        self._frame(str(info["goal"]), f"goal of {info['task_id']}", "magenta")
+        self.help()
+
+    def turn(
+        self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
+    ) -> None:
+        """Frame the observation under turn and reward; list the actions below it."""
+        where = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}"
+        self._frame(observation, where, "cyan")
+        self._menu(info["admissible_actions"])
+        if hint is not None:
+            self._console.print(f"hint: {hint}", style="yellow", markup=False, highlight=False)
+
+    def _menu(self, actions: Sequence[str]) -> None:
+        from rich.columns import Columns
+        from rich.table import Table
+        from rich.text import Text
+
+        if any("\n" in action or len(action) > self._console.width // 2 for action in actions):
+            table = Table.grid(padding=(0, 1))
+            for i, action in enumerate(actions, 1):
+                table.add_row(Text(f"{i:>2}", "bold green"), Text(action))
+            self._console.print(table)
+            return
+        numbered = [
+            Text.assemble((f"{i:>2} ", "bold green"), action) for i, action in enumerate(actions, 1)
+        ]
+        self._console.print(Columns(numbered, padding=(0, 3), column_first=True))
+
+    def refused(self, why: str) -> None:
+        """Print a red line."""
+        told = f"Not a valid action{': ' if why else '.'}{why}"
+        self._console.print(told, style="red", markup=False, highlight=False)
+
+    def help(self) -> None:
+        """Print how to play, dimmed."""
+        self._console.print(HELP, style="dim", markup=False, highlight=False)
+
+    def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
+        """Frame the last observation, and the result in the colour of how well it went."""
+        if observation:
+            self._frame(observation, f"after turn {info['turn']}", "cyan")
+        style = "green" if info["success"] else "red"
+        self._frame(
+            result(info, total, ending), "solved" if info["success"] else "not solved", style
+        )

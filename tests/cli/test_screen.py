@@ -1,0 +1,38 @@
+"""What a person sees in a terminal, and what stands in a pipe."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+import agentgym
+from agentgym.cli.play import play
+from agentgym.cli.screen import FramedScreen, PlainScreen, screen_of
+from tests.toy import TOY_ID
+
+
+def shown(typed: list[str], *, terminal: bool, hints: bool = False, **options: object) -> str:
+    console = Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
+    lines = iter([*typed, "quit"])
+    env = agentgym.make(TOY_ID)
+    screen = screen_of(console)
+    play(env, dict(options), seed=0, hints=hints, screen=screen, ask=lambda: next(lines))
+    assert isinstance(screen, FramedScreen if terminal else PlainScreen)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
+    framed, plain = (shown(["dance"], terminal=terminal, hints=True) for terminal in (True, False))
+    for text in (framed, plain):
+        assert "1 of 8" in text and "2 of 8" in text and "hint: press" in text
+        assert "ot a valid action" in text and "stopped after 1 of 8 turns" in text
+    assert "╭─ goal of toy/" in framed and "╭─ not solved" in framed
+    assert not set("╭╰│") & set(plain)
+
+
+@pytest.mark.parametrize("hostile", ["[red]x[/red]", "\x1b[2Jx", "a" * 5_000])
+def test_what_was_typed_or_is_shown_draws_nothing_else(hostile):
+    text = shown([hostile], terminal=True)
+    assert "\x1b[2J" not in text and "stopped after 1" in text
