@@ -49,7 +49,8 @@ TRAININGS = {
     ),
     "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
     "alfworld": Training("training_gain.json", "alfworld"),
-    "textworld": Training("training_gain.json", "textworld"),
+    "textworld": Training("textworld_training_gain.json", "textworld"),
+    "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
 }
 
@@ -59,8 +60,9 @@ TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
     "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
     "alfworld": ("ALFWorld", "hesitant"),
-    "textworld": ("TextWorld", "hesitant"),
-    "textworld_guessing.json": ("TextWorld, cooking", "guessing"),
+    "textworld": ("TextWorld, cooking", "guessing"),
+    "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
+    "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search", "reader"),
 }
 """Training -> its tasks and its demonstrator."""

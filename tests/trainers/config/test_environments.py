@@ -164,7 +164,7 @@ def test_the_example_of_the_page_is_what_it_says() -> None:
         ("webshop", "agentgym", (5, 10, 15), None),
         ("webshop", "verl-agent", (5, 10, 15), None),
         ("webshop", "default", (9,), "lazy"),
-        ("textworld", "balrog", (6,), "hesitant"),
+        ("textworld", "balrog", (5,), "guessing"),
     ],
 )
 def test_a_prompt_s_grammar_chooses_defaults_as_one_that_is_typed_does(
