@@ -54,13 +54,14 @@ TRAININGS = {
     "search": Training("search_training_gain.json", "search"),
 }
 
-SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json")
+SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json")
 """Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
     "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
     "alfworld": ("ALFWorld", "hesitant"),
     "textworld": ("TextWorld, cooking", "guessing"),
+    "textworld_twelve_steps.json": ("TextWorld, cooking, a lower rate", "guessing"),
     "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
     "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search", "reader"),
