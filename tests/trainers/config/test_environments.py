@@ -63,7 +63,7 @@ def test_flags_hold_for_every_environment_or_are_addressed_to_one() -> None:
     assert (search.kwargs["topk"], search.kwargs["horizon"]) == (2, 30)
     assert "topk" not in textworld.kwargs and textworld.kwargs["horizon"] == 12
     assert search.rounds == textworld.rounds == (4,)
-    assert run.config.minutes == 0 and run.config.sft.max_steps == 1600 + 600
+    assert run.config.minutes == 0 and run.config.sft.max_steps == 1600 + 320
     assert run.config.out == Path("runs/search-textworld-tiny-seed0")
 
 

@@ -48,8 +48,9 @@ def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
             prints[split].add(fingerprint(game))
     assert prints["train"].isdisjoint(prints["valid"] | prints["test"])
     assert prints["valid"].isdisjoint(prints["test"])
-    # One training game of the 2,000 repeats another in other words.
-    assert sum(map(len, prints.values())) >= sum(sizes.values()) - 1
+    # A few repeat another in other words: one house of the 2,000, and 28 of 1,300 small kitchens.
+    repeated = sum(sizes.values()) - sum(map(len, prints.values()))
+    assert repeated <= (1 if isinstance(setting, Custom) else 28)
 
 
 @pytest.mark.parametrize(("split", "index"), [("train", 0), ("train", 999), ("test", 57)])
