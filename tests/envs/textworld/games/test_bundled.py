@@ -69,7 +69,7 @@ def test_a_game_can_be_changed_without_harm(games: Pack) -> None:
 
 
 def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
-    made = {
+    made: dict[str, list[dict[str, object]]] = {
         split: [
             {
                 "world": [],
