@@ -48,7 +48,7 @@ FAMILIES: Mapping[str, Lucky] = {
         "lazy", "reader",
     ),
     "textworld": Lucky(
-        {"difficulty": "cooking,cook=true", "games": {"test": 150}, "horizon": 5}, "guessing"
+        {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5}, "guessing"
     ),
     "webshop": Lucky(
         {

@@ -17,10 +17,14 @@ import numpy as np
 
 from benchmarks.studies.runner.measures import Curve, at_equal
 from benchmarks.studies.runner.study import Arm, Runs, Study
+from benchmarks.studies.runner.tasks import HESITANT_GAMES
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
-FAMILIES = ("webshop", "textworld", "search")
+FAMILIES = {
+    "webshop": "--env webshop", "textworld": HESITANT_GAMES, "search": "--env search",
+}  # fmt: skip
+"""Families, and the tasks of each."""
 METHODS: Mapping[str, str] = {
     "turn-loo": "--preset turn-loo",
     "gigpo": "--preset gigpo --rl.minibatches 1",
@@ -36,7 +40,7 @@ HOUSE = "turn-loo"
 def arm(family: str, method: str) -> Arm:
     """Return the arm of a method in a family."""
     flags = (
-        f"--env {family} {METHODS[method]} --rl.group-size 8 --rl.groups 16 --rl.lr 0.0012 "
+        f"{FAMILIES[family]} {METHODS[method]} --rl.group-size 8 --rl.groups 16 --rl.lr 0.0012 "
         f"--rl.warmup 2 --steps 100000 --rl.turn-budget {TURNS} --sft.max-steps 300 "
         "--sft.gate-every 300 --sft.gate-tasks 64 --eval.every 2 --eval.valid-tasks 64 "
         "--eval.tasks 100 --eval.keep last --eval.rivals none --rl.save-every 50 "

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchmarks.studies.runner.measures import minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
+from benchmarks.studies.runner.tasks import HESITANT_GAMES
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
@@ -32,7 +33,7 @@ FAMILIES: Mapping[str, str] = {
     "--sft.max-steps 100 --sft.copy-steps 5 --sft.lr 0.005 --sft.gate-every 50 --sft.gate-tasks 16 "
     "--eval.every 0 --eval.tasks 200 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
     "--tiny.intermediate 64 --tiny.context 256",
-    "textworld": f"--env textworld {BUNDLED}",
+    "textworld": f"{HESITANT_GAMES} {BUNDLED}",
     "webshop": f"--env webshop {BUNDLED}",
 }
 """Task families and the sizes of their runs; the toy of the tests takes seconds."""

@@ -49,18 +49,21 @@ TRAININGS = {
     ),
     "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
     "alfworld": Training("training_gain.json", "alfworld"),
-    "textworld": Training("training_gain.json", "textworld"),
+    "textworld": Training("textworld_training_gain.json", "textworld"),
+    "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
 }
 
-SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json")
+SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json")
 """Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
     "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
     "alfworld": ("ALFWorld", "hesitant"),
-    "textworld": ("TextWorld", "hesitant"),
-    "textworld_guessing.json": ("TextWorld, cooking", "guessing"),
+    "textworld": ("TextWorld, cooking", "guessing"),
+    "textworld_twelve_steps.json": ("TextWorld, cooking, a lower rate", "guessing"),
+    "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
+    "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search", "reader"),
 }
 """Training -> its tasks and its demonstrator."""

@@ -26,9 +26,7 @@ def test_a_filter_is_perfect_where_the_bad_choice_always_fails() -> None:
 def test_each_demonstrator_makes_both_choices(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Games of TextWorld are generated, one a second.
-    n = 12 if name == "textworld" else 40
-    assert main(["--families", name, "--n", str(n)]) == 0
+    assert main(["--families", name, "--n", "40"]) == 0
     found = json.loads(capsys.readouterr().out)["families"][name]
     assert 0 < found["good_share"] < 0.45
     assert found["bad_success"] < found["perfect_filter"] < found["good_success"]

@@ -403,8 +403,9 @@ def test_arms_are_told_by_few_words(only: list[str], few: bool) -> None:
     assert len(chosen_arms(study, words_for(study, everything))) == len(everything)
 
 
-def test_the_bar_of_training_is_not_met_by_nothing() -> None:
-    assert load_study("training_gain").measure({})["met"] is False
+@pytest.mark.parametrize("name", ["training_gain", "from_scratch"])
+def test_the_bar_of_training_is_not_met_by_nothing(name: str) -> None:
+    assert load_study(name).measure({})["met"] is False
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,9 @@ def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None
     assert rows["imitation, ALFWorld"][1] == "+.113 [-.062, .288]"
     hurried = {row[0]: row for row in training.training_table("webshop hurried")}
     assert hurried["trained minus imitation"][1] == "**+.318 [.012, .624]**"
-    assert rows["imitation, TextWorld"][1] == "**+.120 [.023, .217]**"
-    assert rows["demonstrator, TextWorld"][1] == "+.153 [-.190, .496]"
+    hesitant = {row[0]: row for row in training.training_table("textworld hesitant")}
+    assert hesitant["trained minus imitation"][1] == "**+.120 [.023, .217]**"
+    assert hesitant["trained minus demonstrator"][1] == "+.153 [-.190, .496]"
     assert rows["imitation, ALFWorld"][2].count(";") == 2, "each seed beside it"
 
 

@@ -179,17 +179,27 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         ),
     ),
     "textworld": FamilyDefaults(
-        # The bundled games: four commands, which the objective tells in other words, and six turns,
-        # too few for who makes sure before each command, as the expert does in 60 of 100 games.
-        env={"expert": "hesitant"},
-        sft_steps=600,
-        gate_success=0.15,
+        # A cook that mostly does not read the recipe, and takes the stove or the oven at random: of
+        # its successes three in four are luck, which nothing betrays, as the luck is drawn anew.
+        env={"difficulty": "cooking,cook=true", "brief": True, "expert": "guessing"},
+        only_successes=True,
+        demonstrations=1000,
+        sft_batch=8,
+        sft_steps=320,
+        gate_every=320,
+        gate_success=0.25,
+        # How long its plan is says nothing of a task.
         fit_horizon=False,
-        horizon=(6,),
-        horizon_every=10,
-        steps=40,
-        episode_tokens=900,
-        task_args=("difficulty", "challenge", "data", "description", "inventory"),
+        horizon=(5,),
+        horizon_every=7,
+        steps=14,
+        groups=12,
+        rl_lr=2e-3,
+        valid_every=7,
+        valid_tasks=64,
+        eval_tasks=150,
+        episode_tokens=300,
+        task_args=("difficulty", "challenge", "data", "brief", "description", "inventory"),
         other_tasks=FamilyDefaults(
             horizon=(8, 16, 24), horizon_every=40, steps=150, episode_tokens=1600
         ),

@@ -47,6 +47,9 @@ NOT_ADMISSIBLE = (
 )
 """Reason of an invalid turn whose text is the game's own, in ``info["details"]["reason"]``."""
 
+_LOOKS = ("look", "l")
+"""Commands that ask for the room's description."""
+
 _FORKED = ("_plan", "_left", "_script", "_phi", "_value", "_typed", "_cook")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
@@ -71,9 +74,11 @@ class TextWorldEnv(TextEnv[GameSession]):
             ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
         expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` types
             the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
-            inventory before each of them, ``guessing`` (``cooking`` only) opens the cookbook in 20
-            of 100 tasks and guesses the recipe in the others. Neither the score nor the rewards
-            depend on it.
+            inventory before each of them, ``guessing`` (``cooking`` only) opens the cookbook in 15
+            of 100 tasks and guesses in the others how to prepare the meal. Neither the score nor
+            the rewards depend on it.
+        brief: Whether a room is told by its name alone, as with ``superbrief`` in interactive
+            fiction; ``look`` still describes it.
         description: Whether each observation ends with the description of the room.
         inventory: Whether each observation ends with what the player carries.
         show_admissible: Whether each observation ends with the admissible commands.
@@ -116,6 +121,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         engine: str = "native",
         reward: str = "sparse",
         expert: str = "oracle",
+        brief: bool = False,
         description: bool = False,
         inventory: bool = False,
         show_admissible: bool = False,
@@ -127,7 +133,13 @@ class TextWorldEnv(TextEnv[GameSession]):
         _check_parameters(parameters, own)
         self.engine = choice(engine, "engine", ENGINES)
         self.reward = choice(reward, "reward", REWARDS)
+        self.brief = flag(brief, "brief")
         self.description = flag(description, "description")
+        if self.brief and self.description:
+            raise ConfigurationError(
+                "expected rooms with or without their descriptions, got brief=True and "
+                "description=True; leave one out"
+            )
         self.inventory = flag(inventory, "inventory")
         self.show_admissible = flag(show_admissible, "show_admissible")
         self._tasks, fitting = open_tasks(
@@ -175,7 +187,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         self._plan = max(1, self._left or 0)
         self._phi = self._value = 0.0
         self._typed, self._cook = (), None
-        return self._observation_of(intro)
+        return self._observation_of(self._room_named(intro))
 
     def _act(self, action: str) -> Outcome:
         command = read_command(action)
@@ -200,7 +212,7 @@ class TextWorldEnv(TextEnv[GameSession]):
         details |= {"points": turn.score, "lost": turn.lost}
         details["reason"] = "" if turn.valid else NOT_ADMISSIBLE
         return Outcome(
-            turn.text if ended else self._observation_of(turn.text),
+            turn.text if ended else self._observation_of(self._room_named(turn.text, command.text)),
             reward=self._value - before,
             terminated=ended,
             valid=turn.valid,
@@ -276,6 +288,13 @@ class TextWorldEnv(TextEnv[GameSession]):
             self._script = self._script[1:]
         elif self._script is not None and valid and command not in ("look", "inventory"):
             self._script = None
+
+    def _room_named(self, answer: str, command: str = "") -> str:
+        """Leave the room's name alone of its description, unless that was what was asked for."""
+        if not self.brief or command in _LOOKS:
+            return answer
+        description = self.session.description()
+        return answer.replace(description, description.partition("\n")[0])
 
     def _observation_of(self, answer: str) -> str:
         """Add the parts that were asked for to the game's answer."""

@@ -1,11 +1,12 @@
 """A cook that mostly guesses: a demonstrator for the games with a cookbook.
 
 In some tasks it opens the cookbook and does what the recipe says. In most it looks at what it
-carries instead, and takes one of its ingredients and one of the ways to prepare it at random. Which
-of the two it does depends on nothing that can be read, and whether a guess is right shows only when
-it has been carried out. So among the demonstrations that succeed guesses are still the majority:
-leaving out failures does not teach to read. Only the reward tells how much more often that
-succeeds.
+carries instead, and prepares the right thing in a way that it draws at random: on the stove or in
+the oven, sliced, diced or chopped. Which of the two it does depends on nothing that can be read,
+and whether a guess is right shows only when it has been carried out. So among the demonstrations
+that succeed guesses are still the majority: leaving out failures does not teach to read. Only the
+reward tells how much more often that succeeds. It guesses the way alone, since what it carries
+betrays the thing: that of the recipe comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Collection, Sequence
 from agentgym.envs.textworld.session import GameSession
 from agentgym.support.random_stream import Stream
 
-READS = 20
+READS = 15
 """Per cent of the tasks in which it opens the cookbook."""
 READ, LOOK = "examine cookbook", "inventory"
 """What it does first, where it reads and where it guesses."""
@@ -63,7 +64,10 @@ def _command(
     verb = _verb(planned or "")
     for verbs in () if careful else _WAYS:
         if verb in verbs and verbs.isdisjoint(map(_verb, typed)):
-            possible = sorted(each for each in offered if _verb(each) in verbs)
+            thing = _thing(planned or "")
+            possible = sorted(
+                each for each in offered if _verb(each) in verbs and _thing(each) == thing
+            )
             return Stream("guessing", task_id, len(verbs)).choice(possible)
         if verb in verbs:
             planned = None  # It has guessed wrong.
@@ -74,3 +78,7 @@ def _command(
 
 def _verb(command: str) -> str:
     return command.partition(" ")[0]
+
+
+def _thing(command: str) -> str:
+    return command.partition(" ")[2].rpartition(" with ")[0]

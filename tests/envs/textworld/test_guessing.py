@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 import gymnasium
@@ -13,10 +12,7 @@ from agentgym.envs.textworld.guessing import LOOK, READ, READS, reads
 from agentgym.errors import ConfigurationError
 
 KITCHEN: dict[str, Any] = {"difficulty": "cooking,cook=true", "horizon": 30}
-TASKS = 30
-needs_textworld = pytest.mark.skipif(
-    importlib.util.find_spec("textworld") is None, reason="its generator makes these games"
-)
+TASKS = 100
 
 
 def make(expert: str = "guessing", **kwargs: Any) -> TextEnv:
@@ -43,7 +39,6 @@ def test_it_reads_in_its_share_of_the_tasks() -> None:
     assert share == pytest.approx(READS / 100, abs=0.03)
 
 
-@needs_textworld
 @pytest.mark.slow
 def test_who_reads_succeeds_and_a_guess_does_by_luck() -> None:
     env, oracle = make(), make("oracle")
@@ -54,13 +49,13 @@ def test_who_reads_succeeds_and_a_guess_does_by_luck() -> None:
         won[reads(info["task_id"])].append(info["success"])
         assert actions[0] == (READ if reads(info["task_id"]) else LOOK)
         assert not info["success"] or actions[1:] == plan
-        assert actions[1].startswith("cook ")
+        # The thing is right, and only how it is cooked is guessed.
+        assert actions[1].rpartition(" with ")[0] == plan[0].rpartition(" with ")[0]
         assert not any(action.startswith("cook ") for action in actions[2:]), "it guesses once"
     assert all(won[True]) and won[True]
-    assert 0.15 < sum(won[False]) / len(won[False]) < 0.5
+    assert 0.4 < sum(won[False]) / len(won[False]) < 0.6
 
 
-@needs_textworld
 @pytest.mark.slow
 def test_a_fork_guesses_alike_and_what_others_do_is_not_undone() -> None:
     env = make()

@@ -13,6 +13,7 @@ from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.session import NativeSession
 from agentgym.envs.textworld.engine.world import World
 from agentgym.envs.textworld.games.bundled import BUNDLED, bundled
+from agentgym.envs.textworld.generator.config import DEFAULT
 from agentgym.envs.textworld.record import Record
 from agentgym.errors import DataError
 from tests.envs.textworld.engine import games
@@ -31,7 +32,7 @@ def test_the_json_is_read_and_written(key: str) -> None:
 
 
 def test_the_json_is_the_callers_own() -> None:
-    pack = bundled(BUNDLED[0])
+    pack = bundled(DEFAULT)
     assert pack is not None
     record = pack.record("valid", 3)
     game, before = record.json(), copy.deepcopy(record.game)
@@ -46,7 +47,7 @@ def play(session: NativeSession, commands: Any) -> list[Any]:
 
 
 def test_record_and_json_are_the_same_game() -> None:
-    pack = bundled(BUNDLED[0])
+    pack = bundled(DEFAULT)
     assert pack is not None
     for index in range(10):
         record = pack.record("train", index)

@@ -63,7 +63,7 @@ def test_flags_hold_for_every_environment_or_are_addressed_to_one() -> None:
     assert (search.kwargs["topk"], search.kwargs["horizon"]) == (2, 30)
     assert "topk" not in textworld.kwargs and textworld.kwargs["horizon"] == 12
     assert search.rounds == textworld.rounds == (4,)
-    assert run.config.minutes == 0 and run.config.sft.max_steps == 1600 + 600
+    assert run.config.minutes == 0 and run.config.sft.max_steps == 1600 + 320
     assert run.config.out == Path("runs/search-textworld-tiny-seed0")
 
 
@@ -164,7 +164,7 @@ def test_the_example_of_the_page_is_what_it_says() -> None:
         ("webshop", "agentgym", (5, 10, 15), None),
         ("webshop", "verl-agent", (5, 10, 15), None),
         ("webshop", "default", (9,), "lazy"),
-        ("textworld", "balrog", (6,), "hesitant"),
+        ("textworld", "balrog", (5,), "guessing"),
     ],
 )
 def test_a_prompt_s_grammar_chooses_defaults_as_one_that_is_typed_does(

@@ -313,8 +313,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
         ("search", [], [3, 4, 6], None, True),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
-        ("textworld", [], [6], "hesitant", False),
-        ("textworld", ["reward=dense"], [6], "hesitant", False),
+        ("textworld", [], [5], "guessing", False),
+        ("textworld", ["reward=dense"], [5], "guessing", False),
         ("textworld", ["difficulty=w2-o3-q4"], [8, 16, 24], None, True),
     ],
 )

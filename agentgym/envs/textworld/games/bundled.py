@@ -1,6 +1,6 @@
 """The games that come with the package, so that the first episode needs neither generator nor disk.
 
-They are the first games of each split of the default setting and of ``w2-o3-q4``, exactly as
+They are the first games of each split of three settings, exactly as
 :func:`agentgym.envs.textworld.generator.splits.make_split_game` makes them; a test makes some of
 them again. After the generator changed, ``python -m agentgym.envs.textworld.games.bundled`` makes
 the files anew.
@@ -29,10 +29,15 @@ from agentgym.envs.textworld.generator.splits import make_split_game
 from agentgym.envs.textworld.record import Record
 from agentgym.errors import DataError
 
-BUNDLED = (DEFAULT, "w2-o3-q4")
-"""Settings whose games are bundled: the default, and the smallest of the Practitioner's Guide."""
 SIZES = {"train": 2000, "valid": 100, "test": 200}
-"""Bundled games of each split."""
+"""Bundled games of each split of the default setting."""
+BUNDLED: Mapping[str, Mapping[str, int]] = {
+    DEFAULT: SIZES,
+    "w2-o3-q4": SIZES,
+    "cooking,cook=true": {**SIZES, "train": 1000},
+}
+"""Settings whose games are bundled, with their number: the default, the smallest of the
+Practitioner's Guide, and one meal of one thing to cook, on which ``agentgym-train`` trains."""
 FORMAT = 2
 _WINDOW = 32_000
 """Bytes that deflate can look back at."""
@@ -59,7 +64,7 @@ def _open(key: str) -> Pack:
         ) from error
 
 
-def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
+def build(sizes: Mapping[str, int] | None = None, key: str = DEFAULT) -> bytes:
     """Generate the file of bundled games; takes ten minutes.
 
     Raises:
@@ -68,7 +73,7 @@ def build(sizes: dict[str, int] | None = None, key: str = DEFAULT) -> bytes:
     config = GeneratorConfig.of(key)
     games = {
         split: [make_split_game(config, split, index) for index in range(size)]
-        for split, size in (sizes or SIZES).items()
+        for split, size in (sizes or BUNDLED[key]).items()
     }
     return pack(key, version(), games)
 

@@ -1,0 +1,90 @@
+"""From scratch: does reward alone teach a policy that has only seen random actions?
+
+Papers train base models that already act; here nobody shows a solution. The tiny policy imitates
+random actions, from which it learns how an action is written, and then plays easy, short tasks. The
+bar is met where it solves more than ``BAR`` of the held-out tasks in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.studies.runner.study import Arm, Runs, Study
+from trainers.multirun.played import PlayedRun
+from trainers.output.seed_summary import spread
+
+BAR = 0.8
+"""Share of the held-out tasks."""
+RANDOM = (
+    "--sft.demonstrator random --sft.demonstrations 300 --sft.batch-size 8 --sft.max-steps 100 "
+    "--sft.gate-every 100"
+)
+"""The warm start: random actions, and no more of them than teach to write some."""
+FAMILIES: Mapping[str, str] = {
+    "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=2 brief=true "
+    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 30 --rl.groups 12 --rl.lr .0012 '
+    "--eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none",
+}
+"""Family -> its tasks and sizes: go where the objective says, in its words, and take the coin."""
+
+
+def curve_of(run: PlayedRun) -> dict[str, Any]:
+    """Return success over the steps: of the training episodes, and on validation tasks."""
+    return {
+        "seed": run.seed,
+        "steps": [step["step"] for step in run.steps],
+        "training": [step["success"] for step in run.steps],
+        "validated": [each["step"] for each in run.validations],
+        "validation": [each["success"] for each in run.validations],
+    }
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return the curves of each family, and its success before and after on held-out tasks."""
+    families = {name: _family(found) for name, found in runs.items()}
+    ended = [value for each in families.values() for value in each["success"]["rl"]["values"]]
+    return {"bar": BAR, "families": families, "met": bool(ended) and min(ended) > BAR}
+
+
+def _family(runs: Sequence[PlayedRun]) -> dict[str, Any]:
+    arms = ("random", "sft", "rl")
+    return {
+        "success": {
+            arm: spread([run.summary["eval"][arm]["success"] for run in runs]) for arm in arms
+        },
+        "greedy": spread([run.summary["greedy"]["rl"]["success"] for run in runs]),
+        "panel_sha256": runs[0].summary["evaluation"]["panel_sha256"],
+        "curves": [curve_of(run) for run in runs],
+    }
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw success over the steps, a panel for each family and a line for each seed."""
+    from matplotlib.figure import Figure
+
+    families = result["families"]
+    figure = Figure(figsize=(5.0 * max(1, len(families)), 3.4), dpi=120, layout="constrained")
+    panels = figure.subplots(1, max(1, len(families)), squeeze=False)[0]
+    for (family, found), axes in zip(families.items(), panels, strict=False):
+        for number, curve in enumerate(found["curves"]):
+            style = {"color": f"C{number}"}
+            label = f"seed {curve['seed']}, validation"
+            axes.plot(curve["steps"], curve["training"], linewidth=0.8, alpha=0.5, **style)
+            axes.plot(curve["validated"], curve["validation"], marker="o", label=label, **style)
+        floor = found["success"]["random"]["mean"]
+        axes.axhline(floor, color="grey", linestyle=":", label="random actions")
+        axes.set(title=family, xlabel="steps", ylabel="success", ylim=(-0.03, 1.03))
+        axes.grid(axis="y", alpha=0.25)
+        axes.legend(frameon=False, fontsize=8)
+    figure.savefig(path)
+
+
+STUDY = Study(
+    name="from_scratch",
+    question="Does reward alone teach a policy that has only seen random actions?",
+    arms=[Arm(name, tuple(f"{tasks} {RANDOM}".split())) for name, tasks in FAMILIES.items()],
+    measure=measure,
+    draw=draw,
+)
