@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.studies.methods import FLAGS, HOUSE, arm
+from benchmarks.studies.methods import HOUSE, arm
 from benchmarks.studies.runner.measures import held_out, minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
 
