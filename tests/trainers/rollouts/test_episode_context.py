@@ -48,8 +48,6 @@ def test_each_change_of_the_agent_begins_a_row_with_its_own_conversation():
         index == 0 or OWNERS[index] != OWNERS[index - 1] for index in range(len(PLAN))
     ]
     assert len(rows) == 4  # planner, worker 1, planner, worker 2
-    texts = [chat.tokenizer.decode(row.ids) for row in rows]
-    assert texts[1].count("press two") == 1 and "press blue" not in texts[2].partition("user")[2]
     worker = Conversation(prompt, "press two").messages(episode.turns[1].seen)
     assert rows[1].ids[: rows[1].prompt_length] == chat.start(worker)
     # The planner goes on where it was: its tokens stay as they were sampled, the report follows.
