@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgym.conversation import EpisodeConversation, Prompt, SeenTurn
+from agentgym.core.delegation import refuse_workers
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer
@@ -64,17 +65,12 @@ class Dialogue:
         self._seen = SeenTurn("")
 
     def require_one_agent(self) -> None:
-        """Refuse workers, for a loop that keeps one list of messages and would mix all agents' in.
+        """Refuse workers, for a loop that keeps one list of messages.
 
         Raises:
             ConfigurationError: The environment has them.
         """
-        if self._text_env.delegation is not None:
-            raise ConfigurationError(
-                "expected worker_turns=0 here, where one list of messages grows turn by turn and a "
-                "worker cannot have its own; play workers with agentgym evaluate, agentgym-train, "
-                "verl-agent or Inspect"
-            )
+        refuse_workers(self._text_env)
 
     @property
     def observation(self) -> str:

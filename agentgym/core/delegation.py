@@ -230,6 +230,22 @@ class Delegation:
 _STATE: Sequence[str] = ("goal", "scene", "workers", "task", "left")
 
 
+def refuse_workers(env: object) -> None:
+    """Refuse an environment with workers, for a loop that keeps one list of messages.
+
+    It would mix those of all agents in it.
+
+    Raises:
+        ConfigurationError: The environment has workers.
+    """
+    if getattr(env, "delegation", None) is not None:
+        raise ConfigurationError(
+            "expected worker_turns=0 here, where one list of messages grows turn by turn and a "
+            "worker cannot have its own; play workers with agentgym eval, agentgym-train, "
+            "verl-agent or Inspect"
+        )
+
+
 def _refused(reason: str) -> Outcome:
     """Answer an order that cannot be carried out."""
     return Outcome(f"invalid: {reason}", valid=False)

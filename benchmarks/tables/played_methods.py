@@ -21,7 +21,7 @@ def played_methods_table() -> Table:
                 f"{PRESETS[name].minibatches * PRESETS[name].iterations}",
                 share(success["mean"]),
                 shares(success["values"]),
-                bold_without_zero(difference["mean"], difference["ci95"]),
+                bold_without_zero(difference["mean"], difference["ci95"]) if difference else "",
             ]
         )
     return table

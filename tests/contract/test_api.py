@@ -43,6 +43,8 @@ KEYS = {
     "details": dict,
     "trailing_text": str,
 }
+OF_AGENTS = {"agent": str, "agent_task": str}
+"""Of an environment with workers."""
 RESET_ONLY = {"goal": str, "tools": list}
 REASONS = ("", "success", "failure", "answer", "horizon", "error")
 
@@ -74,7 +76,8 @@ def test_what_is_running_is_given_after_the_first_reset(make: Make, env_id: str)
 def test_info_has_the_same_keys_at_every_step(env: TextEnv, choose: Any) -> None:
     for entry in play(env, choose, 30):
         observation, info = entry[0], entry[-1]
-        expected = {**KEYS, **RESET_ONLY} if len(entry) == 2 else KEYS
+        known = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
+        expected = {**known, **RESET_ONLY} if len(entry) == 2 else known
         assert set(info) == set(expected)
         for key, kind in expected.items():
             assert isinstance(info[key], kind), key

@@ -12,6 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS, ActionSpec
+from agentgym.adapters.dialogue import Dialogue
+from agentgym.adapters.trl import TrlTasks
 from agentgym.core.delegation import LONGEST, PLANNER, DelegatingLanguage, read_order
 from agentgym.core.env import TextEnv
 from agentgym.core.language import ACTION_LENGTH, Language
@@ -185,6 +187,23 @@ def test_the_expert_of_every_family_delegates_and_its_plan_is_as_long_as_it_says
     assert agents[0] == PLANNER and agents[1] == "worker 1"
     shares = [agents.count(name) for name in set(agents) - {PLANNER}]
     assert max(shares) <= turns and all(m.info["action_valid"] for m in moments)
+
+
+def test_a_loop_with_one_list_of_messages_refuses_workers():
+    with pytest.raises(ConfigurationError, match="worker_turns=0 here"):
+        TrlTasks(f"tests.toy:{TOY_ID}", n=1, worker_turns=3)
+    talk = Dialogue(f"tests.toy:{TOY_ID}", kwargs={"worker_turns": 3, "horizon": 9})
+    with pytest.raises(ConfigurationError, match="worker_turns=0 here"):
+        talk.require_one_agent()
+    # One that asks for all messages anew gets those of the agent that acts.
+    opening = talk.reset(talk.draw("train", 1, 0)[0])
+    talk.step("press red")
+    talk.step("delegate go on")
+    worker = talk.messages()
+    assert len(worker) == len(opening) == 2 and "your task: go on" in worker[-1]["content"]
+    talk.step("report done")
+    assert len(talk.messages()) == 6
+    talk.close()
 
 
 def test_gymnasium_makes_such_an_environment():

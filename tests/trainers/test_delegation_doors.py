@@ -32,7 +32,10 @@ def run(out: Path, *flags: str, die_at: str = toy_runs.ALIVE, **changes: Any) ->
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One step of ``matpo`` after a short imitation of the expert with its workers."""
-    changes = {"steps": 1, "sft__max_steps": 40, "sft__demonstrations": 48}
+    changes = {
+        "steps": 1, "tiny__hidden": 32, "sft__max_steps": 110, "sft__gate_every": 110,
+        "sft__gate_tasks": 4, "sft__save_every": 110,
+    }  # fmt: skip
     return run(tmp_path_factory.mktemp("matpo") / "begun", WORKERS, **changes)
 
 
