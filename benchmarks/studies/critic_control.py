@@ -17,8 +17,8 @@ from benchmarks.studies.methods import arm
 from benchmarks.studies.runner.measures import held_out, minus
 from benchmarks.studies.runner.study import Arm, Runs, Study
 
-PRESETS = ("ppo", "meowtea-ppo")
-"""Presets with a critic: of four updates a step, and of one."""
+PRESETS = ("ppo",)
+"""Presets with a critic that are played."""
 KINDS = ("head", "model", "zero")
 """A head on the policy, a model of its own, and the control."""
 

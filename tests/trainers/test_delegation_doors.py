@@ -42,7 +42,8 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def start(begun: Path) -> dict[str, Any]:
     """Settings of runs of two steps that go on from its warm start."""
-    return {"model": begun / "checkpoints/warm-start", "steps": 2, "sft__max_steps": None}
+    start = begun / "checkpoints/warm-start"
+    return {"model": start, "prompt": "bare", "steps": 2, "sft__max_steps": None}
 
 
 @pytest.fixture(scope="module")
