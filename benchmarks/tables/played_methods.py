@@ -5,8 +5,9 @@ from __future__ import annotations
 from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
 from trainers.algorithms.presets import PRESETS
 
-FILES = ("methods.json", "methods_added.json")
-"""Of presets that were there first, and of those that came later; both have ``turn-loo``."""
+FILES = ("methods.json", "methods_added.json", "methods_matpo.json")
+"""Of presets that were there first, of those that came later, which both have ``turn-loo``, and of the
+one that plays with workers and so begins otherwise."""
 
 
 def played_methods_table() -> Table:
