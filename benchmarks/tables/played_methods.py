@@ -6,8 +6,8 @@ from benchmarks.tables.formats import Table, bold_without_zero, result, share, s
 from trainers.algorithms.presets import PRESETS
 
 FILES = ("methods.json", "methods_added.json", "methods_matpo.json")
-"""Of presets that were there first, of those that came later, which both have ``turn-loo``, and of the
-one that plays with workers and so begins otherwise."""
+"""Of presets that were there first, of those that came later, and of one that plays with workers
+and so has no ``turn-loo`` beside it."""
 
 
 def played_methods_table() -> Table:
