@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agentgym.conversation import Conversation, Prompt, SeenTurn
+from agentgym.conversation import EpisodeConversation, Prompt, SeenTurn
+from agentgym.core.delegation import refuse_workers
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer
@@ -60,8 +61,16 @@ class Dialogue:
         if not isinstance(self._text_env, TextEnv):
             raise ConfigurationError(f"expected an environment of text, got {env}")
         self.prompt: Prompt = named.at(self._text_env)
-        self._talk = Conversation(self.prompt)
+        self._talk = EpisodeConversation(self.prompt)
         self._seen = SeenTurn("")
+
+    def require_one_agent(self) -> None:
+        """Refuse workers, for a loop that keeps one list of messages.
+
+        Raises:
+            ConfigurationError: The environment has them.
+        """
+        refuse_workers(self._text_env)
 
     @property
     def observation(self) -> str:
@@ -106,7 +115,7 @@ class Dialogue:
         """
         options = {"task_id": task_id, "horizon": horizon}
         observation, info = self._env.reset(seed=seed, options=options)
-        self._talk = Conversation(self.prompt, str(info["goal"]))
+        self._talk = EpisodeConversation(self.prompt, str(info["goal"]))
         self._seen = SeenTurn.of(observation, info)
         return self.messages()
 

@@ -51,6 +51,7 @@ class SkyRLEpisode:
         # Parquet fills in None where another row has an argument.
         kwargs = {k: v for k, v in (row.get("kwargs") or {}).items() if v is not None}
         self._dialogue = Dialogue(row["env"], prompt=row.get("prompt", "default"), kwargs=kwargs)
+        self._dialogue.require_one_agent()
         _check(self._dialogue)
         self._last: Mapping[str, Any] = {}
         self.turns = 0

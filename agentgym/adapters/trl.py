@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from agentgym.actions import ActionSpec
+from agentgym.core.delegation import refuse_workers
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.agent_session import GRAMMAR, Session, tool_function
@@ -55,6 +56,7 @@ class TrlTasks:
         self._name, self._kwargs = env, {**kwargs, "grammar": GRAMMAR}
         made: Any = make(env, **self._kwargs).unwrapped
         try:
+            refuse_workers(made)
             count = made.tasks.len(split) if n is None else n
             self.task_ids: tuple[str, ...] = made.tasks.panel(split, count, seed).ids
             specs: tuple[ActionSpec, ...] = made.language.specs

@@ -91,6 +91,7 @@ class AgentGymEnv(vf.Env[AgentGymEnvConfig]):
         """Play one episode."""
         asked = task.data.info
         dialogue = Dialogue(asked["env"], prompt=asked["prompt"], kwargs=asked["kwargs"])
+        dialogue.require_one_agent()
         with closing(dialogue):
             # In threads: what takes long in an environment shall not hold up other rollouts.
             await asyncio.to_thread(dialogue.reset, asked["task_id"])

@@ -1,7 +1,8 @@
 """What a model reads: every message that it is given passes through here.
 
 `layout` has the prompts as data, the house's own and those of papers; `prompt` a layout at an
-environment; `conversation` the messages of an episode. The chat policy, training, local models, the
+environment; `conversation` the messages of one agent, `episode_conversation` those of all agents of
+an episode. The chat policy, training, local models, the
 export of conversations and the code of model cards take theirs from here, so that a model is
 evaluated as it was trained.
 """
@@ -9,6 +10,7 @@ evaluated as it was trained.
 from __future__ import annotations
 
 from agentgym.conversation.conversation import Conversation
+from agentgym.conversation.episode_conversation import EpisodeConversation
 from agentgym.conversation.layout import (
     BARE,
     DEFAULT,
@@ -25,6 +27,7 @@ __all__ = [
     "DEFAULT",
     "AdmissibleStyle",
     "Conversation",
+    "EpisodeConversation",
     "Layout",
     "Message",
     "ObservationStyle",

@@ -27,6 +27,10 @@ class SeenTurn(NamedTuple):
     """The actions that the environment offered, in its grammar."""
     reason: str = ""
     """Why the last action was invalid, where the environment says so in the info dict."""
+    agent: str = ""
+    """Who reads it and acts next, where the policy plays several (`agentgym.core.delegation`)."""
+    agent_task: str = ""
+    """The task of that agent in words."""
 
     @classmethod
     def of(cls, observation: str, info: Mapping[str, Any]) -> SeenTurn:
@@ -36,7 +40,13 @@ class SeenTurn(NamedTuple):
             observation: The environment's text.
             info: The info dict that came with it.
         """
-        return cls(observation, info.get("admissible_actions") or (), invalid_reason(info))
+        return cls(
+            observation,
+            info.get("admissible_actions") or (),
+            invalid_reason(info),
+            info.get("agent", ""),
+            info.get("agent_task", ""),
+        )
 
     @property
     def explained(self) -> str:
@@ -84,7 +94,7 @@ class Prompt:
             layout: The layout.
             name: What the layout is called in reports.
         """
-        language = env.language
+        language = env.spoken
         return cls(layout, env.action_prompt(), lambda text: language.read(text).native, name)
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from agentgym.actions import ActionSpec
+from agentgym.core.delegation import DelegatingLanguage, Delegation
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
@@ -73,6 +74,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             ``action_tag`` (a native action between ``<action>`` tags).
         reward_hooks: Turn-level rewards added to the family's own.
         expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
+        worker_turns: Turns of a worker to whom the policy may delegate a part of the task
+            (`agentgym.core.delegation`), its report included; 0: there are no workers.
         render_mode: ``"ansi"`` or None.
         **unknown: What no class of the family knows; a family passes its ``**kwargs`` through, so
             that mistyped names arrive here and are refused.
@@ -140,11 +143,14 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         grammar: str = "native",
         reward_hooks: Sequence[TurnReward] = (),
         expose_oracle: bool = False,
+        worker_turns: int = 0,
         render_mode: str | None = None,
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
         self.language = Language(self.action_specs, grammar, self.action_length)
+        self.delegation = None if worker_turns == 0 else Delegation(worker_turns)
+        self.__spoken: Language | None = None
         self.tasks = tasks
         self.default_horizon = integer(horizon, "horizon", 1)
         if split is None:
@@ -263,6 +269,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
         self.__observation = self._text(self._start(task, self.np_random))
+        if self.delegation is not None:
+            self.delegation.reset(well_formed(task.goal), self.__observation)
         self._running = True
         self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
         if self.__hooked:
@@ -288,9 +296,14 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """
         if not self._running:
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
-        text, trailing, problem = self.language.read(action)
+        text, trailing, problem = self.spoken.read(action)
         self._running = False  # in case the engine fails
-        outcome = self._misread(action, problem) if problem else self._act(text)
+        if self.delegation is None:
+            outcome = self._misread(action, problem) if problem else self._act(text)
+        else:
+            outcome = self.delegation.play(
+                text, lambda: self._misread(action, problem) if problem else self._act(text)
+            )
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
         if outcome.score is not None:
@@ -352,6 +365,16 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         return self._session
 
     @property
+    def spoken(self) -> Language:
+        """The language of policies: the family's, and where there are workers their actions."""
+        if self.delegation is None:
+            return self.language
+        # Late: a family puts a language of its own into `language` when this class is made.
+        if self.__spoken is None:
+            self.__spoken = DelegatingLanguage(self.language)
+        return self.__spoken
+
+    @property
     def last_action(self) -> str | None:
         """The last action in the native grammar; None before the first turn."""
         return self.__last_action
@@ -386,6 +409,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
                 "observation": self.__observation,
                 "last_action": self.__last_action,
                 "score": self.__score,
+                **({"delegation": self.delegation.snapshot()} if self.delegation else {}),
             },
             self.hooks.snapshot(),
             self._snapshot(),
@@ -426,11 +450,17 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     def oracle_action(self) -> str | None:
         """Return the expert's next action in this environment's grammar, or None."""
         action = self._oracle_action()
-        return None if action is None else self.language.write(action)
+        if action is not None and self.delegation is not None:
+            action = self.delegation.expert(action)
+        return None if action is None else self.spoken.write(action)
 
     def action_prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
-        return self.language.prompt()
+        return self.spoken.prompt()
+
+    def plan_turns(self, plan: int | None) -> int | None:
+        """Return in how many turns from now a plan of so many actions is played, with workers."""
+        return plan if self.delegation is None else self.delegation.turns(plan)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -472,6 +502,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
+        if self.delegation is not None:
+            self.delegation.restore(episode["delegation"])
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
@@ -491,7 +523,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
-        phi, key, left = self._potential(), hashed(self._state()), self._oracle_turns()
+        phi, key = self._potential(), hashed(self.__state())
+        left = self.plan_turns(self._oracle_turns())
         return TurnState(self.__observation, self.turn, self.__score, phi, key, left)
 
     def _info(
@@ -515,11 +548,17 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             "score": self.__score,
             "reward_terms": terms,
             "stop_reason": reason.value if reason else "",
-            "oracle_turns": self._oracle_turns(),
+            "oracle_turns": self.plan_turns(self._oracle_turns()),
             "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
+        if self.delegation is not None:
+            info |= self.delegation.info
         admissible = self._admissible() if self._running else ()
-        return Info.of(info, later, (task.id, self.language, admissible, self._state()))
+        return Info.of(info, later, (task.id, self.spoken, admissible, self.__state()))
+
+    def __state(self) -> str:
+        """Return a text that is equal for equal states of engine and agents."""
+        return self._state() if self.delegation is None else self._state() + self.delegation.state

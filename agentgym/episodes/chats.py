@@ -3,8 +3,9 @@
 The messages are those that a policy of the same prompt reads (`agentgym.conversation`). Two
 shapes, both of which TRL's ``SFTTrainer`` reads (and other trainers, too):
 
-- ``episode``: a row ``{"messages": [...]}`` for each episode, in which every assistant message is
-  to be learnt (``SFTConfig(assistant_only_loss=True)``).
+- ``episode``: a row ``{"messages": [...]}`` for each episode, and where it has several agents for
+  each of them, in which every assistant message is to be learnt
+  (``SFTConfig(assistant_only_loss=True)``).
 - ``turn``: a row ``{"prompt": [...], "completion": [...]}`` for each turn to be learnt. The loss is
   on the completion alone, whatever the chat template is.
 
@@ -23,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from agentgym.actions import parse, render, strip_think
-from agentgym.conversation import Conversation, Prompt, SeenTurn
+from agentgym.conversation import EpisodeConversation, Prompt, SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
@@ -120,8 +121,9 @@ class ChatWriter:
                 f"expected rows of turns (--rows turn) with the prompt {prompt.name}, which sends "
                 "one new message in each turn, got rows of episodes"
             )
-        conversation = Conversation(prompt, well_formed(episode.goal))
+        conversation = EpisodeConversation(prompt, well_formed(episode.goal))
         rows: list[dict[str, Any]] = []
+        of_agents: dict[str, dict[str, Any]] = {}
         states = [*self._seen(episode, prompt)]
         seen = states[0]
         for number, turn in enumerate(episode.turns, 1):
@@ -131,13 +133,17 @@ class ChatWriter:
             said = _assistant(turn, number, language, self.options.text)
             if learnt:
                 row = {"prompt": conversation.messages(seen), "completion": [said], **tools}
-                # Of a whole episode only the last row counts: its prompt holds all turns before.
-                rows = [row] if whole else [*rows, row]
+                # Of an agent's whole part only the last row counts: its prompt holds all before.
+                of_agents[seen.agent] = row
+                rows.append(row)
             conversation.add(seen, _text(turn, language, self.options.text), said, _results(said))
             seen = states[number]
         if not whole:
             return rows
-        return [{"messages": [*row["prompt"], *row["completion"]], **tools} for row in rows]
+        return [
+            {"messages": [*row["prompt"], *row["completion"]], **tools}
+            for row in of_agents.values()
+        ]
 
     def why_not(self, episode: Episode) -> str:
         """Say why an episode has no rows; empty if it has."""
@@ -160,7 +166,7 @@ class ChatWriter:
         if key not in self._speech:
             env = make_env(episode, WITHOUT_HOOKS)
             base: Any = env.unwrapped
-            self._speech[key] = self._prompt_at(base), base.language, base.default_horizon
+            self._speech[key] = self._prompt_at(base), base.spoken, base.default_horizon
             env.close()
         return self._speech[key]
 
@@ -170,7 +176,13 @@ class ChatWriter:
         reasons = ["", *("" if turn.action_valid else turn.reason or "" for turn in episode.turns)]
         listed = self._listed(episode) if prompt.layout.lists_actions else [()] * len(states)
         for state, reason, actions in zip(states, reasons, listed, strict=True):
-            yield SeenTurn(well_formed(state.observation), tuple(actions), well_formed(reason))
+            yield SeenTurn(
+                well_formed(state.observation),
+                tuple(actions),
+                well_formed(reason),
+                state.agent,
+                well_formed(state.agent_task),
+            )
 
     def _listed(self, episode: Episode) -> list[tuple[str, ...]]:
         """Play an episode again; return the admissible actions of each state."""

@@ -294,7 +294,7 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
     """
     if info["action_valid"]:
         return ""
-    language = getattr(env.unwrapped, "language", None)
+    language = getattr(env.unwrapped, "spoken", None)
     told = info["details"].get("reason") or (language.read(action).problem if language else "")
     return clean(str(told))
 
@@ -320,7 +320,13 @@ def state_of(observation: str, info: Mapping[str, Any], potential: float) -> Rec
     """Return what is recorded of an environment between two turns; ``potential`` is its phi."""
     score = float(info["score"])
     return RecordedState(
-        clean(observation), score, potential, info["state_key"], info["oracle_turns"]
+        clean(observation),
+        score,
+        potential,
+        info["state_key"],
+        info["oracle_turns"],
+        info.get("agent", ""),
+        clean(info.get("agent_task", "")),
     )
 
 

@@ -37,6 +37,10 @@ class RecordedState:
     """Hash of the engine's state."""
     oracle_turns: int | None = None
     """Remaining length of the expert's plan, where known."""
+    agent: str = ""
+    """Who acts in it, where a policy plays several agents (`agentgym.core.delegation`)."""
+    agent_task: str = ""
+    """The task of that agent in words."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,7 @@ class Episode:
 
 _LATER = (
     "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
-    "rng_key", "verdicts",
+    "rng_key", "verdicts", "agent", "agent_task",
 )  # fmt: skip
 """Fields that the first records of the format lack."""
 

@@ -281,6 +281,8 @@ def _state_differs(
         or _differs("potential", float(state.potential), potential(env))
         or _differs("state_key", state.state_key, info["state_key"])
         or _differs("oracle_turns", state.oracle_turns, info["oracle_turns"])
+        or _differs("agent", state.agent, info.get("agent", ""))
+        or _differs("agent_task", state.agent_task, clean(info.get("agent_task", "")))
     )
 
 

@@ -21,6 +21,8 @@ STATE: Mapping[str, Any] = {
     "potential": "double",
     "state_key": "string",
     "oracle_turns": "int64",
+    "agent": "string",
+    "agent_task": "string",
 }
 """Columns of a state."""
 VERDICT: Mapping[str, Any] = {
@@ -114,7 +116,7 @@ def from_row(row: Mapping[str, Any]) -> Episode:
                     said["name"]: {part: said[part] for part in VERDICT}
                     for said in turn["verdicts"]
                 },
-                "after": {name: turn[name] for name in STATE},
+                "after": {name: turn[name] for name in STATE if name in turn},
             }
             for turn in row["turns"]
         ]

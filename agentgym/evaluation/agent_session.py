@@ -82,7 +82,7 @@ class Session:
         end_when: Callable[[], str] | None = None,
     ) -> None:
         check_grammar(env)
-        language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+        language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = language.specs
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]

@@ -78,8 +78,14 @@ class IsolatedEnv(gymnasium.Env[str, str]):
 
     @property
     def language(self) -> Language:
-        """The grammar and the actions."""
+        """The grammar and the actions of the family."""
         language: Language = self._call("language")
+        return language
+
+    @property
+    def spoken(self) -> Language:
+        """The grammar and the actions of policies."""
+        language: Language = self._call("spoken")
         return language
 
     @property  # type: ignore[misc]  # nobody sets it

@@ -40,6 +40,9 @@ def arm(preset: str) -> Arm:
     if branching := PRESETS[preset].branching:
         # Half a group of this size begins at the start of a task, where a preset has no fewer.
         flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]
+    if PRESETS[preset].worker_turns:
+        # What is delegated is said in words, and asking and reporting take turns, too.
+        flags += ["--horizon", "11", "--rl.turn-tokens", "24", "--rl.episode-tokens", "400"]
     return Arm(preset, tuple(flags), {"preset": preset})
 
 

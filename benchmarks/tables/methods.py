@@ -27,6 +27,7 @@ PROOFS: Mapping[str, str] = {
     **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
     "erpo": "tests/trainers/test_judges.py",
     "istar": "tests/trainers/test_reward_model_doors.py",
+    "matpo": "tests/trainers/test_delegation_doors.py",
 }
 """Tests that leave a part of a method out of a run of the command, where the method has one of its
 own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""

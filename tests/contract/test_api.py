@@ -44,6 +44,8 @@ KEYS = {
     "details": dict,
     "trailing_text": str,
 }
+OF_AGENTS = {"agent": str, "agent_task": str}
+"""Of an environment with workers."""
 RESET_ONLY = {"goal": str, "tools": list}
 REASONS = ("", "success", "failure", "answer", "horizon", "error")
 
@@ -76,7 +78,8 @@ def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: A
     env = make(**short(env_id))
     for entry in play(env, choose, share(env_id, 30)):
         observation, info = entry[0], entry[-1]
-        expected = {**KEYS, **RESET_ONLY} if len(entry) == 2 else KEYS
+        known = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
+        expected = {**known, **RESET_ONLY} if len(entry) == 2 else known
         assert set(info) == set(expected)
         for key, kind in expected.items():
             assert isinstance(info[key], kind), key

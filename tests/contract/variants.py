@@ -49,6 +49,7 @@ VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "agentgym-test/TextWorldCooking-v0": (
         "textworld", {"difficulty": "cooking-easy", "games": FEW, "reward": "score"},
     ),
+    "agentgym-test/WebShopWorkers-v0": ("webshop", {"worker_turns": 4, "horizon": 30}),
 }  # fmt: skip
 """Id -> short name of the family, keyword arguments."""
 

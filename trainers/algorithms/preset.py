@@ -98,6 +98,9 @@ class Preset:
     hooks: tuple[str, ...] = ()
     """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
     a run that names one of them means its own."""
+    worker_turns: int = 0
+    """Turns of a worker to whom the policy delegates (`agentgym.core.delegation`): environments are
+    made with so many, unless ``--env-kwargs worker_turns=N`` says otherwise; 0: no workers."""
     steps: int | None = None
     """Steps that its stages last; None leaves them to the run."""
     pool: PolicyPool | None = None

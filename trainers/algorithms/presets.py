@@ -388,6 +388,21 @@ _ALL = (
         "lasts, where the paper draws states of finished episodes.",
     ),
     Preset(
+        "matpo",
+        "Multi-agent tool-integrated policy optimisation: planner and workers in one model",
+        "2510.04678",
+        (_Z,),
+        loss=_SEQ_MEAN,
+        worker_turns=5,
+        group_size=8,
+        note="All rows of an episode, the planner's and those of its workers, have its advantage, "
+        "and episodes count alike however many workers they had. Groups of 8 and one update, as in "
+        "the released script. There a worker also reads the user's question; here it reads the "
+        "planner's words and the last observation, and its last turn is its summary. A planner "
+        "may act itself, which the paper leaves to workers. How many turns a worker has is the "
+        "house's.",
+    ),
+    Preset(
         "vspo",
         "Value-based sampling policy optimisation with progressive reward shaping",
         "2512.07478",

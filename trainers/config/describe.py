@@ -60,6 +60,8 @@ def parts_in_words(preset: Preset) -> Iterator[str]:
         if part is not None:
             yield _part(part)
     yield from preset.hooks
+    if preset.worker_turns:
+        yield f"workers: {preset.worker_turns} turns"
     if preset.sampler != "uniform":
         yield f"tasks: {preset.sampler}"
     if preset.refill:

@@ -67,8 +67,9 @@ ADAPTER_RATE = 2e-5
 """Learning rate of reinforcement learning that trains adapters."""
 RANDOM_STEPS = 300
 """Steps of the imitation of random actions: by then a policy knows how actions are written."""
-TINY_TURN = 18
-"""Tokens per turn of the tiny policy; a family decides on those of its episodes."""
+TINY_TURN, TINY_DELEGATING_TURN = 18, 64
+"""Tokens per turn of the tiny policy, and where it delegates tasks in words; a family decides on
+those of its episodes, twice as many where it delegates."""
 PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
 THINKING_TURN = 1024
@@ -520,13 +521,15 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
 
 def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:
     """Fill in the token budgets; with thinking, the turns and not the tokens end an episode."""
-    tiny = asked.model == TINY
+    tiny, delegates = asked.model == TINY, any(env.delegates for env in envs)
     is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
     thinks = not tiny and is_open and _thinks(asked)
     if rl["turn_tokens"] is None:
-        rl["turn_tokens"] = TINY_TURN if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
+        plain = TINY_DELEGATING_TURN if delegates else TINY_TURN
+        rl["turn_tokens"] = plain if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
     if rl["episode_tokens"] is None:
         most = max(env.defaults.episode_tokens for env in envs) if tiny else PRETRAINED_EPISODE
+        most *= 1 + delegates
         turns = max(env.most_turns for env in envs)
         rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from agentgym import making
 from agentgym.conversation import Layout, Prompt
+from agentgym.core.delegation import Delegation
 from agentgym.core.env import TextEnv
 from agentgym.core.hooks import JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
@@ -110,6 +111,11 @@ class ResolvedEnv:
         return max(*self.rounds, self.full_horizon)
 
     @property
+    def delegates(self) -> bool:
+        """Whether the policy may delegate parts of a task to workers."""
+        return bool(self.kwargs.get("worker_turns"))
+
+    @property
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.hooks, "invalid_action")
@@ -140,7 +146,7 @@ class ResolvedEnv:
         """Make the source of training tasks."""
         env = self.make_env()
         try:
-            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon, sampler)
+            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon, sampler, env.plan_turns)
         finally:
             env.close()
 
@@ -303,7 +309,8 @@ class _Decision:
         # A grammar that the prompt brings chooses defaults as one that was asked for does.
         grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
-        self._arguments = {**grammar, **arguments, **own}
+        workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
+        self._arguments = {**grammar, **workers, **arguments, **own}
         self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
         self._hooks = _with_those_of(preset, asked.rl.hooks if entry.hooks is None else entry.hooks)
 
@@ -362,7 +369,7 @@ class _Decision:
         if text is not None:
             rounds = parse_rounds(text)
         else:
-            chosen = stages.rounds if stages else self._defaults.horizon
+            chosen = stages.rounds if stages else self._with_workers(self._defaults.horizon)
             rounds = _cut(chosen, self._arguments.get("horizon"))
         every = entry.horizon_every or asked.horizon_every
         gate = _first(entry.horizon_gate, asked.horizon_gate)
@@ -383,6 +390,11 @@ class _Decision:
                     f"the schedule {name} decides itself when it moves on; got {value}"
                 )
         return find_schedule(name).rounds, 1, None
+
+    def _with_workers(self, rounds: tuple[int, ...]) -> tuple[int, ...]:
+        """Return stages in which as much can be done where parts of it are delegated."""
+        turns = self._arguments.get("worker_turns", 0)
+        return tuple(Delegation(turns).turns(n) or n for n in rounds) if turns else rounds
 
     def _prices(self) -> tuple[float, float]:
         """Return what success earns and an invalid turn costs; refuse a price named twice."""
@@ -420,7 +432,8 @@ class _Decision:
         settings = self._asked.rl
         sampler = find_sampler(settings.sampler or self._preset.sampler)
         groups = settings.groups or self._preset.groups or self._defaults.groups
-        TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler)(1, groups, turns)
+        source = TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler, env.plan_turns)
+        source(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
         """Return the number of evaluation tasks; refuse more than the test split has."""

@@ -43,7 +43,7 @@ def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Dem
         )
     env = resolved.make_env(expose_oracle=False)
     try:
-        shown = [_demonstration(episode, env.language, resolved) for episode in found]
+        shown = [_demonstration(episode, env.spoken, resolved) for episode in found]
         if not resolved.layout.lists_actions:
             return shown
         return [_played_again(*each, env) for each in zip(found, shown, strict=True)]
@@ -73,7 +73,13 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
     turns = [
         Shown(
             _said(turn, language, alike),
-            SeenTurn(turn.after.observation, (), "" if turn.action_valid else turn.reason or ""),
+            SeenTurn(
+                turn.after.observation,
+                (),
+                "" if turn.action_valid else turn.reason or "",
+                turn.after.agent,
+                turn.after.agent_task,
+            ),
             turn.reward,
             turn.action_valid,
         )
@@ -84,6 +90,8 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
         "goal": episode.goal,
         "horizon": episode.options.get("horizon", resolved.full_horizon),
         "action_valid": True,
+        "agent": episode.start.agent,
+        "agent_task": episode.start.agent_task,
     }
     last = {
         "stop_reason": episode.stop_reason,

@@ -15,7 +15,7 @@ from agentgym.policies.base import ModelOutput
 from trainers.policies.shared_engine import SharedEngine
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.context import TokenContext
+from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.rollout_runner import turn_seed
 
 __all__ = ["ModelPlayer", "ModelPolicy"]
@@ -82,7 +82,7 @@ class ModelPolicy:
     def __init__(self, player: ModelPlayer, seed: int = 0) -> None:
         self.last_output: ModelOutput | None = None
         self._player, self._seed = player, seed
-        self._context: TokenContext | None = None
+        self._context: EpisodeContext | None = None
         self._said: tuple[list[int], bool] | None = None
         self._turn = 0
         self._key = player.engine.take_key()
@@ -123,7 +123,7 @@ class ModelPolicy:
         player = self._player
         player.check_horizon(int(info["horizon"]))
         task = str(info.get("goal", ""))
-        self._context = TokenContext(
+        self._context = EpisodeContext(
             player.chat, player.prompt, SeenTurn.of(observation, info), task
         )
         self._said, self._turn, self.last_output = None, 0, None

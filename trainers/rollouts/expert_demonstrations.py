@@ -16,7 +16,7 @@ from agentgym.errors import EnvFailure
 from agentgym.policies import play as playing
 from agentgym.policies.base import Policy
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.context import TokenContext
+from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["Demonstration", "Shown", "encode", "play", "watch"]
@@ -182,7 +182,7 @@ def encode(
             score=float(episode.last["score"]),
         )
         first = SeenTurn.of(observation, episode.info)
-        context = TokenContext(chat, prompt, first, str(episode.info["goal"]))
+        context = EpisodeContext(chat, prompt, first, str(episode.info["goal"]))
         for turn in episode.turns:
             ids = chat.encode_action(turn.action)
             trajectory.turns.append(

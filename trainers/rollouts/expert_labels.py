@@ -8,7 +8,7 @@ from agentgym.conversation import Prompt, SeenTurn
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.context import TokenContext
+from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.trajectory import Row, Trajectory
 
 __all__ = ["labelled_rows"]
@@ -33,7 +33,7 @@ def labelled_rows(
     expert = OraclePolicy(env)
     try:
         observation, info = env.reset(seed=episode.seed, options=dict(episode.options))
-        context = TokenContext(chat, prompt, SeenTurn.of(observation, info), str(info["goal"]))
+        context = EpisodeContext(chat, prompt, SeenTurn.of(observation, info), str(info["goal"]))
         for turn in episode.turns:
             action = _next_action(expert, observation, info)
             if action is not None:

@@ -13,8 +13,8 @@ from agentgym.episodes import RecordedState
 from agentgym.episodes.recorder import FACTS, state_of, verdicts_of
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["Answer", "Info", "LiveEpisode", "begin", "required"]
@@ -34,7 +34,7 @@ class LiveEpisode:
     """Its number among the episodes of the seed."""
     slot: int
     """Its slot in the vector environment."""
-    context: TokenContext
+    context: EpisodeContext
     """What was said so far, and what the model is given next."""
     observation: str
     """The observation the next action answers."""

@@ -22,7 +22,6 @@ from trainers.algorithms.policy_pool import PolicyPool
 from trainers.rollouts.branches import Branches, turn_draw, turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.context import TokenContext
 from trainers.rollouts.engines.base import (
     Completion,
     GenerationEngine,
@@ -31,6 +30,7 @@ from trainers.rollouts.engines.base import (
     Sampling,
     require_idle,
 )
+from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.live_episode import Answer, LiveEpisode, begin, required
 from trainers.rollouts.refill import Refill
 from trainers.rollouts.task_feed import FAMILY
@@ -510,7 +510,7 @@ class _Rollout:
             return None
         runner = self._runner
         prompt = runner.prompt_of(trajectory.family)
-        context = TokenContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
+        context = EpisodeContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
         key = str(required(info, "state_key"))
         return LiveEpisode(trajectory, trajectory.number, slot, context, text, key)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,7 @@ class TrainingTasks:
         seed: int,
         fit: bool,
         sampler: SamplerMaker = UniformSampler,
+        turns: Callable[[int | None], int | None] = lambda plan: plan,
     ) -> None:
         """Choose where tasks come from.
 
@@ -97,10 +98,12 @@ class TrainingTasks:
             fit: Draw only tasks whose expert needs no more turns than the step's horizon. A
                 horizon that is shorter than every solution of a task teaches to give up on it.
             sampler: Makes what orders the tasks, by their number in the split.
+            turns: Says in how many turns a plan of so many actions is played; with workers it
+                takes more.
         """
         split = tasks.check(split)
         self._tasks, self._split, self._fit = tasks, split, fit
-        self._sampler = sampler(tasks.len(split), seed)
+        self._sampler, self._turns = sampler(tasks.len(split), seed), turns
         self._stats = TaskStats.empty(tasks.len(split))
 
     def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
@@ -165,7 +168,7 @@ class TrainingTasks:
         """Return whether the task may be played at this horizon."""
         if not self._fit:
             return True
-        needed = self._tasks.oracle_turns(task)
+        needed = self._turns(self._tasks.oracle_turns(task))
         return needed is None or needed <= horizon
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from agentgym.conversation import DEFAULT, Conversation, Prompt, SeenTurn
+from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
 from agentgym.endpoints.endpoint import Endpoint, sendable
 from agentgym.endpoints.waiting import Waits
 from agentgym.policies.base import ModelOutput
@@ -61,10 +61,10 @@ class ChatPolicy:
         # Of its own: to interrupt one episode must not end the waits of others.
         self._waits = Waits()
 
-    def _begun(self, info: Mapping[str, Any]) -> Conversation:
+    def _begun(self, info: Mapping[str, Any]) -> EpisodeConversation:
         """Return the conversation of a new episode."""
         prompt = self.prompt.for_tools(info.get("horizon")) if self._native else self.prompt
-        return Conversation(prompt, str(info.get("goal", "")))
+        return EpisodeConversation(prompt, str(info.get("goal", "")))
 
     @property
     def _native(self) -> bool:

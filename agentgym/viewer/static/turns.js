@@ -19,9 +19,11 @@ function turnCard(side, index) {
   const turn = side.episode.turns[index];
   const seen = side.sameState[index];
   const reason = turn.finish_reason;
+  const agent = (index ? side.episode.turns[index - 1].after : side.episode.start).agent;
   return [
     el("header", { class: "turn-head" },
       el("h3", {}, `Turn ${index + 1}`),
+      agent && el("span", { class: "tag", title: "who acted" }, line(agent, 30)),
       el("span", { class: turn.action_valid ? "tag good" : "tag bad" }, turn.action_valid ? "\u2713 valid" : "\u00d7 invalid action"),
       turn.success && el("span", { class: "tag good" }, "solved"),
       turn.truncated && el("span", { class: "tag warn" }, "turn budget spent"),

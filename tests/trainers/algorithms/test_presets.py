@@ -51,6 +51,7 @@ EXPECTED = {
     "sweet",
     "istar",
     "arpo",
+    "matpo",
     "vspo",
     "erpo",
     "loop",

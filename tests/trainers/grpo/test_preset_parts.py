@@ -222,6 +222,7 @@ OTHER: dict[str, Any] = {
     "sampler": "value",
     "refill": 4,
     "hooks": ("progressive=0.5",),
+    "worker_turns": 3,
     "steps": 9_999,
     "beyond": ("judge",),
 }

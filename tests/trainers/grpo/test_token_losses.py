@@ -153,3 +153,17 @@ def test_a_token_that_does_not_train_may_be_anything():
     assert not terms[1, 0].isfinite()
     torch.where(mask, terms, 0.0).sum().backward()
     assert said.logps.grad[mask].isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["cispo", "dapo", "istar", "archer", "gspo", "matpo"])
+def test_in_a_first_update_a_preset_differs_from_turn_loo_in_its_advantages_alone(name):
+    """What falls apart on the toy at one rate for all (benchmarks) has no other gradient there."""
+    columns = batch(advantages=torch.tensor([[0.3, -2.0, 0.0, 1.0], [5.0, -0.1, 0.7, -4.0]]))
+    del columns["old_per_token_logps"]
+    slopes = []
+    for each in (get_preset("turn-loo").loss, get_preset(name).loss):
+        said = scores()
+        token_losses(each, said, columns, MASK).sum().backward()
+        slopes.append(said.logps.grad)
+    torch.testing.assert_close(slopes[1], slopes[0], rtol=1e-6, atol=0.0)
+    torch.testing.assert_close(slopes[0], -columns["advantages"], rtol=1e-6, atol=0.0)

@@ -1,0 +1,77 @@
+"""Critic control: is a critic worth more than to expect nothing of any state?
+
+The runs are those of the study ``methods``, warm starts included: presets with a critic, and the
+same with ``--critic.kind zero``, where every value is 0 and advantages are whitened returns. That
+is the control which every claim about a critic needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.studies.methods import arm
+from benchmarks.studies.runner.measures import held_out, minus
+from benchmarks.studies.runner.study import Arm, Runs, Study
+
+PRESETS = ("ppo",)
+"""Presets with a critic that are played."""
+KINDS = ("head", "model", "zero")
+"""A head on the policy, a model of its own, and the control."""
+
+
+def of_kind(preset: str, kind: str) -> Arm:
+    """Return the arm of a preset with a kind of critic."""
+    settings = (*arm(preset).settings, "--critic.kind", kind)
+    return Arm(f"{preset}/{kind}", settings, {"preset": preset, "critic": kind})
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return each arm's success at the end, minus its control's, and what its critic foresaw."""
+    return {
+        "arms": {
+            each.name: {
+                "preset": each.labels["preset"],
+                "critic": each.labels["critic"],
+                "seeds": [run.seed for run in found],
+                "warm_start": held_out(found, "sft"),
+                "success": held_out(found, "rl"),
+                "minus_zero": minus(found, runs.get(f"{each.labels['preset']}/zero", ())),
+                "explained_variance": [run.summary["explained_variance"] for run in found],
+                "updates": [len(run.steps) for run in found],
+                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+            }
+            for each in STUDY.arms
+            if (found := runs.get(each.name))
+        },
+    }
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw success at the end of each arm: its mean, and a dot for each seed."""
+    from matplotlib.figure import Figure
+
+    arms = list(result["arms"].items())
+    figure = Figure(figsize=(5.6, 0.34 * len(arms) + 1.2), dpi=130, layout="constrained")
+    panel = figure.subplots()
+    for at, (_, row) in enumerate(arms):
+        values = row["success"]["values"]
+        colour = f"C{KINDS.index(row['critic'])}"
+        panel.plot(values, [at] * len(values), ".", color=colour, alpha=0.7)
+        panel.plot(float(np.mean(values)), at, "|", color=colour, markersize=14)
+    panel.set_yticks(range(len(arms)), [name for name, _ in arms])
+    panel.set(xlabel="success on test tasks: mean and seeds", xlim=(-0.02, 1.02))
+    panel.grid(alpha=0.25)
+    figure.savefig(path)
+
+
+STUDY = Study(
+    name="critic_control",
+    question="Does a critic do better than values of 0, at equal environment turns?",
+    arms=[of_kind(preset, kind) for preset in PRESETS for kind in KINDS],
+    measure=measure,
+    draw=draw,
+)

@@ -1,0 +1,92 @@
+"""Method rates: do methods that fall apart in the study ``methods`` do so at lower rates?
+
+The runs are those of that study, warm starts included, at a third and at a tenth of its rate.
+``turn-loo`` is played at the same rates. Two presets of 16 updates a step are played at the rate of
+that study, too, with one update a step: so one sees whether their loss or the number of their
+updates is at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.studies.methods import HOUSE, arm
+from benchmarks.studies.runner.measures import held_out, minus
+from benchmarks.studies.runner.study import Arm, Runs, Study
+
+FULL = 0.003
+"""The rate of the study ``methods``."""
+RATES = (0.001, 0.0003)
+"""Rates that are played here."""
+METHODS = (HOUSE, "cispo", "dapo", "istar", "archer", "sweet")
+"""``turn-loo``, and presets that end far below their warm start at the full rate."""
+ONE_UPDATE = ("cispo", "dapo")
+"""Presets that are played at the full rate with one update a step."""
+
+
+def at_rate(preset: str, rate: float) -> Arm:
+    """Return the arm of a preset at a rate."""
+    settings = (*arm(preset).settings, "--rl.lr", f"{rate}")
+    return Arm(f"{preset}/{rate}", settings, {"preset": preset, "rate": f"{rate}"})
+
+
+def one_update(preset: str) -> Arm:
+    """Return the arm of a preset that makes one update a step at the full rate."""
+    settings = (*arm(preset).settings, "--rl.minibatches", "1")
+    return Arm(f"{preset}/one-update", settings, {"preset": preset, "rate": f"{FULL}"})
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return each arm's success at the end, and that minus ``turn-loo``'s at its rate."""
+    return {
+        "full_rate": FULL,
+        "arms": {
+            each.name: {
+                "preset": each.labels["preset"],
+                "rate": float(each.labels["rate"]),
+                "one_update": each.name.endswith("one-update"),
+                "seeds": [run.seed for run in found],
+                "warm_start": held_out(found, "sft"),
+                "success": held_out(found, "rl"),
+                "minus_turn_loo": minus(found, runs.get(f"{HOUSE}/{each.labels['rate']}", ())),
+                "updates": [len(run.steps) for run in found],
+                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+            }
+            for each in STUDY.arms
+            if (found := runs.get(each.name))
+        },
+    }
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw success at the end over the rate, a line for each preset, a dot for each seed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 3.6), dpi=130, layout="constrained")
+    panel = figure.subplots()
+    arms = [row for row in result["arms"].values() if not row["one_update"]]
+    for at, preset in enumerate(dict.fromkeys(row["preset"] for row in arms)):
+        rows = sorted((r for r in arms if r["preset"] == preset), key=lambda row: row["rate"])
+        rates = [row["rate"] for row in rows]
+        panel.plot(rates, [r["success"]["mean"] for r in rows], color=f"C{at}", label=preset)
+        for row in rows:
+            values = row["success"]["values"]
+            panel.plot([row["rate"]] * len(values), values, ".", color=f"C{at}", alpha=0.6)
+    panel.set(xscale="log", xlabel="learning rate", ylabel="success on test tasks", ylim=(0, 1.02))
+    panel.grid(alpha=0.25)
+    panel.legend(frameon=False)
+    figure.savefig(path)
+
+
+STUDY = Study(
+    name="method_rates",
+    question="Do methods that fall apart at one rate for all do so at a lower one?",
+    arms=[
+        *(at_rate(preset, rate) for preset in METHODS for rate in RATES),
+        *(one_update(preset) for preset in ONE_UPDATE),
+    ],
+    measure=measure,
+    draw=draw,
+)
