@@ -232,6 +232,17 @@ class Session:
                 return
             self._recorder.annotate_output(output)
 
+    def served(self, output: ModelOutput) -> None:
+        """Take down an answer that whoever plays the agent gave it at ``base_url``.
+
+        Args:
+            output: The answer.
+        """
+        with self._lock:
+            if not self.over:
+                self._recorder.note_call(output)
+                self.annotate(output)
+
     def end(self, stop_reason: str = StopReason.STOPPED.value, words: str = "") -> None:
         """End the episode as it stands, from any thread; one that is over stays as it is.
 

@@ -40,3 +40,32 @@ def tools(session: Session) -> None:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": answer})
         if "tool_calls" not in message:
             messages.append({"role": "user", "content": "call a tool"})
+
+
+def roles(session: Session) -> None:
+    """Plan and work: two roles, each with a conversation of its own, asked in turn."""
+    planner = [{"role": "system", "content": "next"}, {"role": "user", "content": session.goal}]
+    worker = [{"role": "user", "content": session.observation}]
+    while not session.over:
+        planner.append(ask(session, messages=planner))
+        worker.append(ask(session, messages=worker))
+        seen = session.act(worker[-1]["content"])
+        planner.append({"role": "user", "content": seen})
+        worker.append({"role": "user", "content": seen})
+
+
+def window(session: Session) -> None:
+    """Read the first observation and the last, and nothing between them."""
+    first = [{"role": "user", "content": session.observation}]
+    messages = list(first)
+    while not session.over:
+        message = ask(session, messages=messages)
+        seen = session.act(message["content"])
+        messages = [*first, message, {"role": "user", "content": seen}]
+
+
+async def later(session: Session) -> None:
+    """Ask without holding the loop, as async frameworks do."""
+    import asyncio
+
+    await asyncio.to_thread(words, session)

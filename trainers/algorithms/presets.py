@@ -430,6 +430,16 @@ _ALL = (
         note="40 tasks x 6 rollouts (appendix D). Several updates per batch tell it from RLOO; the "
         "paper does not say how many.",
     ),
+    Preset(
+        "lightning",
+        "Agent Lightning: LightningRL",
+        "2508.03680",
+        (_Z,),
+        loss=Loss(high=0.2, aggregation="turn-mean"),
+        note="For agents that own their loop (--agent): each call is a transition, with the return "
+        "of its episode normalised in the group of the task, and counts alike. --rl.aggregation "
+        "seq-mean-token-mean counts episodes alike, however often they ask, as its release 1 does.",
+    ),
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})

@@ -25,16 +25,14 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import ModelAddress, Session
 from agentgym.policies.asynchronous import EventLoop
-from agentgym.policies.base import ModelOutput
 from agentgym.policies.failures import policy_end
 from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.gateway.agent_envs import AgentEnvs
 from trainers.gateway.agents import Agent
 from trainers.gateway.call_log import Call, CallLog
-from trainers.gateway.chat_answer import ChatAnswer, read_answer
-from trainers.gateway.chat_request import ChatRequest
 from trainers.gateway.episode import AT_ONCE, AgentEpisode
+from trainers.gateway.policy_answers import PolicyAnswers
 from trainers.gateway.turns import fill
 from trainers.rollouts.branches import Branches
 from trainers.rollouts.budget import TokenBudget
@@ -311,7 +309,8 @@ class _AgentRollout:
             )  # fmt: skip
             first = session.moments[0]
             begin(trajectory, first.observation, first.info)
-            answers = partial(self._answer, live, session)
+            complete = partial(self._complete, live)
+            answers = PolicyAnswers(live.log, session, self._runner.chat, complete)
             live.episode = AgentEpisode(session, answers, self._runner.rules.calls)
             self._envs.server.open(live.address, live.episode)
             run_agent(self._runner.agent, session)
@@ -324,32 +323,17 @@ class _AgentRollout:
         finally:
             self._events.put(live)
 
-    def _answer(
-        self, live: _Live, session: Session, request: ChatRequest
-    ) -> tuple[ChatAnswer, ModelOutput]:
-        """Let the engine answer a call."""
-        chat = self._runner.chat
-        call = live.log.ask(request, len(session.moments))
-        asked = _Asked(live, call)
-        self._events.put(asked)
-        out = self._completion(asked)
-        text = chat.action_text(out.ids)
-        message, finish = read_answer(text, out.stopped, request, session.language)
-        answer = ChatAnswer(message, finish, len(call.prompt), len(out.ids))
-        live.log.answer(call, out, self._engine.version, message, len(session.moments))
-        said = chat.raw_text(out.ids[:-1] if out.stopped else out.ids)
-        output = ModelOutput(said, len(call.prompt), len(out.ids), finish_reason=finish)
-        return answer, output
-
-    def _completion(self, asked: _Asked) -> Completion:
-        """Wait for the engine, as long as anybody drives it.
+    def _complete(self, live: _Live, call: Call) -> tuple[Completion, int]:
+        """Wait for the engine to answer a call, as long as anybody drives it.
 
         Raises:
             Refused: The episode is over.
         """
+        asked = _Asked(live, call)
+        self._events.put(asked)
         while not self._over.is_set():
             try:
-                return asked.future.result(timeout=WAIT_SECONDS)
+                return asked.future.result(timeout=WAIT_SECONDS), self._engine.version
             except Timeout:
                 continue
             except CancelledError:

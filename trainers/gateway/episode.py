@@ -120,7 +120,7 @@ class AgentEpisode:
         except NoRoom:
             words = "used up the tokens of its episode"
             raise self.ended(400, words, StopReason.TOKEN_LIMIT.value) from None
-        self.session.annotate(output)
+        self.session.served(output)
         return answer
 
     def _concluded(self) -> ChatAnswer:

@@ -8,7 +8,6 @@ end, whichever role of the agent asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from agentgym.core.hooks import Verdict
 from agentgym.episodes.recorder import verdicts_of
@@ -40,9 +39,6 @@ def fill(
     trajectory.details = dict(last.info.get("details", {}))
     trajectory.error = last.words if last.failure is None else str(last.failure)
     trajectory.record = session.episode
-    trajectory.calls = [
-        _told(call, turn, chat) for call, turn in zip(calls, trajectory.turns, strict=True)
-    ]
 
 
 def owners(answered_at: Sequence[int], turns: int) -> list[list[int]]:
@@ -116,14 +112,3 @@ def _turn(
         truncated=any(step.truncated for step in steps),
         verdicts=verdicts,
     )
-
-
-def _told(call: Call, turn: SampledTurn, chat: TurnTokenizer) -> dict[str, Any]:
-    """Return what a record holds of a call."""
-    return {
-        "turn": call.asked_at - 1,
-        "new_row": turn.fresh,
-        "prompt_tokens": turn.prompt_tokens,
-        "completion_tokens": len(turn.ids),
-        "text": chat.raw_text(turn.ids),
-    }

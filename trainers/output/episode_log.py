@@ -99,8 +99,8 @@ def to_episode(
         ConfigurationError: The environments did not tell what a record holds.
     """
     if trajectory.record is not None:
-        told = {**(extra or {}), **trajectory.record.extra, "calls": trajectory.calls}
-        return replace(trajectory.record, **origin, extra=plain(told))
+        told = {**(extra or {}), **trajectory.record.extra}
+        return replace(trajectory.record, **origin, extra=told)
     failed = trajectory.stop_reason == StopReason.ERROR.value
     answered = trajectory.turns[:-1] if failed else trajectory.turns
     details = dict(trajectory.details)

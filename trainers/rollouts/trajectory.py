@@ -158,8 +158,6 @@ class Trajectory:
     record: Episode | None = None
     """Its record, where an agent that owns the loop played it: its turns are calls, of which
     several or none may come before a turn of the environment."""
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    """What the record is to tell of these calls, in their order."""
 
     @property
     def own_turns(self) -> list[SampledTurn]:
