@@ -370,7 +370,7 @@ def play_agent(
 
     Args:
         agent: A function of a `Session`; what it returns is not read. An async one runs on an
-            event loop of its own.
+            event loop of its own. One with ``any_grammar`` takes an environment of any grammar.
         env: A text environment with ``grammar="tool_call"``, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset.
@@ -389,7 +389,8 @@ def play_agent(
         ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
             says that it was set up wrong.
     """
-    start = partial(Session, env, seed=seed, options=options)
+    any_grammar = getattr(agent, "any_grammar", False)
+    start = partial(Session, env, seed=seed, options=options, any_grammar=any_grammar)
     try:
         session = start(on_output=on_output, end_when=end_when)
     except EnvFailure as failure:

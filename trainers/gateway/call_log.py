@@ -178,7 +178,7 @@ class CallLog:
     def _prompt(
         self, request: ChatRequest, before: Call | None, covered: int
     ) -> tuple[list[int], str, list[Message], int]:
-        """Return a prompt as tokens, text and messages, and the tokens that it adds to those before.
+        """Return a prompt as tokens, text and messages, and how many tokens it adds.
 
         The opening of a conversation is free, as that of an episode is.
         """

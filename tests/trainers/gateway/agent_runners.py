@@ -50,7 +50,7 @@ def toy_env() -> gymnasium.Env[str, str]:
 @contextmanager
 def runner(
     agent: Callable[[Session], object],
-    script: Any = None,
+    script: Any = (),
     *,
     chat: TurnTokenizer | None = None,
     engine: Any = None,
@@ -70,7 +70,7 @@ def runner(
         engine.close()
 
 
-def play(agent: Callable[[Session], object], script: Any = None, **changes: Any) -> Trajectory:
+def play(agent: Callable[[Session], object], script: Any = (), **changes: Any) -> Trajectory:
     """The one episode of an agent, of the first task."""
     with runner(agent, script, slots=1, **changes) as made:
         (episode,) = made.run(tiny_policy.tasks(1), horizon=4, seed=3)

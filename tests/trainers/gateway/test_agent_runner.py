@@ -29,6 +29,7 @@ from tests.trainers.row_checks import check_rows
 from trainers.gateway.agent_envs import AgentEnvs
 from trainers.gateway.agent_runner import AgentRunner
 from trainers.gateway.agents import find_agent
+from trainers.models.tiny import build_tokenizer
 from trainers.output.episode_log import to_episode
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
@@ -109,9 +110,9 @@ def test_what_trains_is_what_the_engine_sampled(agent: Callable[[Session], objec
 
 def test_nothing_of_an_answer_is_encoded_again() -> None:
     """Thinking that the template drops opens a row; else sampled ids stay, whatever they say."""
-    thinking = TurnTokenizer(tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, ("think",)))
+    thinking = TurnTokenizer(tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, ("<think>", "</think>")))
     said = ["<think> red </think> press green", "<think> gold </think> press gold"]
-    episode = play(toy_agents.words, said, chat=thinking, budget=TokenBudget(12, 400, 400))
+    episode = play(toy_agents.tools, said, chat=thinking, budget=TokenBudget(12, 400, 4000))
     assert [turn.fresh for turn in episode.turns] == [True, True] and episode.success
     assert "think" not in thinking.raw_text(episode.turns[1].context)
 
@@ -131,23 +132,17 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
                     kinds.append(call["index"])
                     session.call(call["function"]["name"], call["function"]["arguments"])
 
-    exact = TurnTokenizer(tiny_policy.build_tokenizer(["press green gold"], exact=True, words=()))
-    calls = (f'<tool_call>{{"name": "press", "arguments": {{"colour": "{c}"}}}}</tool_call>'
-             for c in GOAL)  # fmt: skip
-    engine = exact_engine("".join(calls), exact)
-    episode = play(agent, chat=exact, engine=engine, budget=TokenBudget(200, 400, 4000))
+    said = "".join(
+        f'<tool_call>{{"name": "press", "arguments": {{"colour": "{colour}"}}}}</tool_call>'
+        for colour in GOAL
+    )
+    exact = TurnTokenizer(build_tokenizer([f"{said} press green then gold . next is"], exact=True))
+    episode = play(agent, [said], chat=exact, budget=TokenBudget(200, 400, 4000))
     assert kinds == [0, 1] and parts[-1] == "[DONE]" and episode.success
     assert json.loads(parts[-2])["usage"]["completion_tokens"] == len(episode.turns[0].ids)
     (turn,) = episode.turns
     assert turn.reward == 1.0 and len(episode.record.turns) == 2
     assert [call["turn"] for call in episode.record.extra["calls"]] == [0]
-
-
-def exact_engine(text: str, chat: TurnTokenizer) -> Any:
-    """An engine that says one text in characters, whatever its vocabulary lacks."""
-    from tests.trainers.scripted_engine import ScriptedEngine
-
-    return ScriptedEngine(chat, lambda prompt: text)
 
 
 def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
@@ -167,11 +162,10 @@ def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
         engine = Told()
         episode = play(agent, engine=engine)
         assert len(episode.turns) == 4 and all(turn.fresh for turn in episode.turns)
-        assert len({request.key for request, _ in engine.pairs}) == len(engine.pairs) or True
-        # The first of all is the main conversation; every other draws by what it says.
-        drawn.append(sorted((len(r.prompt), r.seed) for r, _ in engine.pairs)[2:])
-        assert len({r.seed for r, _ in engine.pairs}) == 4
-    assert sum(a == b for a, b in zip(*drawn, strict=True)) >= 1
+        drawn.append({(request.prompt, request.seed) for request, _ in engine.pairs})
+        assert len({seed for _, seed in drawn[-1]}) == 4
+    # Whoever was first has the main conversation; of the others every one draws by what it says.
+    assert len(drawn[0] & drawn[1]) >= 2
 
 
 # -- what an agent may do to its episode -----------------------------------------------------------
