@@ -26,6 +26,7 @@ PROOFS: Mapping[str, str] = {
     "agentrl": "tests/trainers/test_cross_policy_doors.py",
     **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
     "erpo": "tests/trainers/test_judges.py",
+    "lightning": "tests/trainers/gateway/test_doors.py",
     "istar": "tests/trainers/test_reward_model_doors.py",
 }
 """Tests that leave a part of a method out of a run of the command, where the method has one of its

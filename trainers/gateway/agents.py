@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from tempfile import TemporaryFile
 
 from agentgym.core.options import find_own
@@ -118,8 +119,6 @@ def _wait(process: subprocess.Popen[bytes], session: Session) -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill a command and all that it started."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     process.wait()

@@ -125,14 +125,14 @@ class NamedEvaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
-        if not self.model or self.policy == "chat":
-            return ""
+        its, found = self.settings, []
         with suppress(AgentGymError, OSError):
-            options = parse_pairs(self.settings.policy_set, "`policy_set`")
-            found = policy_content(self.policy, **options)
-            its = self.settings.agent
-            return " ".join(filter(None, (found, policy_content(its) if its else "")))
-        return ""
+            if self.model and self.policy != "chat":
+                options = parse_pairs(its.policy_set, "`policy_set`")
+                found.append(policy_content(self.policy, **options))
+            if its.agent:
+                found.append(policy_content(its.agent))
+        return " ".join(filter(None, found))
 
     @cached_property
     def agent(self) -> bool:
