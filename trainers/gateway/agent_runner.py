@@ -307,6 +307,8 @@ class _AgentRollout:
                 env, seed=trajectory.seed, options=dict(trajectory.options), model=live.address,
                 any_grammar=True,
             )  # fmt: skip
+            if live.words:  # given up meanwhile: its trajectory is written
+                return
             first = session.moments[0]
             begin(trajectory, first.observation, first.info)
             complete = partial(self._complete, live)
@@ -316,7 +318,7 @@ class _AgentRollout:
             run_agent(self._runner.agent, session)
         except EnvFailure as failure:
             trajectory.stop_reason, trajectory.error = StopReason.ERROR.value, str(failure)
-        except BaseException as error:
+        except BaseException as error:  # such as an environment that tells less than it should
             logger.warning("an episode of an agent could not be played", exc_info=error)
             trajectory.stop_reason = StopReason.ERROR.value
             trajectory.error = f"{type(error).__name__}: {error}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 __all__ = ["GatewayServer"]
+
+logger = logging.getLogger(__name__)
 
 EXTRA = "serve"
 LARGEST = 4 << 20
@@ -132,29 +135,31 @@ class GatewayServer:
         """Return what answers a request of an open episode."""
 
         async def respond(request: Request) -> Response:
+            episode = self._episode(request)
+            if episode is None:
+                return _refusal(Refused(401, "expected the token of an episode under way"))
             try:
-                episode = self._episode(request)
-                try:
-                    body = await read_body(request, LARGEST)
-                except Refused as problem:
-                    raise episode.ended(
-                        problem.status, f"sent more than {LARGEST:,} bytes"
-                    ) from None
+                body = await read_body(request, LARGEST)
+            except Refused as problem:
+                words = f"sent more than {LARGEST:,} bytes"
+                return _refusal(episode.ended(problem.status, words))
+            try:
                 given = parse_object(body) if body.strip() else {}
                 loop = asyncio.get_running_loop()
                 return await loop.run_in_executor(self._pool, answer, episode, given)
             except Refused as problem:
                 return _refusal(problem)
+            except Exception as error:  # such as of tools that are nested too deeply
+                logger.warning("a request of an agent could not be answered", exc_info=error)
+                words = f"asked what could not be answered ({type(error).__name__})"
+                return _refusal(episode.ended(400, words))
 
         return respond
 
-    def _episode(self, request: Request) -> AgentEpisode:
-        """Return the episode whose token a request brings."""
+    def _episode(self, request: Request) -> AgentEpisode | None:
+        """Return the episode whose token a request brings; None if there is none."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        episode = self._episodes.get(token.strip()) if kind.lower() == "bearer" else None
-        if episode is None:
-            raise Refused(401, "expected the token of an episode that is being played")
-        return episode
+        return self._episodes.get(token.strip()) if kind.lower() == "bearer" else None
 
     def _complete(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
         """Answer a chat completion."""
