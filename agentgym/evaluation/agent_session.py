@@ -356,6 +356,11 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
         )
 
 
+def takes_any_grammar(agent: Callable[[Session], object]) -> bool:
+    """Return whether an agent plays in any grammar, such as that which its model writes."""
+    return bool(getattr(agent, "any_grammar", False))
+
+
 def play_agent(
     agent: Callable[[Session], object],
     env: gymnasium.Env[str, str],
@@ -389,8 +394,8 @@ def play_agent(
         ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
             says that it was set up wrong.
     """
-    any_grammar = getattr(agent, "any_grammar", False)
-    start = partial(Session, env, seed=seed, options=options, any_grammar=any_grammar)
+    free = takes_any_grammar(agent)
+    start = partial(Session, env, seed=seed, options=options, any_grammar=free)
     try:
         session = start(on_output=on_output, end_when=end_when)
     except EnvFailure as failure:

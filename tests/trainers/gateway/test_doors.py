@@ -26,7 +26,9 @@ SMALL: dict[str, Any] = {
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a run that trained a plain loop over HTTP; do not change anything in it."""
     out = tmp_path_factory.mktemp("agents") / "run"
-    command = toy_runs.arguments(out, f"--agent={AGENT}", "--preset=lightning", **SMALL)
+    command = toy_runs.arguments(
+        out, f"--agent={AGENT}", "--preset=lightning", "--rl.hooks=potential", **SMALL
+    )
     assert main(command) == 0
     return out
 
@@ -45,7 +47,7 @@ def test_a_plain_loop_trains_the_toy_policy(trained: Path) -> None:
 
 def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
     episodes = list(read_episodes(trained / "episodes.jsonl"))
-    assert len(episodes) == 2 * 24 and all(episode.policy == "tiny" for episode in episodes)
+    assert len(episodes) == 2 * 6 and all(episode.policy == "tiny" for episode in episodes)
     for episode in episodes[:6]:
         assert replay(episode).equal
         calls = episode.extra["calls"]
@@ -74,12 +76,12 @@ def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_pa
     ("flags", "message"),
     [
         (["--agent=tests.trainers.toy_agents:nobody"], "nobody"),
-        (["--agent=tests.trainers.toy_agents:ask"], "expected"),
+        (["--agent=tests.toy:register_toy"], "a function of one agentgym.Session"),
         (["--agent=tests.toy:COLOURS"], "expected"),
         ([f"--agent={AGENT}", "--agent-command=true"], "got both; leave out one"),
         (["--agent-command=' unclosed"], "expected --agent-command to be a command"),
         (["--rollout.agent-calls=3"], "only with --agent or --agent-command"),
-        ([f"--agent={AGENT}", "--preset=arpo"], "the trainer's own loop; got branching"),
+        ([f"--agent={AGENT}", "--preset=agentrl"], "the trainer's own loop; got policy_pool"),
         ([f"--agent={AGENT}", "--preset=archer"], "the trainer's own loop; got turn_critic"),
         ([f"--agent={AGENT}", "--prompt=default"], "the agent decides what the policy reads"),
         ([f"--agent={AGENT}", "--sft.rounds=1"], "expected no --sft.rounds with --agent"),
