@@ -36,7 +36,7 @@ def test_an_agent_is_told_which_model_it_plays_with(
     assert main(["eval", TOY_ID, *flags, "--model", "m-1", "--out", str(out)]) == 0
     assert TOLD == [("http://user:pass@127.0.0.1:9/v1", "sk-mine", "m-1")] * 2
     report = read_report(out)
-    assert report.success == 1.0 and report.policy["model"] == "m-1"
+    assert report.success == 1.0 and report.policy_facts["model"] == "m-1"
     text = (out / "report.json").read_text() + (out / "episodes.jsonl").read_text()
     assert "sk-mine" not in text and "pass@" not in text
     for wrong, message in (

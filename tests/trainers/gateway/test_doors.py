@@ -15,7 +15,7 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.cli import main
 
-AGENT = "tests.trainers.toy_agents:tools"
+AGENT = "tests.trainers.toy_agents:words"
 SMALL: dict[str, Any] = {
     "steps": 2, "horizon": "4", "sft__max_steps": 12, "sft__gate_every": 12, "sft__gate_tasks": 4,
     "eval__every": 0, "eval__tasks": 4, "rl__group_size": 6, "rl__groups": 4, "tiny__context": 400,
@@ -58,12 +58,12 @@ def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
 
 
 def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_path: Path) -> None:
-    for name, flags in (("own", []), ("other", ["--agent", "tests.trainers.toy_agents:words"])):
+    for name, flags in (("own", []), ("other", ["--agent", "tests.trainers.toy_agents:roles"])):
         out = tmp_path / name
         command = ["eval", TOY_ID, "--policy", str(trained), "--n", "3", "--no-scale", *flags]
         assert agentgym([*command, "--out", str(out)]) == 0
         report = json.loads((out / "report.json").read_text())
-        assert report["policy"]["agent"] == (flags[1] if flags else AGENT)
+        assert report["policy_facts"]["agent"] == (flags[1] if flags else AGENT)
         episodes = list(read_episodes(out / "episodes.jsonl"))
         assert len(episodes) == 3 and all(episode.extra["calls"] for episode in episodes)
         assert all(replay(episode).equal for episode in episodes)

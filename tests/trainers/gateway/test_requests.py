@@ -30,7 +30,7 @@ LANGUAGE = ToyEnv().language
 TOOLS = ({"type": "function", "function": {"name": "press", "parameters": {"properties": {}}}},)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(FIELDS), ANYTHING), st.lists(MESSAGE, max_size=3) | ANYTHING)
 def test_every_body_is_read_or_refused(body: dict[str, Any], messages: Any) -> None:
     try:
@@ -42,7 +42,7 @@ def test_every_body_is_read_or_refused(body: dict[str, Any], messages: Any) -> N
         assert request.depth <= len(request.messages) and json.dumps(request.tools)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.text(max_size=30).map(lambda text: text.replace("x", "<tool_call>").replace("y", '{"name":'))
     | st.sampled_from(["press red", "<tool_call>[1]</tool_call>", "<tool_call>" * 99])
