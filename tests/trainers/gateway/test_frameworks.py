@@ -39,7 +39,7 @@ def test_an_agent_of_a_framework_is_trained_as_it_is(
     assert all(step["action_tokens"] > 0 for step in steps)
     assert max(step.get("probe_gap", 0.0) for step in steps) < 1e-4
     episodes = list(read_episodes(out / "episodes.jsonl"))
-    assert len(episodes) == 16 and all(replay(episode).equal for episode in episodes)
+    assert len(episodes) == 8 and all(replay(episode).equal for episode in episodes)
     # Each asked, and took turns by its tools.
     assert all(episode.extra["calls"] for episode in episodes)
     assert any(episode.turns for episode in episodes), [e.details for e in episodes]
