@@ -435,10 +435,11 @@ _ALL = (
         "Agent Lightning: LightningRL",
         "2508.03680",
         (_Z,),
-        loss=Loss(high=0.2, aggregation="turn-mean"),
+        loss=_SEQ_MEAN,
         note="For agents that own their loop (--agent): each call is a transition, with the return "
-        "of its episode normalised in the group of the task, and counts alike. --rl.aggregation "
-        "seq-mean-token-mean counts episodes alike, however often they ask, as its release 1 does.",
+        "of its episode normalised in the group of the task. Episodes count alike, however often "
+        "they ask, as in its release 1; with --rl.aggregation turn-mean calls count alike, so that "
+        "an agent that asks more often when it fails trains on its failures most of all.",
     ),
 )
 
