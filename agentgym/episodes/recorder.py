@@ -34,6 +34,9 @@ COUNTED = (
 """What is kept of an output that belongs to no turn."""
 UNUSED = "unused_outputs"
 """Where in `Episode.extra`."""
+CALLS = "calls"
+"""Where in `Episode.extra` the calls of an agent's model are listed, where whoever plays it serves
+that: turns taken before, tokens, text and finish reason of each."""
 MODELS = "models"
 """Where in `Episode.extra` the models are named that answered, where their answers say it."""
 
@@ -71,6 +74,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._note: dict[str, Any] = {}
         self._unused: list[dict[str, Any]] = []
         self._models: dict[str, None] = {}
+        self._calls: list[dict[str, Any]] = []
 
     def annotate(
         self,
@@ -113,6 +117,18 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             finish_reason=output.finish_reason or None,
         )
 
+    def note_call(self, output: ModelOutput) -> None:
+        """List a call of an agent's model, whether a turn follows it, several or none."""
+        self._calls.append(
+            {
+                "turn": len(self._turns),
+                "prompt_tokens": output.prompt_tokens,
+                "completion_tokens": output.completion_tokens,
+                "finish_reason": output.finish_reason,
+                "text": clean(output.text),
+            }
+        )
+
     def end(self, stop_reason: str, error: str = "") -> None:
         """End the open episode from outside, if there is one, and write it.
 
@@ -135,7 +151,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         rng = None if seed is not None else generator_state(self.env)
         asked = {key: plain(value) for key, value in (options or {}).items()}
         self._open, self._turns, self._note = None, [], {}
-        self._unused, self._models = [], {}
+        self._unused, self._models, self._calls = [], {}, []
         unbegun = Episode(
             task_id=str(asked.get("task_id", "")),
             split=str(asked.get("split", "")),
@@ -208,7 +224,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def _finish(self, stop_reason: str, details: Mapping[str, Any]) -> None:
         if self._open is not None:
             self._drop_note()
-            extra = {UNUSED: self._unused, MODELS: [*self._models]}
+            extra = {UNUSED: self._unused, MODELS: [*self._models], CALLS: self._calls}
             self.last = replace(
                 self._open,
                 turns=tuple(self._turns),

@@ -23,11 +23,11 @@ from contextlib import closing
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import gymnasium
 
-from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools
+from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools, parse
 from agentgym.conversation import tool_instructions
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
@@ -39,7 +39,7 @@ from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
 
-__all__ = ["Session", "call_text", "play_agent", "tool_function"]
+__all__ = ["ModelAddress", "Session", "call_text", "play_agent", "tool_function", "written_call"]
 
 GRAMMAR = "tool_call"
 """The grammar in which calls reach the environment, which answers faulty ones as any other turn."""
@@ -48,6 +48,17 @@ PATIENCE = 10
 thousands of times where it does not read the answers."""
 TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
 """Python's types of arguments, by JSON's."""
+
+
+class ModelAddress(NamedTuple):
+    """Where a model answers that an agent is to use."""
+
+    base_url: str
+    """Address of an OpenAI-compatible endpoint up to ``/v1``."""
+    api_key: str
+    """Its key."""
+    model: str
+    """Name of the model."""
 
 
 class Session:
@@ -65,6 +76,15 @@ class Session:
         on_output: Called with what `annotate` is told, before the action is carried out.
         end_when: Asked after each call for a reason to end the episode there, which becomes its
             stop reason; an empty text lets it go on.
+        model: Where the agent's model answers, if whoever plays the agent serves one.
+        any_grammar: Take an environment of another grammar, in which calls are then written.
+
+    Attributes:
+        language: Grammar and actions of the environment.
+        base_url: Address of an OpenAI-compatible endpoint of the model that the agent is to use, up
+            to ``/v1``; empty if it brings a model of its own.
+        api_key: Key of that endpoint.
+        model: Name of that model.
 
     Raises:
         ConfigurationError: The environment has another grammar, or an option is wrong.
@@ -80,10 +100,14 @@ class Session:
         record: str | Path | None = None,
         on_output: Callable[[ModelOutput], None] | None = None,
         end_when: Callable[[], str] | None = None,
+        model: ModelAddress | None = None,
+        any_grammar: bool = False,
     ) -> None:
-        check_grammar(env)
-        language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
-        self.specs: tuple[ActionSpec, ...] = language.specs
+        if not any_grammar:
+            check_grammar(env)
+        self.language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
+        self.specs: tuple[ActionSpec, ...] = self.language.specs
+        self.base_url, self.api_key, self.model = model or ModelAddress("", "", "")
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
         self._on_output, self._end_when = on_output, end_when
@@ -150,13 +174,27 @@ class Session:
             EnvFailure: The environment failed, which ends the episode without a valid score.
             PolicyStopped: The episode has been over for ten calls.
         """
+        return self.act(written_call(name, arguments, self.language))
+
+    def act(self, action: str) -> str:
+        """Take a turn with a text in the environment's grammar, of which calls are one form.
+
+        Args:
+            action: The text.
+
+        Returns:
+            The observation; after the end, that the episode is over.
+
+        Raises:
+            EnvFailure: The environment failed, which ends the episode without a valid score.
+            PolicyStopped: The episode has been over for ten turns.
+        """
         with self._lock:
             if self.over:
                 self._late += 1
                 if self._late > PATIENCE:
                     raise PolicyStopped(self.stop_reason)
                 return self._ended()
-            action = call_text(name, arguments)
             try:
                 observation, reward, terminated, truncated, info = self._recorder.step(action)
             except EnvFailure as failure:
@@ -193,6 +231,17 @@ class Session:
                 self._on_output(output)
                 return
             self._recorder.annotate_output(output)
+
+    def served(self, output: ModelOutput) -> None:
+        """Take down an answer that whoever plays the agent gave it at ``base_url``.
+
+        Args:
+            output: The answer.
+        """
+        with self._lock:
+            if not self.over:
+                self._recorder.note_call(output)
+                self.annotate(output)
 
     def end(self, stop_reason: str = StopReason.STOPPED.value, words: str = "") -> None:
         """End the episode as it stands, from any thread; one that is over stays as it is.
@@ -298,13 +347,18 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
     Raises:
         ConfigurationError: It has another grammar.
     """
-    language: Language = env.unwrapped.language  # type: ignore[attr-defined]  # of text environments
+    language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
     if language.grammar != GRAMMAR:
         raise ConfigurationError(
             f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
             f"of tools, got {language.grammar!r}: make it with grammar={GRAMMAR!r}, or give its "
             f"name and no grammar (at the terminal leave out --grammar)"
         )
+
+
+def takes_any_grammar(agent: Callable[[Session], object]) -> bool:
+    """Return whether an agent plays in any grammar, such as that which its model writes."""
+    return bool(getattr(agent, "any_grammar", False))
 
 
 def play_agent(
@@ -321,7 +375,7 @@ def play_agent(
 
     Args:
         agent: A function of a `Session`; what it returns is not read. An async one runs on an
-            event loop of its own.
+            event loop of its own. One with ``any_grammar`` takes an environment of any grammar.
         env: A text environment with ``grammar="tool_call"``, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset.
@@ -340,7 +394,8 @@ def play_agent(
         ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
             says that it was set up wrong.
     """
-    start = partial(Session, env, seed=seed, options=options)
+    free = takes_any_grammar(agent)
+    start = partial(Session, env, seed=seed, options=options, any_grammar=free)
     try:
         session = start(on_output=on_output, end_when=end_when)
     except EnvFailure as failure:
@@ -378,6 +433,21 @@ def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
     payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
     # Neither thinking nor the end of the call may be found inside of it.
     return f"<tool_call>{payload.replace('<', chr(92) + 'u003c')}</tool_call>"
+
+
+def written_call(name: str, arguments: Mapping[str, Any] | str | None, language: Language) -> str:
+    """Write a call in an environment's grammar; a faulty one as it is, for which it is told why.
+
+    Args:
+        name: Name of the action.
+        arguments: Its arguments by name, or as JSON text.
+        language: The actions and the grammar.
+    """
+    text = call_text(name, arguments)
+    if language.grammar == GRAMMAR:
+        return text
+    found = parse(text, language.specs, GRAMMAR)
+    return language.write(found.native) if found.call else text
 
 
 # -- tools as functions ----------------------------------------------------------------------------

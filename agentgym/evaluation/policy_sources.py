@@ -10,7 +10,7 @@ from typing import Any, cast
 import gymnasium
 
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.agent_session import check_grammar
+from agentgym.evaluation.agent_session import check_grammar, takes_any_grammar
 from agentgym.evaluation.policy_maker import Agent, PolicyMaker
 from agentgym.evaluation.policy_names import load_policy, names_agent
 from agentgym.policies.asynchronous import AsyncFunction, EventLoop
@@ -123,7 +123,8 @@ def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy])
     if is_yardstick(facts.get("kind")):
         return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
     if maker.agent is not None:
-        check_grammar(env)
+        if not takes_any_grammar(maker.agent):
+            check_grammar(env)
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
     first = dressed(maker(env))
     loaded = {name: facts[name] for name in LOADED if name in facts}

@@ -445,6 +445,17 @@ _ALL = (
         note="40 tasks x 6 rollouts (appendix D). Several updates per batch tell it from RLOO; the "
         "paper does not say how many.",
     ),
+    Preset(
+        "lightning",
+        "Agent Lightning: LightningRL",
+        "2508.03680",
+        (_Z,),
+        loss=_SEQ_MEAN,
+        note="For agents that own their loop (--agent): each call is a transition, with the return "
+        "of its episode normalised in the group of the task. Episodes count alike, however often "
+        "they ask, as in its release 1; with --rl.aggregation turn-mean calls count alike, so that "
+        "an agent that asks more often when it fails trains on its failures most of all.",
+    ),
 )
 
 PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in _ALL})

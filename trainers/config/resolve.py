@@ -26,6 +26,7 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from agentgym.rewards import JudgeMask
 from trainers.algorithms.preset import JUDGE, SERVES, Preset
+from trainers.config.agents import check_agent
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
     CONFIG_FILE,
@@ -113,6 +114,11 @@ class ResolvedRun:
         return len(self.envs) > 1
 
     @property
+    def plays_agent(self) -> bool:
+        """Whether an agent that owns its loop plays the episodes."""
+        return self.config.agent is not None or self.config.agent_command is not None
+
+    @property
     def name(self) -> str:
         """What the environments are called, for a title."""
         return "+".join(env.name for env in self.envs)
@@ -158,6 +164,7 @@ class ResolvedRun:
         return file_hashes(config.sft.episodes) | sources(
             [
                 *(config.preset, config.engine, config.rl.sampler, *(config.rl.filters or ())),
+                *((config.agent,) if config.agent else ()),
                 *(env.schedule for env in self.envs),
                 *(f"{cls.__module__}:{cls.__qualname__}" for cls in hooks if not is_ours(cls)),
             ]
@@ -193,6 +200,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     _check_rivals(settings)
+    check_agent(asked, preset, settings)
     check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
     return ResolvedRun(

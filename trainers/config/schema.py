@@ -81,6 +81,14 @@ class TrainConfig:
     (hf-copy), vLLM in this process (vllm) or on servers (vllm-server), or an engine of your own,
     ``MODULE:CLASS``. If weights are sharded over processes, hf is hf-copy. None: vllm for a
     pretrained model if it is installed and there is a GPU, else hf."""
+    agent: str | None = None
+    """Train an agent that owns its loop, ``MODULE:FUNCTION``: a function of one session, which asks
+    the policy at ``session.base_url`` and takes turns by the session's tools. Every call is a turn
+    of training. None: the trainer's own loop."""
+    agent_command: str | None = None
+    """The same for an agent of another process or language: the command that plays one episode. It
+    finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode at AGENTGYM_SESSION_URL
+    with the same key."""
     preset: str = "turn-loo"
     """Credit assignment and loss by name (``agentgym-train presets`` lists them), or a preset of
     your own, ``MODULE:NAME``.

@@ -289,6 +289,10 @@ class RolloutConfig:
     prompt shows.
 
     Every turn after the window has filled is a training row of its own."""
+    agent_timeout: Positive = 600.0
+    """Seconds that an agent (``--agent``) may take for an episode, which then ends as it stands."""
+    agent_calls: Count | None = None
+    """Most calls of an agent in an episode; None: four for each turn of its horizon, and 16."""
     rank_timeout: Positive = 1800.0
     """Seconds that the processes of a launch wait for the slowest one; then the run ends and says
     which process was missing."""

@@ -154,6 +154,7 @@ class MultiTurnTrainer(BatchTrainer):
         critic: CriticSettings | None = None,
         reward_model: RewardModelSettings | None = None,
         plan: Callable[[Trajectory], str] | None = None,
+        player: Callable[..., RolloutRunner] = RolloutRunner,
         **kwargs: Any,
     ) -> None:
         """Put a run together.
@@ -190,6 +191,7 @@ class MultiTurnTrainer(BatchTrainer):
             critic: What the critic of a preset that has one is; None: as by default.
             reward_model: How the reward model of a preset that has one learns; None: as by default.
             plan: Says how the expert solves the task of an episode, for a critic that sees it.
+            player: Makes what plays episodes, from the arguments of ``RolloutRunner``.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
@@ -234,7 +236,7 @@ class MultiTurnTrainer(BatchTrainer):
         kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
         own_engine = partial(kinds[staleness > 0], pad_id=chat.pad_id, autocast=precision)
         engine: GenerationEngine = (make_engine or own_engine)(policy)
-        self.runner = RolloutRunner(envs, chat, engine, budget, prompt=prompt, families=families)
+        self.runner = player(envs, chat, engine, budget, prompt=prompt, families=families)
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
         if pool is not None:

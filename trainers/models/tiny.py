@@ -33,10 +33,17 @@ PAD, END, UNKNOWN = "<|pad|>", "<|end|>", "<|unk|>"
 ROLES = ("system", "user", "assistant")
 
 CHAT_TEMPLATE = (
-    "{%- for m in messages -%}<|{{ m['role'] }}|>{{ m['content'] }}<|end|>{%- endfor -%}"
+    "{%- if tools -%}<|system|>{%- for tool in tools -%}{{ tool['function']['name'] }}"
+    "({{ tool['function']['parameters']['properties'] | join(', ') }});{%- endfor -%}<|end|>"
+    "{%- endif -%}"
+    "{%- for m in messages -%}<|{{ 'user' if m['role'] == 'tool' else m['role'] }}|>"
+    "{{ m['content'] }}<|end|>{%- endfor -%}"
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
-"""Append-only, one token per role: ``<|user|>text<|end|><|assistant|>text<|end|>...``."""
+"""Append-only, one token per role: ``<|user|>text<|end|><|assistant|>text<|end|>...``.
+
+Tools are named with their parameters in a system message; what one answered the user says.
+"""
 
 PATTERN = r"</?[a-z]+>|[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"
 """What a word is: a tag such as ``<search>``, ``search[``, a price, a label, a number, a word, a

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -97,6 +98,9 @@ def to_episode(
     Raises:
         ConfigurationError: The environments did not tell what a record holds.
     """
+    if trajectory.record is not None:
+        told = {**(extra or {}), **trajectory.record.extra}
+        return replace(trajectory.record, **origin, extra=told)
     failed = trajectory.stop_reason == StopReason.ERROR.value
     answered = trajectory.turns[:-1] if failed else trajectory.turns
     details = dict(trajectory.details)

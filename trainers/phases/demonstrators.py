@@ -21,14 +21,24 @@ from agentgym.vector.backends import usual_workers
 from trainers.algorithms.imitation_weights import advantage_weights, copies
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
+from trainers.gateway.demonstrations import encode_calls, player_of
+from trainers.gateway.server import GatewayServer
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.output.display import Display
 from trainers.phases.recorded_episodes import recorded_demonstrations
+from trainers.phases.rollout_setup import agent_of
 from trainers.phases.safe_env import make_safe_env
 from trainers.phases.spending import Spent, affordable
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.expert_demonstrations import Demonstration, MakePlayer, encode, watch
+from trainers.rollouts.expert_demonstrations import (
+    Demonstration,
+    MakePlayer,
+    PlayOne,
+    encode,
+    play,
+    watch,
+)
 from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Row, to_rows
 
@@ -69,11 +79,14 @@ class Demonstrator:
         self._seed = run.config.seed
         self.imitated = run.imitates and bool(resolved.demonstrator)
         quick = resolved.backend == "sync"
-        self._count = count if quick or self.imitated else min(count, WORDS_OF_A_SLOW_ONE)
+        few = not quick or run.plays_agent
+        self._count = min(count, WORDS_OF_A_SLOW_ONE) if few and not self.imitated else count
         self._at_once = (
             1 if quick else self._settings.workers or usual_workers(self._settings.backend)
         )
         self._envs = [make_safe_env(resolved, self._settings)]
+        self._server = GatewayServer()
+        self._play = agent_shower(run, self._server) if run.plays_agent else play
         shown, others = demonstration_tasks(run, resolved)
         self._opening = shown[0]
         recorded = None
@@ -88,7 +101,7 @@ class Demonstrator:
         self._first: list[Demonstration] = []
         self._expert = resolved.demonstrator == "expert"
         self._source = (
-            self._watched(self._tasks, self._player, 0)
+            self._watched(self._tasks, self._player, 0, self._play)
             if recorded is None
             else (episode for episode in recorded)
         )
@@ -111,18 +124,23 @@ class Demonstrator:
     def close(self) -> None:
         """Stop to play, and close the environments."""
         self._source.close()
+        self._server.close()
         for env in self._envs:
             env.close()
 
     def _watched(
-        self, tasks: Sequence[Mapping[str, Any]], make_player: MakePlayer, first: int
+        self,
+        tasks: Sequence[Mapping[str, Any]],
+        make_player: MakePlayer,
+        first: int,
+        play_one: PlayOne = play,
     ) -> Generator[Demonstration, None, None]:
         """Play tasks, as many at a time as the back end does."""
         while len(self._envs) < min(self._at_once, len(tasks)):
             self._envs.append(make_safe_env(self._resolved, self._settings))
         seed = self._seed + first
         # Looked up at each episode: who is told says so after this was begun.
-        yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode())
+        yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode(), play_one)
 
     def _not_among(
         self, episodes: Sequence[Demonstration], tasks: Sequence[dict[str, Any]]
@@ -154,6 +172,11 @@ class Demonstrator:
                 return  # The phases that play report it.
         opening = first_messages(policy.prompts[self._name], observation, info)
         require_room(policy.chat, policy.budget, opening, info["task_id"])
+
+
+def agent_shower(run: ResolvedRun, server: GatewayServer) -> PlayOne:
+    """Return what plays a demonstration through the agent of a run."""
+    return player_of(*agent_of(run), server)
 
 
 def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) -> list[Message]:
@@ -281,7 +304,10 @@ def _rows(
 ) -> list[Row]:
     """Return the demonstrations of an environment as training rows, each as often as it counts."""
     kept = [episode for episode in shown if episode.last["success"] or not only_successes]
-    written = list(encode(kept, policy.chat, policy.prompts[name]))
+    if run.plays_agent:
+        written = list(encode_calls(kept, policy.chat))
+    else:
+        written = list(encode(kept, policy.chat, policy.prompts[name]))
     if run.config.sft.weights == "none" or not written:
         return to_rows(written)
     returns = np.array([episode.episode_return for episode in written])

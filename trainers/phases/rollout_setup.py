@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,13 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
+from trainers.gateway.agent_envs import AgentEnvs
+from trainers.gateway.agent_runner import AgentRules, AgentRunner
+from trainers.gateway.agents import Agent, find_agent
 from trainers.grpo.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import plan_memory
+from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -81,7 +86,13 @@ def rollout_setup(
     """
     memory = plan_memory(run)
     families = slot_families(run, memory.slots(slots))
+    if run.plays_agent:
+        envs: TextVectorEnv | AgentEnvs = make_agent_envs(run, families, training)
+        player: dict[str, Any] = {"player": agent_player(run)}
+    else:
+        envs, player = make_envs(run, families, training), {}
     return {
+        **player,
         # First: where it is missing nothing is started.
         "make_engine": _engine_maker(
             run,
@@ -92,7 +103,7 @@ def rollout_setup(
             # Held-out episodes are the policy's own.
             pool=training and run.preset.pool is not None,
         ),
-        "envs": make_envs(run, families, training),
+        "envs": envs,
         "chat": policy.chat,
         "budget": policy.budget,
         "prompt": policy.prompts,
@@ -103,8 +114,9 @@ def rollout_setup(
 def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
     """Make what plays episodes with a policy; the caller closes its engine and environments."""
     parts = rollout_setup(run, policy, slots)
-    make_engine = parts.pop("make_engine")
-    return RolloutRunner(engine=make_engine(policy.model), **parts)
+    make_engine, player = parts.pop("make_engine"), parts.pop("player", RolloutRunner)
+    runner: RolloutRunner = player(engine=make_engine(policy.model), **parts)
+    return runner
 
 
 def slot_families(run: ResolvedRun, slots: int) -> list[str]:
@@ -133,6 +145,30 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
         workers=settings.workers,
         step_timeout=settings.step_timeout,
     )
+
+
+def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> AgentEnvs:
+    """Make the environments that agents play in, one for each slot; hooks pay in training."""
+
+    def made(env: ResolvedEnv) -> gymnasium.Env[str, str]:
+        hooks = env.make_hooks() if training else []
+        extra = {"reward_hooks": hooks} if hooks else {}
+        return make_safe_env(env, run.config.rollout, **extra)
+
+    return AgentEnvs([partial(made, run.env(name)) for name in families])
+
+
+def agent_player(run: ResolvedRun) -> Callable[..., RolloutRunner]:
+    """Return what plays the episodes of a run through its agent."""
+    agent, rules = agent_of(run)
+    return partial(AgentRunner, agent=agent, rules=rules)
+
+
+def agent_of(run: ResolvedRun) -> tuple[Agent, AgentRules]:
+    """Return the agent of a run, and what it may take."""
+    settings = run.config.rollout
+    rules = AgentRules(settings.agent_timeout, settings.agent_calls)
+    return find_agent(run.config.agent, run.config.agent_command), rules
 
 
 def _spec(env: ResolvedEnv, training: bool) -> Spec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import gymnasium
 
@@ -12,10 +13,19 @@ from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.sections import FilledRollout
 
 
-def make_safe_env(env: ResolvedEnv, settings: FilledRollout) -> gymnasium.Env[str, str]:
-    """Make the environment in which the expert is watched, where the run's environments live."""
+def make_safe_env(
+    env: ResolvedEnv, settings: FilledRollout, **extra: Any
+) -> gymnasium.Env[str, str]:
+    """Make one environment where the run's environments live, such as the expert is watched in.
+
+    Args:
+        env: The environment.
+        settings: Where it lives.
+        **extra: Further keyword arguments.
+    """
+    extra = {"expose_oracle": False, **extra}
     if settings.backend == "sync":
-        return GuardedEnv(env.make_env(expose_oracle=False))
+        return GuardedEnv(env.make_env(**extra))
     spec = copy.deepcopy(gymnasium.spec(env.env_id))
-    spec.kwargs |= {**env.kwargs, "expose_oracle": False}
+    spec.kwargs |= {**env.kwargs, **extra}
     return IsolatedEnv(spec, settings.backend, settings.step_timeout)

@@ -22,6 +22,7 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import check_export
 from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
 from trainers.phases.recorded_episodes import recorded_demonstrations
+from trainers.phases.rollout_setup import agent_of
 from trainers.rollouts.engines import check_installed
 
 __all__ = ["PACKAGES", "checked_run"]
@@ -59,6 +60,9 @@ def _check_packages(run: ResolvedRun) -> None:
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine, pool=run.preset.pool is not None)
+    if run.plays_agent:
+        require("uvicorn", "serve")
+        agent_of(run)
     if run.config.rollout.backend == "ray":
         require("ray", "ray")
     for hook in (hook for env in run.envs for hook in env.judges):

@@ -12,6 +12,7 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
+from trainers.policies.served_agents import agent_maker
 
 __all__ = ["LocalModels"]
 
@@ -61,6 +62,7 @@ class LocalModels:
         history: str = "auto",
         template_args: dict[str, Any] | None = None,
         system: str | None = None,
+        agent: str | None = None,
     ) -> PolicyMaker:
         """Load a model.
 
@@ -79,6 +81,7 @@ class LocalModels:
             template_args: Arguments of the chat template, such as ``{"enable_thinking": False}``.
             system: System message; default: what training tells a pretrained model, which holds how
                 actions are written. An empty one is left out.
+            agent: ``MODULE:FUNCTION`` of an agent that plays with the model.
 
         Raises:
             ConfigurationError: It cannot be loaded, has no chat template, or a value is wrong.
@@ -119,4 +122,6 @@ class LocalModels:
                 "system": system,
             },
         )
+        if agent is not None:
+            return agent_maker(f"hf:{path}", player, env, seed, agent)
         return maker(f"hf:{path}", player, env, seed)

@@ -18,6 +18,7 @@ from agentgym.support.redaction import HIDDEN
 from trainers.output.run_folder import MERGED
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
+from trainers.policies.served_agents import agent_maker
 
 __all__ = ["RunSettings", "Runs", "checkpoint_of", "environments_of"]
 
@@ -92,6 +93,7 @@ class Runs:
         temperature: float | None = None,
         top_p: float | None = None,
         mismatch: str = "error",
+        agent: str | None = None,
     ) -> PolicyMaker:
         """Load the policy of a run.
 
@@ -107,6 +109,8 @@ class Runs:
             top_p: Share of the probability that is drawn from; default: the run's.
             mismatch: What an environment with other arguments is: an ``error``, or a reason to
                 ``warn``.
+            agent: ``MODULE:FUNCTION`` of the agent that plays with the policy as its model;
+                default: the one that the run trained, if it was one.
 
         Raises:
             ConfigurationError: The run has no such checkpoint, or was made in another environment.
@@ -139,6 +143,11 @@ class Runs:
             facts=facts,
             horizon=played.horizon,
         )
+        command = None if agent else settings.get("agent_command")
+        if agent or command or settings.get("agent"):
+            return agent_maker(
+                f"run:{path}", player, env, seed, agent or settings.get("agent"), command
+            )
         return maker(f"run:{path}", player, env, seed)
 
 

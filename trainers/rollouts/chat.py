@@ -117,10 +117,28 @@ class TurnTokenizer:
             ids = self._suffixes.put(text, self._template.suffix(self.neutral(text)))
         return list(ids) if closed else [self.end_of_turn, *ids]
 
-    def text(self, messages: Sequence[Message]) -> str:
+    @property
+    def template(self) -> ChatTemplate:
+        """The chat template."""
+        return self._template
+
+    def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
         """Render a whole conversation as the template does it now, with the generation prompt."""
-        clean = ({k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages)
-        return self._template.text(list(clean))
+        return self._template.text(self.clean(messages), tools=tools)
+
+    def clean(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages whose texts cannot forge chat markup."""
+        return [{k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages]
+
+    def follow_up(self, messages: Sequence[Message], closed: bool = True) -> list[int] | None:
+        """Return the ids of messages behind a sampled answer, as `observe` does of one.
+
+        None if the template does not simply append them.
+        """
+        if [each["role"] for each in messages] == ["user"]:
+            return self.observe(messages[0]["content"], closed)
+        ids = self._template.after_answer(self.clean(messages))
+        return ids if closed or ids is None else [self.end_of_turn, *ids]
 
     def rerender(self, messages: Sequence[Message]) -> list[int]:
         """Ids of a whole conversation as the template renders it now, with the generation prompt.

@@ -25,6 +25,10 @@ AHEAD = 2
 """Episodes that are begun for each environment before the first of them has to have ended: a long
 one lets the other environments go on."""
 
+PlayOne = Callable[
+    [gymnasium.Env[str, str], Mapping[str, Any], Policy, int | None], "Demonstration"
+]
+"""Play one episode: in an environment, with reset options, by whom, and its seed."""
 MakePlayer = Callable[[gymnasium.Env[str, str], int], Policy]
 """Make who plays one episode, from its environment and its seed."""
 
@@ -97,6 +101,7 @@ def watch(
     make_player: MakePlayer,
     seed: int = 0,
     on_episode: Callable[[], None] = lambda: None,
+    play_one: PlayOne = play,
 ) -> Iterator[Demonstration]:
     """Play tasks; episodes whose environment fails are left out.
 
@@ -108,12 +113,13 @@ def watch(
         make_player: Makes who plays an episode, from its environment and its seed.
         seed: Seed of the first episode; each has the next.
         on_episode: Called for each episode in turn, also for one that failed.
+        play_one: Plays an episode.
 
     Raises:
         EnvFailure: The environment failed in every one.
     """
     count, first = 0, ""
-    for shown in _played(envs, tasks, make_player, seed):
+    for shown in _played(envs, tasks, make_player, seed, play_one):
         on_episode()
         if isinstance(shown, EnvFailure):
             first = first or str(shown)
@@ -129,6 +135,7 @@ def _played(
     tasks: Sequence[Mapping[str, Any]],
     make_player: MakePlayer,
     seed: int,
+    play_one: PlayOne,
 ) -> Iterator[Demonstration | EnvFailure]:
     """Yield what came of each task, in their order."""
     free: SimpleQueue[gymnasium.Env[str, str]] = SimpleQueue()
@@ -138,7 +145,7 @@ def _played(
     def attempt(options: Mapping[str, Any], number: int) -> Demonstration | EnvFailure:
         env = free.get()
         try:
-            return play(env, options, make_player(env, number), number)
+            return play_one(env, options, make_player(env, number), number)
         except EnvFailure as failure:
             return failure
         finally:

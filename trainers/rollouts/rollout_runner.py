@@ -277,12 +277,25 @@ class RolloutRunner:
             entropies=branching is not None and branching.reads_entropy,
         )
         branches = Branches(branching, out, leaves, seed, len(self.chat.tokenizer))
-        rollout = _Rollout(self, branches, draw, seed, pool, refill, cancelled, on_episode)
-        rollout.play()
-        out += rollout.added
+        out += self._play(branches, draw, seed, pool, refill, cancelled, on_episode)
         self.stats.turns += sum(len(trajectory.own_turns) for trajectory in out)
         self.stats.seconds += time.perf_counter() - began
         return out if refill is None else refill.batch(out)
+
+    def _play(
+        self,
+        branches: Branches,
+        sampling: Sampling,
+        seed: int,
+        pool: PolicyPool | None,
+        refill: Refill | None,
+        cancelled: Callable[[], bool] | None,
+        on_episode: Callable[[], None],
+    ) -> list[Trajectory]:
+        """Play the episodes, and return those that were added to them on the way."""
+        rollout = _Rollout(self, branches, sampling, seed, pool, refill, cancelled, on_episode)
+        rollout.play()
+        return rollout.added
 
     def _family_of(self, task: Mapping[str, Any]) -> str:
         """Return the family of a task, of which there must be an environment."""

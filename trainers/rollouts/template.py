@@ -116,15 +116,21 @@ class ChatTemplate:
         decoder = self.tokenizer if self._backend is None else self._backend
         return str(decoder.decode(list(ids), skip_special_tokens=not special))
 
-    def text(self, messages: Sequence[Message], prompt: bool = True) -> str:
-        """Render messages to text, with the generation prompt if wanted."""
+    def text(
+        self,
+        messages: Sequence[Message],
+        prompt: bool = True,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> str:
+        """Render messages to text, with the generation prompt if wanted, and tools if there are."""
         given: list[Any] = _folded(messages) if self._folds else [dict(m) for m in messages]
         if self._typed:
             for message in given:
                 message["content"] = [{"type": "text", "text": message["content"]}]
+        shown = {"tools": list(tools)} if tools else {}
         return str(
             self.tokenizer.apply_chat_template(
-                given, tokenize=False, add_generation_prompt=prompt, **self._kwargs
+                given, tokenize=False, add_generation_prompt=prompt, **shown, **self._kwargs
             )
         )
 
@@ -167,6 +173,32 @@ class ChatTemplate:
         head, tail, strip = self._wrap
         body = observation.strip() if strip else observation
         return self.encode_after_end(f"{head}{body}{tail}")
+
+    def shows_role(self, role: str) -> bool:
+        """Return whether the template renders a message of a role behind an answer."""
+        return self._shows([("user", _USER), ("assistant", _ACTION), (role, "a door")])
+
+    def shows_tools(self, tools: Sequence[Mapping[str, Any]]) -> bool:
+        """Return whether the template tells the model which tools there are."""
+        try:
+            text = self.text([{"role": "user", "content": _USER}], tools=tools)
+        except Exception:  # whatever a template raises, or runs into
+            logger.debug("the chat template refuses tools", exc_info=True)
+            return False
+        return all(each["function"]["name"] in text for each in tools)
+
+    def after_answer(self, messages: Sequence[Message]) -> list[int] | None:
+        """Ids of messages behind an answer, without the end-of-turn token that closes it.
+
+        None if the template does not simply append them.
+        """
+        answered = self._dummy("x")[:2]
+        before = self.text(answered, prompt=False)
+        base = before[: before.rfind(self.end_text) + len(self.end_text)]
+        text = self.text([*answered, *messages])
+        if not base.endswith(self.end_text) or not text.startswith(base):
+            return None
+        return self.encode_after_end(text[len(base) :])
 
     def _dummy(self, observation: str) -> list[Message]:
         """A conversation of one action and one observation after it."""

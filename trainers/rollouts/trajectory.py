@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from agentgym.core.hooks import Verdict
 from agentgym.core.outcome import StopReason, total
-from agentgym.episodes import RecordedState
+from agentgym.episodes import Episode, RecordedState, Turn
 from agentgym.rewards import JudgeMask
 from trainers.algorithms.batch import Batch
+
+AnyTurn = TypeVar("AnyTurn", "SampledTurn", Turn)
 
 __all__ = [
     "Row",
@@ -153,6 +155,9 @@ class Trajectory:
     """Turns of its own after which it could have been forked."""
     unplayed: bool = False
     """Whether no fork led to it: a place in a step that was left empty."""
+    record: Episode | None = None
+    """Its record, where an agent that owns the loop played it: its turns are calls, of which
+    several or none may come before a turn of the environment."""
 
     @property
     def own_turns(self) -> list[SampledTurn]:
@@ -201,11 +206,15 @@ def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
 
     The reward of a turn is the sum of the terms that are left.
     """
-    turns = []
-    for turn in trajectory.turns:
+
+    def left(turn: AnyTurn) -> AnyTurn:
         terms = {name: part for name, part in turn.reward_terms.items() if name not in names}
-        turns.append(replace(turn, reward_terms=terms, reward=total(terms.values())))
-    return replace(trajectory, turns=turns)
+        return replace(turn, reward_terms=terms, reward=total(terms.values()))
+
+    record = trajectory.record
+    if record is not None:
+        record = replace(record, turns=tuple(map(left, record.turns)))
+    return replace(trajectory, turns=[left(turn) for turn in trajectory.turns], record=record)
 
 
 def by_family(trajectories: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agentgym.errors import ConfigurationError
+from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.making import parse_pairs
+from agentgym.support.redaction import public_url
+
+OPENAI = "https://api.openai.com/v1"
+"""Where a model answers if nothing is said."""
 
 if TYPE_CHECKING:
+    from agentgym.evaluation.agent_session import Session
     from agentgym.evaluation.suites.settings import EvaluationSettings
     from agentgym.policies.chat import ChatPolicy
 
@@ -46,3 +55,35 @@ def chat_policy(settings: EvaluationSettings, action_prompt: str, grammar: str) 
         requests_per_minute=settings.requests_per_minute,
     )
     return ChatPolicy(config, action_prompt)
+
+
+def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) -> PolicyMaker:
+    """Tell an agent of one's own where its model answers.
+
+    Args:
+        maker: The agent.
+        model: Name of the model.
+        base_url: The endpoint up to ``/v1``; None: ``OPENAI_BASE_URL``, or OpenAI itself.
+        key: Environment variable that holds its key.
+
+    Raises:
+        ConfigurationError: It is no agent, or no model is named.
+    """
+    agent = maker.agent
+    if agent is None:
+        raise ConfigurationError(
+            f"expected --agent to be an agent, a function of one session, got {maker.name}, which "
+            "is a policy: give it to --policy"
+        )
+    if not model:
+        raise ConfigurationError("expected --model, the name of the agent's model, got none")
+    url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+    found = agent
+
+    def told(session: Session) -> object:
+        session.base_url, session.api_key = url, os.environ.get(key, "")
+        session.model = model
+        return found(session)
+
+    facts = {**maker.facts, "model": model, "endpoint": public_url(url)}
+    return replace(maker, agent=told, facts=facts)

@@ -34,7 +34,7 @@ from agentgym.evaluation.protocols.setup import (
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
-from agentgym.evaluation.suites.chat_settings import chat_policy
+from agentgym.evaluation.suites.chat_settings import at_endpoint, chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import make_asked, parse_pairs, resolve
 from agentgym.policies.base import Policy
@@ -125,12 +125,14 @@ class NamedEvaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
-        if not self.model or self.policy == "chat":
-            return ""
+        its, found = self.settings, []
         with suppress(AgentGymError, OSError):
-            options = parse_pairs(self.settings.policy_set, "`policy_set`")
-            return policy_content(self.policy, **options)
-        return ""
+            if self.model and self.policy != "chat":
+                options = parse_pairs(its.policy_set, "`policy_set`")
+                found.append(policy_content(self.policy, **options))
+            if its.agent:
+                found.append(policy_content(its.agent))
+        return " ".join(filter(None, found))
 
     @cached_property
     def agent(self) -> bool:
@@ -138,6 +140,8 @@ class NamedEvaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
+        if self.policy == "chat":
+            return self.settings.agent is not None
         with suppress(AgentGymError):
             options = parse_pairs(self.settings.policy_set, "`policy_set`")
             return names_agent(self.policy, **options)
@@ -292,11 +296,17 @@ class NamedEvaluation:
     def _policy(self, env: TextEnv) -> Iterator[Policy | PolicyMaker]:
         """Hold the policy for the time of the evaluation."""
         its = self.settings
+        if self.policy == "chat" and its.agent:
+            with load_policy(its.agent, env, seed=its.seed) as maker:
+                yield at_endpoint(maker, its.model, its.base_url, its.api_key_env)
+            return
         if self.policy == "chat":
             # Made once: its copies, which play the episodes, share connection and rate limit.
             yield chat_policy(its, env.action_prompt(), env.language.grammar)
             return
         options = parse_pairs(its.policy_set, "`policy_set`")
+        if its.agent:
+            options["agent"] = its.agent
         with load_policy(self.policy, env, seed=its.seed, **options) as maker:
             yield maker
 

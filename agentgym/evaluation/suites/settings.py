@@ -18,6 +18,10 @@ class EvaluationSettings:
     """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
     repeated. Reports show them, so let the policy read keys from the environment instead. Only
     values with names like api_key are hidden."""
+    agent: str | None = None
+    """An agent that plays with the policy as its model: MODULE:FUNCTION of one session, which asks
+    at session.base_url, as in agentgym-train --agent. The policy is chat, the folder of a run or
+    hf:PATH. A run that trained an agent is played with that one if left out."""
     protocol: str | None = None
     """Evaluate as a paper does: verl-agent, agentgym, official, or a file of your own (agentgym
     protocols shows them). It sets tasks, turns, prompts and the figures that are printed. Other

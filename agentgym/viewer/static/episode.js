@@ -116,7 +116,7 @@ function overview(side) {
     failure(side),
     episode.turns.length > 0 && el("div", { class: "pictures" }, side.chart.figure,
       Object.keys(row.terms).length > 0 && el("figure", { class: "sums" }, el("figcaption", {}, "Reward terms, summed"), termBars(row.terms, largest([row.terms])))),
-    strip(side), settings(episode));
+    strip(side), calls(episode), settings(episode));
 }
 
 /** Say what ended the episode from outside, in the words of what failed or of the endpoint. */
@@ -138,9 +138,19 @@ function strip(side) {
   return el("ol", { class: "strip", "aria-label": "Turns" }, cells);
 }
 
+/** What an agent asked of its model: several calls may come before a turn, or none. */
+function calls({ extra }) {
+  const made = Array.isArray(extra?.calls) ? extra.calls.slice(0, 400) : [];
+  if (!made.length) return null;
+  const about = (call, i) => `Call ${i + 1}, after turn ${number(call.turn)}: ${number(call.prompt_tokens)} tokens read, ${number(call.completion_tokens)} written`;
+  return el("details", { class: "settings" }, el("summary", {}, `Calls of the model (${number(made.length)})`),
+    el("dl", {}, made.map((call, i) => el("div", {}, el("dt", {}, about(call, i)), el("dd", {}, value(call.text))))));
+}
+
 function settings(episode) {
   const { error, unanswered_action: _, ...details } = episode.details || {};
-  const all = { environment: episode.env_id, seed: episode.seed, options: episode.options, ...prefixed(details), ...episode.extra, ...episode.settings };
+  const { calls: __, ...extra } = episode.extra || {};
+  const all = { environment: episode.env_id, seed: episode.seed, options: episode.options, ...prefixed(details), ...extra, ...episode.settings };
   const known = Object.entries(all).filter(([, content]) => content != null && JSON.stringify(content) !== "{}");
   return el("details", { class: "settings" }, el("summary", {}, "Details and settings"),
     el("dl", {}, known.map(([name, content]) => el("div", {}, el("dt", {}, line(name, 80)), el("dd", {}, value(content))))));

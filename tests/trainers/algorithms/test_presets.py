@@ -55,6 +55,7 @@ EXPECTED = {
     "vspo",
     "erpo",
     "loop",
+    "lightning",
 }
 every_preset = pytest.mark.parametrize("preset", PRESETS.values(), ids=lambda p: p.name)
 

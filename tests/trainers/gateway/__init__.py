@@ -1,0 +1,1 @@
+"""Tests of agents that own their loop in training."""

@@ -1,0 +1,313 @@
+"""Rollouts of agents that own their loop: what is recorded of their calls, and what they may do."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+import torch
+
+from agentgym import Session
+from agentgym.core.guard import GuardedEnv
+from agentgym.episodes import replay
+from agentgym.episodes.recorder import origin
+from tests.toy import TOY_ID, ToyEnv
+from tests.trainers import tiny_policy, toy_agents
+from tests.trainers.gateway.agent_runners import BUDGET, Told, play, press, runner
+from tests.trainers.grpo import helpers
+from tests.trainers.row_checks import check_rows
+from trainers.gateway.agent_envs import AgentEnvs
+from trainers.gateway.agent_runner import AgentRunner
+from trainers.gateway.agents import find_agent
+from trainers.models.tiny import build_tokenizer
+from trainers.output.episode_log import to_episode
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import Trajectory, to_rows
+
+GOAL = ("green", "gold")
+"""The buttons of the first task."""
+
+
+def post(session: Session, path: str = "/chat/completions", **body: Any) -> Any:
+    """Ask the endpoint, and return what it says, or the status of its refusal."""
+    request = urllib.request.Request(
+        session.base_url + path,
+        json.dumps(body).encode(),
+        {"Authorization": f"Bearer {session.api_key}", "Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read())["error"]["message"]
+
+
+# -- the same as the trainer's own loop ------------------------------------------------------------
+
+
+def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
+    trained, warm = [], helpers.warm_model()
+    for agent in (None, toy_agents.words):
+        changes: dict[str, Any] = {}
+        if agent is not None:
+            changes["envs"] = AgentEnvs([lambda: GuardedEnv(ToyEnv())] * 16)
+            changes["player"] = lambda *parts, **named: AgentRunner(
+                *parts, agent=toy_agents.words, **named
+            )
+        model = copy.deepcopy(warm)
+        trainer = helpers.trainer(tmp_path / str(agent), model, args={"steps": 2}, **changes)
+        before = [parameter.detach().clone() for parameter in model.parameters()]
+        trainer.train()
+        trainer.runner.envs.close()
+        assert any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+        trained.append([parameter.detach().clone() for parameter in model.parameters()])
+    for own, through_agent in zip(*trained, strict=True):
+        torch.testing.assert_close(own, through_agent, atol=1e-6, rtol=0)
+
+
+# -- tokens ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", [toy_agents.words, toy_agents.tools, toy_agents.roles,
+                                   toy_agents.window, toy_agents.later])  # fmt: skip
+def test_what_trains_is_what_the_engine_sampled(agent: Callable[[Session], object]) -> None:
+    engine = Told()
+    with runner(agent, engine=engine) as made:
+        episodes = made.run(tiny_policy.tasks(3), group_size=2, horizon=3, seed=5)
+    turns = [turn for episode in episodes for turn in episode.turns]
+    sampled = {(request.seed, request.prompt): out for request, out in engine.pairs}
+    assert turns and len(sampled) == len(turns)
+    for episode in episodes:
+        row: list[int] = []
+        for turn in episode.turns:
+            row = turn.context if turn.fresh else row + turn.context
+            out = next(out for (_, prompt), out in sampled.items() if list(prompt) == row
+                       and out.ids == turn.ids)  # fmt: skip
+            assert (turn.ids, turn.logprobs) == (out.ids, out.logprobs)
+            row = row + turn.ids
+    check_rows(episodes, to_rows(episodes))
+    rows = [sum(turn.fresh for turn in episode.turns) for episode in episodes]
+    if agent is toy_agents.roles:
+        assert rows == [len(episode.turns) for episode in episodes]
+    elif agent is toy_agents.window:
+        assert all(
+            count == max(1, len(e.turns) - 1) for count, e in zip(rows, episodes, strict=True)
+        )
+    else:
+        assert rows == [1] * 6
+
+
+def test_nothing_of_an_answer_is_encoded_again() -> None:
+    """Thinking that the template drops opens a row; else sampled ids stay, whatever they say."""
+    thinking = TurnTokenizer(tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, ("<think>", "</think>")))
+    said = ["<think> red </think> press green", "<think> gold </think> press gold"]
+    episode = play(toy_agents.tools, said, chat=thinking, budget=TokenBudget(12, 400, 4000))
+    assert [turn.fresh for turn in episode.turns] == [True, True] and episode.success
+    assert "think" not in thinking.raw_text(episode.turns[1].context)
+
+
+def test_a_call_may_hold_several_tools_and_a_stream() -> None:
+    parts: list[str] = []
+    kinds: list[Any] = []
+
+    def agent(session: Session) -> None:
+        messages = [{"role": "user", "content": [{"type": "text", "text": session.observation}]}]
+        asked = {"messages": messages, "tools": session.openai_tools, "model": session.model}
+        stream = post(session, **asked, stream=True, stream_options={"include_usage": True})
+        parts.extend(line[6:] for line in stream.split("\n") if line.startswith("data: "))
+        for part in parts[:-1]:
+            for choice in json.loads(part)["choices"]:
+                for call in choice["delta"].get("tool_calls", ()):
+                    kinds.append(call["index"])
+                    session.call(call["function"]["name"], call["function"]["arguments"])
+
+    said = "".join(
+        f'<tool_call>{{"name": "press", "arguments": {{"colour": "{colour}"}}}}</tool_call>'
+        for colour in GOAL
+    )
+    exact = TurnTokenizer(build_tokenizer([f"{said} press green then gold . next is"], exact=True))
+    episode = play(agent, [said], chat=exact, budget=TokenBudget(200, 400, 4000))
+    assert kinds == [0, 1] and parts[-1] == "[DONE]" and episode.success
+    assert json.loads(parts[-2])["usage"]["completion_tokens"] == len(episode.turns[0].ids)
+    (turn,) = episode.turns
+    assert turn.reward == 1.0 and len(episode.record.turns) == 2
+    assert [call["turn"] for call in episode.record.extra["calls"]] == [0]
+
+
+def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
+    def agent(session: Session) -> None:
+        def asked(number: int) -> str:
+            start.wait()
+            text = f"{session.observation} {'red ' * number}"
+            return str(toy_agents.ask(session, messages=[{"role": "user", "content": text}]))
+
+        start = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(asked, (1, 1, 2, 3)))
+        session.act("press green")
+
+    drawn = []
+    for _ in range(2):
+        engine = Told()
+        episode = play(agent, engine=engine)
+        assert len(episode.turns) == 4 and all(turn.fresh for turn in episode.turns)
+        drawn.append({(request.prompt, request.seed) for request, _ in engine.pairs})
+        assert len({seed for _, seed in drawn[-1]}) == 4
+    # Whoever was first has the main conversation; of the others every one draws by what it says.
+    assert len(drawn[0] & drawn[1]) >= 2
+
+
+# -- what an agent may do to its episode -----------------------------------------------------------
+
+
+def crash(session: Session) -> None:
+    session.act("press green")
+    raise KeyError("memory")
+
+
+def leave(session: Session) -> None:
+    sys.exit(3)
+
+
+def hang(session: Session) -> None:
+    session.act("press green")
+    threading.Event().wait(30)
+
+
+def flood(session: Session) -> None:
+    while True:
+        toy_agents.ask(session, messages=[{"role": "user", "content": "press"}])
+
+
+def swell(session: Session) -> None:
+    post(session, messages=[{"role": "user", "content": "a" * (5 << 20)}])
+    toy_agents.ask(session, messages=[{"role": "user", "content": "press"}])
+
+
+def other_model(session: Session) -> None:
+    toy_agents.ask(session, model="gpt-9", messages=[{"role": "user", "content": "press"}])
+
+
+@pytest.mark.parametrize(
+    ("agent", "reason", "words"),
+    [
+        (crash, "stopped", "the agent raised KeyError: 'memory'"),
+        (leave, "stopped", "SystemExit(3)"),
+        (hang, "stopped", "the agent was not done after 0.3 s"),
+        (flood, "stopped", "the agent asked the model more than 5 times"),
+        (swell, "stopped", "the agent sent more than 4,194,304 bytes"),
+        (other_model, "stopped", "asked for the model 'gpt-9', but here answers 'policy'"),
+        (toy_agents.words, "token_limit", "used up the tokens of its episode"),
+        (lambda session: None, "stopped", ""),
+    ],
+    ids=["crash", "exit", "hang", "flood", "swell", "model", "tokens", "nothing"],
+)
+def test_what_an_agent_does_wrong_costs_its_episode_alone(
+    agent: Callable[[Session], object], reason: str, words: str
+) -> None:
+    wrong = iter([True])
+    lock = threading.Lock()
+
+    def either(session: Session) -> None:
+        with lock:
+            mine = session.goal.startswith("press green then gold")
+        (agent if mine else toy_agents.words)(session)
+
+    assert next(wrong)
+    short = TokenBudget(4, 9, 200) if reason == "token_limit" else BUDGET
+    with runner(either, lambda prompt: "press blue", slots=2, seconds=0.3 if agent is hang else 60,
+                calls=5, budget=short) as made:  # fmt: skip
+        first, second = made.run(tiny_policy.tasks(2), horizon=3)
+        assert (first.stop_reason, words in first.error) == (reason, True), first.error
+        assert second.stop_reason == ("token_limit" if reason == "token_limit" else "horizon")
+        # The slot is another's at once, and the endpoint still there.
+        again, _ = made.run(tiny_policy.tasks(2)[::-1], horizon=3)
+        assert again.stop_reason == second.stop_reason and again.turns
+
+
+def test_an_environment_that_fails_costs_its_episode() -> None:
+    class Down(ToyEnv):
+        def _act(self, action: str) -> Any:
+            raise OSError("the disk is gone")
+
+    episode = play(toy_agents.words, press("green"), make=lambda: GuardedEnv(Down()))
+    assert episode.stop_reason == "error" and "the disk is gone" in episode.error
+    assert episode.turns[0].reward == 0.0
+
+
+def test_a_token_opens_its_own_episode_and_only_while_it_is_played() -> None:
+    seen: list[Session] = []
+    said: list[Any] = []
+
+    def agent(session: Session) -> None:
+        seen.append(session)
+        session.api_key, key = "another", session.api_key
+        said.append(post(session, messages=[{"role": "user", "content": "x"}]))
+        session.api_key = key
+        said.append(post(session, messages=[{"role": "walrus"}]))
+        said.append(post(session, messages=[{"role": "user", "content": "x"}], n=2))
+        toy_agents.words(session)
+        said.append(post(session, messages=[{"role": "user", "content": "and now?"}]))
+
+    with runner(agent, press(*GOAL), slots=1) as made:
+        (episode,) = made.run(tiny_policy.tasks(1), horizon=4)
+        assert [status for status, _ in said[:3]] == [401, 400, 400] and episode.success
+        # After the end nothing of the policy answers, and nothing trains.
+        assert "The episode is over (success)" in said[3] and len(episode.turns) == 2
+        assert post(seen[0], messages=[{"role": "user", "content": "x"}])[0] == 401
+
+
+# -- commands of other processes, and records ------------------------------------------------------
+
+COMMAND = """
+import json, os, urllib.request
+def call(url, **body):
+    headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    return json.load(urllib.request.urlopen(request))
+base, place = os.environ["OPENAI_BASE_URL"], os.environ["AGENTGYM_SESSION_URL"]
+state = call(place)
+messages = [{"role": "user", "content": state["observation"]}]
+while not state["over"]:
+    asked = dict(model=os.environ["AGENTGYM_MODEL"], messages=messages, tools=state["tools"])
+    message = call(base + "/chat/completions", **asked)["choices"][0]["message"]
+    function = message["tool_calls"][0]["function"]
+    state = call(place, name=function["name"], arguments=function["arguments"])
+    messages += [message, {"role": "tool", "content": state["observation"]}]
+"""
+
+
+def test_a_command_plays_as_a_function_does_and_its_record_replays() -> None:
+    agent = find_agent(None, f"{sys.executable} -c '{COMMAND}'")
+    episode = play(agent, press("blue", *GOAL))
+    assert episode.success and [turn.fresh for turn in episode.turns] == [True, False, False]
+    assert episode.score == 1.0 and sum(turn.reward for turn in episode.turns) == 1.0
+    env = gymnasium.make(TOY_ID)
+    record = to_episode(episode, origin(env, policy="tiny"), str)
+    assert record.policy == "tiny" and replay(record).equal
+    assert [turn.action for turn in record.turns] == ["press blue", "press green", "press gold"]
+    assert [call["turn"] for call in record.extra["calls"]] == [0, 1, 2]
+    failing = play(find_agent(None, "sh -c 'echo no such thing; exit 7'"))
+    assert failing.stop_reason == "stopped" and "status 7: no such thing" in failing.error
+    missing = play(find_agent(None, "no-such-command-here"))
+    assert "could not be started" in missing.error and not missing.turns
+
+
+def test_two_rollouts_of_one_seed_are_alike_however_many_play_at_once() -> None:
+    def played(slots: int) -> list[Trajectory]:
+        with runner(toy_agents.roles, engine=Told(), slots=slots) as made:
+            return made.run(tiny_policy.tasks(2), group_size=3, horizon=3, seed=11)
+
+    one, many = played(1), played(6)
+    assert [[t.ids for t in e.turns] for e in one] == [[t.ids for t in e.turns] for e in many]

@@ -1,0 +1,80 @@
+"""What comes over the wire is hostile: it is read, or refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.support.http_server import Refused
+from tests.toy import ToyEnv
+from trainers.gateway.chat_answer import ChatAnswer, chunks, completion, read_answer
+from trainers.gateway.chat_request import ChatRequest, read_request
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+FIELDS = ("messages", "tools", "n", "max_tokens", "model", "tool_choice")
+MESSAGE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", "system", "walrus"])},
+    optional={"content": ANYTHING, "tool_calls": ANYTHING},
+)
+LANGUAGE = ToyEnv().language
+TOOLS = ({"type": "function", "function": {"name": "press", "parameters": {"properties": {}}}},)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.sampled_from(FIELDS), ANYTHING), st.lists(MESSAGE, max_size=3) | ANYTHING)
+def test_every_body_is_read_or_refused(body: dict[str, Any], messages: Any) -> None:
+    try:
+        request = read_request({**body, "messages": messages})
+    except Refused as problem:
+        assert problem.status == 400 and str(problem)
+    else:
+        assert all(isinstance(message.content, str) for message in request.messages)
+        assert request.depth <= len(request.messages) and json.dumps(request.tools)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text(max_size=30).map(lambda text: text.replace("x", "<tool_call>").replace("y", '{"name":'))
+    | st.sampled_from(["press red", "<tool_call>[1]</tool_call>", "<tool_call>" * 99])
+)
+def test_every_text_is_an_answer_whole_or_in_parts(text: str) -> None:
+    message, finish = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
+    assert finish == ("tool_calls" if message.calls else "stop")
+    assert message.calls or message.content == text
+    answer = ChatAnswer(message, finish, 3, 2)
+    whole = completion(answer, "0", "policy")["choices"][0]["message"]
+    deltas = [part["choices"][0]["delta"] for part in chunks(answer, "0", "policy", False)]
+    assert "".join(delta.get("content", "") for delta in deltas) == (whole["content"] or "")
+    streamed = [call for delta in deltas for call in delta.get("tool_calls", ())]
+    assert [call["function"] for call in streamed] == [
+        call["function"] for call in whole.get("tool_calls", ())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("press red", ("press", {"colour": "red"})),
+        ('<tool_call>{"name": "look", "arguments": {"at": 1}}', ("look", {"at": 1})),
+        (
+            '<tool_call>{"name": "look", "arguments": "{\\"at\\": 1}"}</tool_call>',
+            ("look", {"at": 1}),
+        ),
+        ("press walrus", None),
+        ("I press nothing", None),
+    ],
+)
+def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:
+    message, _ = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
+    found = [(each.name, json.loads(each.arguments)) for each in message.calls]
+    assert found == ([call] if call else [])

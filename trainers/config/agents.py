@@ -1,0 +1,56 @@
+"""What a run refuses whose episodes are played by an agent that owns its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.preset import Preset
+from trainers.config.schema import TrainConfig
+
+__all__ = ["check_agent"]
+
+NEEDS_OWN_LOOP = ("turn_critic", "policy_pool", "branching")
+"""Needs of presets that only the trainer's own loop can meet."""
+
+
+def check_agent(asked: TrainConfig, preset: Preset, settings: Mapping[str, Any]) -> None:
+    """Refuse what agents cannot do, and their settings where there is none.
+
+    Raises:
+        ConfigurationError: Two settings contradict each other.
+    """
+    flag = "--agent" if asked.agent is not None else "--agent-command"
+    if asked.agent is None and asked.agent_command is None:
+        if asked.rollout.agent_calls is not None:
+            raise ConfigurationError(
+                "expected --rollout.agent-calls only with --agent or --agent-command, got "
+                f"{asked.rollout.agent_calls} without"
+            )
+        return
+    if asked.agent is not None and asked.agent_command is not None:
+        raise ConfigurationError("expected --agent or --agent-command, got both; leave out one")
+    missing = [need for need in preset.needs if need in NEEDS_OWN_LOOP]
+    if missing:
+        raise ConfigurationError(
+            f"expected a preset whose turns are any agent's with {flag}, because those of "
+            f"{preset.name!r} are forked, judged or divided by the trainer's own loop; got "
+            f"{', '.join(missing)}"
+        )
+    for name, given in (
+        ("--prompt", asked.prompt),
+        ("--rollout.window", asked.rollout.window),
+        ("--sft.episodes", " ".join(map(str, asked.sft.episodes))),
+        ("--sft.rounds", asked.sft.rounds),
+    ):
+        if given:
+            raise ConfigurationError(
+                f"expected no {name} with {flag}, because the agent decides what the policy reads; "
+                f"got {given}"
+            )
+    if "expert-iteration" in settings["eval"]["rivals"]:
+        raise ConfigurationError(
+            f"expected --eval.rivals without expert-iteration with {flag}, because what it "
+            "imitates is written down by the trainer's own loop"
+        )

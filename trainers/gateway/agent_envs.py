@@ -1,0 +1,51 @@
+"""The environments of agents: one for each episode at a time, and the endpoint beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import gymnasium
+
+from trainers.gateway.server import GatewayServer
+
+__all__ = ["AgentEnvs"]
+
+MakeEnv = Callable[[], gymnasium.Env[str, str]]
+"""Makes an environment whose every failure is an ``EnvFailure``."""
+
+
+class AgentEnvs:
+    """Environments in slots, each made when it is first wanted.
+
+    Args:
+        makers: What makes the environment of each slot.
+
+    Attributes:
+        server: The endpoint of all agents.
+    """
+
+    def __init__(self, makers: Sequence[MakeEnv]) -> None:
+        self.server = GatewayServer()
+        self._makers = list(makers)
+        self._made: dict[int, gymnasium.Env[str, str]] = {}
+
+    @property
+    def num_envs(self) -> int:
+        """Number of slots: the most episodes at a time."""
+        return len(self._makers)
+
+    def env(self, slot: int) -> gymnasium.Env[str, str]:
+        """Return the environment of a slot."""
+        if slot not in self._made:
+            self._made[slot] = self._makers[slot]()
+        return self._made[slot]
+
+    def give_up(self, slot: int) -> None:
+        """Leave an environment to an agent that hangs in it; the slot gets another."""
+        self._made.pop(slot, None)
+
+    def close(self) -> None:
+        """Stop the endpoint and close the environments."""
+        self.server.close()
+        while self._made:
+            self._made.popitem()[1].close()

@@ -1,0 +1,361 @@
+"""Rollouts in which agents own the loop: the same trajectories as those of the trainer's own.
+
+Every agent has a thread, and every call of one comes to the thread that drives the engine, which
+generates for all that are under way together. Whatever an agent does costs its own episode.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as Timeout
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, cast
+
+from agentgym.conversation import Prompt
+from agentgym.core.outcome import StopReason
+from agentgym.errors import EnvFailure
+from agentgym.evaluation.agent_session import ModelAddress, Session
+from agentgym.policies.asynchronous import EventLoop
+from agentgym.policies.failures import policy_end
+from agentgym.support.http_server import Refused
+from trainers.algorithms.policy_pool import PolicyPool
+from trainers.gateway.agent_envs import AgentEnvs
+from trainers.gateway.agents import Agent
+from trainers.gateway.call_log import Call, CallLog
+from trainers.gateway.episode import AT_ONCE, AgentEpisode
+from trainers.gateway.policy_answers import PolicyAnswers
+from trainers.gateway.turns import fill
+from trainers.rollouts.branches import Branches
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling
+from trainers.rollouts.live_episode import begin
+from trainers.rollouts.refill import Refill
+from trainers.rollouts.rollout_runner import Envs, RolloutCancelled, RolloutRunner
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["AgentRules", "AgentRunner", "run_agent"]
+
+logger = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.05
+"""How long events are waited for before clocks and cancellation are looked at."""
+WAIT_SECONDS = 1.0
+"""How long a call waits for the engine before it looks whether anybody drives that."""
+END_SECONDS = 2.0
+"""How long the end of an episode is waited for whose agent has hung in a turn."""
+
+
+@dataclass(frozen=True)
+class AgentRules:
+    """What an agent may take."""
+
+    seconds: float = 600.0
+    """Wall time of an episode; then it ends as it stands."""
+    calls: int | None = None
+    """Calls of an episode; None: four for each turn of its horizon, and 16."""
+
+
+class AgentRunner(RolloutRunner):
+    """Play episodes of a policy through an agent.
+
+    Args:
+        envs: Environments of the episodes.
+        chat: Turn tokenizer of the policy.
+        engine: Generation engine of the policy.
+        budget: Limits on tokens.
+        prompt: Not read: the agent words what the policy reads.
+        families: As of ``RolloutRunner``.
+        agent: The agent.
+        rules: What it may take.
+    """
+
+    def __init__(
+        self,
+        envs: AgentEnvs,
+        chat: TurnTokenizer,
+        engine: GenerationEngine,
+        budget: TokenBudget | None = None,
+        *,
+        prompt: Prompt | Mapping[str, Prompt] | None = None,
+        families: str | Sequence[str] = "",
+        agent: Agent,
+        rules: AgentRules | None = None,
+    ) -> None:
+        # Of the environments the base asks for their number alone.
+        slots = cast(Envs, envs)
+        super().__init__(slots, chat, engine, budget, prompt=prompt, families=families)
+        self.agent_envs, self.agent, self.rules = envs, agent, rules or AgentRules()
+
+    def _play(
+        self,
+        branches: Branches,
+        sampling: Sampling,
+        seed: int,
+        pool: PolicyPool | None,
+        refill: Refill | None,
+        cancelled: Callable[[], bool] | None,
+        on_episode: Callable[[], None],
+    ) -> list[Trajectory]:
+        """Play the episodes, and return those that were added to them on the way."""
+        rollout = _AgentRollout(self, branches.roots, sampling, seed, refill, cancelled, on_episode)
+        rollout.play()
+        return rollout.added
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A call that waits for the engine."""
+
+    episode: _Live
+    call: Call
+    future: Future[Completion] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class _Live:
+    """An episode that an agent is playing."""
+
+    trajectory: Trajectory
+    slot: int
+    log: CallLog
+    address: ModelAddress
+    deadline: float
+    episode: AgentEpisode | None = None
+    words: str = ""
+    """Why it was given up, if it was."""
+
+
+class _AgentRollout:
+    """The episodes of one call of ``AgentRunner.run``."""
+
+    def __init__(
+        self,
+        runner: AgentRunner,
+        episodes: Sequence[Trajectory],
+        sampling: Sampling,
+        seed: int,
+        refill: Refill | None,
+        cancelled: Callable[[], bool] | None,
+        on_episode: Callable[[], None],
+    ) -> None:
+        self._runner, self._envs, self._engine = runner, runner.agent_envs, runner.engine
+        self._sampling, self._seed, self._refill = sampling, seed, refill
+        self._cancelled, self._on_episode = cancelled, on_episode
+        self._queue = deque(episodes)
+        self._free = list(reversed(range(runner.agent_envs.num_envs)))
+        self._live: dict[int, _Live] = {}
+        self._events: SimpleQueue[_Asked | _Live] = SimpleQueue()
+        self._asked: dict[int, _Asked] = {}
+        self._over = threading.Event()
+        self.added: list[Trajectory] = []
+
+    def play(self) -> None:
+        """Play all episodes, keeping every slot busy."""
+        try:
+            while self._queue or self._live:
+                if self._cancelled is not None and self._cancelled():
+                    raise RolloutCancelled
+                self._start()
+                self._hear()
+                self._generate()
+                self._watch()
+        except BaseException:
+            self._engine.abort()
+            for live in list(self._live.values()):
+                self._abandon(live, "the rollout was given up")
+            raise
+        finally:
+            self._over.set()
+
+    # -- the thread that drives the engine ---------------------------------------------------------
+
+    def _start(self) -> None:
+        """Begin episodes in free slots whose environment is of their family."""
+        families = self._runner.slot_families
+        for _ in range(len(self._queue)):
+            trajectory = self._queue.popleft()
+            slot = next((s for s in reversed(self._free) if families[s] == trajectory.family), None)
+            if slot is None:
+                self._queue.append(trajectory)
+                continue
+            self._free.remove(slot)
+            runner = self._runner
+            log = CallLog(runner.chat, runner.budget, self._seed, trajectory.number)
+            live = _Live(
+                trajectory, slot, log, self._envs.server.address(),
+                time.monotonic() + runner.rules.seconds,
+            )  # fmt: skip
+            self._live[slot] = live
+            env = self._envs.env(slot)
+            name = f"agentgym-agent-{trajectory.number}"
+            # A daemon: an agent that hangs must not keep the interpreter alive.
+            threading.Thread(target=self._episode, args=(live, env), name=name, daemon=True).start()
+
+    def _hear(self) -> None:
+        """Take calls to the engine, and episodes that have ended to their trajectories."""
+        began = time.perf_counter()
+        requests = []
+        wait = 0.0 if self._engine.running else IDLE_SECONDS
+        while True:
+            try:
+                event = self._events.get(timeout=wait) if wait else self._events.get_nowait()
+            except Empty:
+                break
+            wait = 0.0
+            if isinstance(event, _Live):
+                if self._live.get(event.slot) is event:
+                    self._end(event)
+            elif self._live.get(event.episode.slot) is event.episode:
+                requests.append(self._request(event))
+            else:
+                event.future.cancel()
+        now = time.perf_counter()
+        self._runner.stats.env_seconds += now - began
+        if requests:
+            self._engine.submit(requests, self._sampling)
+
+    def _request(self, asked: _Asked) -> Request:
+        """Return a call as a request; calls at once have keys of their own."""
+        live, call = asked.episode, asked.call
+        first = live.slot * AT_ONCE
+        key = next(key for key in range(first, first + AT_ONCE) if key not in self._asked)
+        self._asked[key] = asked
+        return Request(
+            key=key,
+            prompt=tuple(call.prompt),
+            max_tokens=call.max_tokens,
+            seed=call.seed,
+            group=live.trajectory.group,
+        )
+
+    def _generate(self) -> None:
+        """Let the engine work, for a moment."""
+        if not self._engine.running:
+            return
+        began = time.perf_counter()
+        for key, out in self._engine.advance(IDLE_SECONDS):
+            asked = self._asked.pop(key)
+            if not asked.future.cancelled():
+                asked.future.set_result(out)
+        self._runner.stats.engine_seconds += time.perf_counter() - began
+
+    def _watch(self) -> None:
+        """End the episodes of agents that have taken too long."""
+        now = time.monotonic()
+        late = [live for live in self._live.values() if now > live.deadline]
+        for live in late:
+            words = f"the agent was not done after {self._runner.rules.seconds:g} s"
+            self._abandon(live, words)
+            self._finish(live)
+
+    def _abandon(self, live: _Live, words: str) -> None:
+        """Leave an agent to itself: its token opens nothing, and its environment is another's."""
+        self._envs.server.shut(live.address)
+        self._envs.give_up(live.slot)
+        for waiting in self._asked.values():
+            if waiting.episode is live:
+                waiting.future.cancel()
+        live.words = words
+        if live.episode is None:
+            return
+        # The session may be held by a turn that hangs.
+        end = partial(live.episode.session.end, StopReason.STOPPED.value, words)
+        thread = threading.Thread(target=end, daemon=True)
+        thread.start()
+        thread.join(END_SECONDS)
+
+    def _end(self, live: _Live) -> None:
+        """Take in an episode whose agent is done."""
+        self._envs.server.shut(live.address)
+        self._finish(live)
+
+    def _finish(self, live: _Live) -> None:
+        """Write an episode down, and free its slot."""
+        del self._live[live.slot]
+        self._free.append(live.slot)
+        trajectory, episode = live.trajectory, live.episode
+        if episode is not None and episode.session.over:
+            live.log.forget()
+            fill(trajectory, episode.session, live.log.calls, self._runner.chat)
+        elif not trajectory.stop_reason:
+            trajectory.stop_reason = StopReason.ERROR.value
+            trajectory.error = f"the environment did not answer: {live.words}"
+        self._on_episode()
+        if self._refill is not None:
+            for number, added in self._refill.ended(trajectory.number, trajectory):
+                added.number = number
+                self.added.append(added)
+                self._queue.append(added)
+
+    # -- the thread of an episode ------------------------------------------------------------------
+
+    def _episode(self, live: _Live, env: Any) -> None:
+        """Let the agent play an episode, from its reset to its end."""
+        trajectory = live.trajectory
+        try:
+            session = Session(
+                env, seed=trajectory.seed, options=dict(trajectory.options), model=live.address,
+                any_grammar=True,
+            )  # fmt: skip
+            if live.words:  # given up meanwhile: its trajectory is written
+                return
+            first = session.moments[0]
+            begin(trajectory, first.observation, first.info)
+            complete = partial(self._complete, live)
+            answers = PolicyAnswers(live.log, session, self._runner.chat, complete)
+            live.episode = AgentEpisode(session, answers, self._runner.rules.calls)
+            self._envs.server.open(live.address, live.episode)
+            run_agent(self._runner.agent, session)
+        except EnvFailure as failure:
+            trajectory.stop_reason, trajectory.error = StopReason.ERROR.value, str(failure)
+        except BaseException as error:  # such as an environment that tells less than it should
+            logger.warning("an episode of an agent could not be played", exc_info=error)
+            trajectory.stop_reason = StopReason.ERROR.value
+            trajectory.error = f"{type(error).__name__}: {error}"
+        finally:
+            self._events.put(live)
+
+    def _complete(self, live: _Live, call: Call) -> tuple[Completion, int]:
+        """Wait for the engine to answer a call, as long as anybody drives it.
+
+        Raises:
+            Refused: The episode is over.
+        """
+        asked = _Asked(live, call)
+        self._events.put(asked)
+        while not self._over.is_set():
+            try:
+                return asked.future.result(timeout=WAIT_SECONDS), self._engine.version
+            except Timeout:
+                continue
+            except CancelledError:
+                break
+        raise Refused(410, "the episode is over")
+
+
+def run_agent(agent: Agent, session: Session) -> None:
+    """Let an agent play in a session, and end that, whatever the agent raises.
+
+    Args:
+        agent: The agent.
+        session: The session.
+    """
+    try:
+        returned = agent(session)
+        if inspect.iscoroutine(returned):
+            with closing(EventLoop()) as loop:
+                loop.run(returned)
+    except BaseException as error:  # also what would end a process: it ends an episode here
+        problem = error if isinstance(error, Exception) else RuntimeError(repr(error))
+        session.fail(policy_end(problem, "the agent"))
+    session.end()

@@ -1,0 +1,246 @@
+"""The calls of one episode, token by token, and the turns of training that come of them.
+
+A conversation that begins with one that was answered before, answer included, goes on from the very
+tokens that were sampled; nothing of an answer is encoded again. What a call reads is what a chat
+server would feed the model: where the template writes earlier answers otherwise, or the agent
+changed its history, the prompt is rendered anew. Where the tokens of a call begin with all tokens
+of the call before it, it continues that training row; else it begins one.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from agentgym.support.http_server import Refused
+from trainers.gateway.chat_request import ChatMessage, ChatRequest
+from trainers.rollouts.branches import turn_seed
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import Completion
+from trainers.rollouts.template import Message
+
+__all__ = ["Call", "CallLog", "NoRoom"]
+
+TOOLS_TEXT = (
+    "You may call functions, which are described here in JSON, a line each:\n{tools}\nTo call one, "
+    'write <tool_call>{{"name": <name>, "arguments": <object>}}</tool_call>.'
+)
+"""What a model is told whose chat template has no place for tools."""
+
+
+class NoRoom(Exception):
+    """The token budgets have no room for another call."""
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A request and what the policy answered."""
+
+    asked_at: int
+    """Moments of the episode when it was asked."""
+    prompt: list[int]
+    """Tokens that the policy read."""
+    seed: int
+    """Seed of what was drawn."""
+    max_tokens: int
+    """Most tokens of the answer."""
+    main: bool
+    """Whether it goes on with the conversation that the episode began with."""
+    text: str
+    """The prompt as text, where the template may rewrite earlier turns."""
+    messages: list[Message]
+    """The prompt as the template reads it."""
+    digest: Any = field(repr=False)
+    """Running hash of tools and messages."""
+    out: Completion | None = None
+    """What was sampled; None: not answered yet, or never."""
+    version: int = 0
+    """Version of the weights that answered."""
+    answered_at: int = 0
+    """Moments of the episode when it was answered."""
+    continued: bool = False
+    """Whether a later call goes on with its conversation."""
+
+
+class CallLog:
+    """What an episode has asked; thread-safe.
+
+    Args:
+        chat: Turn tokenizer of the policy.
+        budget: Limits on tokens.
+        seed: Seed of the rollout.
+        number: Number of the episode, which decides with it what is drawn.
+
+    Attributes:
+        calls: The calls in the order in which they were asked.
+    """
+
+    def __init__(self, chat: TurnTokenizer, budget: TokenBudget, seed: int, number: int) -> None:
+        self.calls: list[Call] = []
+        self._chat, self._budget, self._seed, self._number = chat, budget, seed, number
+        self._lock = threading.Lock()
+        self._spent = 0
+        self._ends: dict[bytes, Call] = {}
+        self._asked: dict[bytes, int] = {}
+
+    @property
+    def answered(self) -> list[Call]:
+        """The calls that were answered."""
+        return [call for call in self.calls if call.out is not None]
+
+    def ask(self, request: ChatRequest, asked_at: int) -> Call:
+        """Take in a request.
+
+        Args:
+            request: The request.
+            asked_at: Moments of the episode so far.
+
+        Raises:
+            NoRoom: The budgets have no room for its answer.
+            Refused: The chat template cannot render its messages.
+        """
+        with self._lock:
+            before, covered, digest = self._before(request)
+            try:
+                prompt, text, messages, added = self._prompt(request, before, covered)
+            except Exception as error:  # whatever a template raises, or runs into
+                told = f"expected messages that the chat template renders, but: {error!s:.400}"
+                raise Refused(400, told) from error
+            spent = self._spent + added
+            room = self._budget.room(spent, len(prompt))
+            if room < self._budget.floor:
+                raise NoRoom
+            self._spent = spent
+            main = not self.calls
+            if before is not None:
+                main, before.continued = before.main and not before.continued, True
+            seed = self._draw(request, prompt, main)
+            limit = min(room, request.max_tokens or room)
+            call = Call(asked_at, prompt, seed, limit, main, text, messages, digest)
+            self.calls.append(call)
+            return call
+
+    def answer(
+        self, call: Call, out: Completion, version: int, said: ChatMessage, answered_at: int
+    ) -> None:
+        """Take down what was sampled for a call, and how the agent was told.
+
+        Args:
+            call: The call.
+            out: What was sampled.
+            version: Version of the weights that did it.
+            said: The message that the agent gets.
+            answered_at: Moments of the episode so far.
+        """
+        with self._lock:
+            call.out, call.version, call.answered_at = out, version, answered_at
+            self._spent += len(out.ids)
+            end = call.digest.copy()
+            end.update(_line(said))
+            self._ends[end.digest()] = call
+
+    def forget(self) -> None:
+        """Leave out calls that were never answered."""
+        with self._lock:
+            self.calls = self.answered
+
+    def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
+        """Return the seed of an answer, which does not depend on who asks first of several.
+
+        The first conversation draws as the trainer's own loop does in its turns; another one by
+        what it says, and how often that was asked.
+        """
+        if main:
+            return turn_seed(self._seed, self._number, request.depth)
+        told = blake2b(json.dumps(list(prompt)).encode(), digest_size=8).digest()
+        times = self._asked[told] = self._asked.get(told, 0) + 1
+        return turn_seed(self._seed, self._number, times, f"call/{told.hex()}")
+
+    def _before(self, request: ChatRequest) -> tuple[Call | None, int, Any]:
+        """Find the answered conversation that a request begins with, the longest of several.
+
+        Returns:
+            Its call, the messages that it covers, answer included, and the hash of all messages.
+        """
+        digest = blake2b(json.dumps(request.tools, sort_keys=True, default=str).encode())
+        found: tuple[Call | None, int] = (None, 0)
+        for number, message in enumerate(request.messages, 1):
+            digest.update(_line(message))
+            if message.role == "assistant" and (call := self._ends.get(digest.digest())):
+                found = call, number
+        return *found, digest
+
+    def _prompt(
+        self, request: ChatRequest, before: Call | None, covered: int
+    ) -> tuple[list[int], str, list[Message], int]:
+        """Return a prompt as tokens, text and messages, and how many tokens it adds.
+
+        The opening of a conversation is free, as that of an episode is.
+        """
+        chat = self._chat
+        new = [self._message(each) for each in request.messages[covered:]]
+        if before is None or before.out is None:
+            messages, text = self._rendered(new, request.tools)
+            return chat.encode(text), text, messages, 0
+        out = before.out
+        messages = [*before.messages, chat.message(out.ids), *new]
+        if not chat.follows:
+            suffix = chat.follow_up(new, out.stopped)
+            if suffix is not None:
+                closed = chat.closed(out.ids, out.stopped)
+                return [*before.prompt, *closed, *suffix], "", messages, len(suffix)
+        _, text = self._rendered(messages, request.tools, told=True)
+        row = before.text + chat.as_prompted(out.ids, out.stopped)
+        if before.text and text.startswith(row) and row.endswith(chat.end_text):
+            closing = [] if out.stopped else [chat.end_of_turn]
+            suffix = [*closing, *chat.encode_after_end(text[len(row) :])]
+            return [*before.prompt, *out.ids, *suffix], text, messages, len(suffix)
+        added = sum(len(chat.encode(chat.neutral(each["content"]))) for each in new)
+        return chat.encode(text), text, messages, added
+
+    def _rendered(
+        self, messages: list[Message], tools: Sequence[Mapping[str, Any]], told: bool = False
+    ) -> tuple[list[Message], str]:
+        """Return messages with what the template has no place for, and their text."""
+        if tools and not self._chat.template.shows_tools(tools):
+            if not told:  # they are in the system message already
+                messages = _with_tools(messages, tools)
+            tools = ()
+        return messages, self._chat.text(messages, tools)
+
+    def _message(self, message: ChatMessage) -> Message:
+        """Return a message as the template reads it."""
+        if message.role == "assistant":
+            calls = (
+                f'<tool_call>{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}'
+                "</tool_call>"
+                for call in message.calls
+            )
+            return {
+                "role": "assistant",
+                "content": "\n".join(filter(None, (message.content, *calls))),
+            }
+        role = message.role
+        if role == "tool" and not self._chat.template.shows_role(role):
+            role = "user"
+        return {"role": role, "content": message.content}
+
+
+def _line(message: ChatMessage) -> bytes:
+    """Return what is hashed of a message."""
+    return message.key.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _with_tools(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[Message]:
+    """Tell of tools in the system message."""
+    listed = "\n".join(json.dumps(tool["function"]) for tool in tools)
+    told = TOOLS_TEXT.format(tools=listed)
+    if messages and messages[0]["role"] == "system":
+        head = {"role": "system", "content": f"{messages[0]['content']}\n\n{told}"}
+        return [head, *messages[1:]]
+    return [{"role": "system", "content": told}, *messages]

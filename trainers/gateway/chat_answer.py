@@ -1,0 +1,149 @@
+"""What an agent is answered: the policy's text as a message, its calls of tools read out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.actions import parse, render
+from agentgym.core.language import Language
+from agentgym.errors import ConfigurationError
+from trainers.gateway.chat_request import ChatMessage, ChatRequest, ToolCall
+
+__all__ = ["ChatAnswer", "chunks", "completion", "read_answer"]
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+"""Marks of a call, as most models write them."""
+MOST_CALLS = 32
+"""Calls of one answer that are read."""
+PIECE = 24
+"""Characters of a part of a stream."""
+
+
+@dataclass(frozen=True)
+class ChatAnswer:
+    """An answer of the policy."""
+
+    message: ChatMessage
+    """What it says, and which tools it calls."""
+    finish_reason: str
+    """``stop``, ``length`` or ``tool_calls``."""
+    prompt_tokens: int = 0
+    """Tokens that the policy read."""
+    completion_tokens: int = 0
+    """Tokens that it wrote."""
+
+
+def read_answer(
+    text: str, stopped: bool, request: ChatRequest, language: Language
+) -> tuple[ChatMessage, str]:
+    """Read calls of tools out of what the policy wrote.
+
+    With tools in the request, ``<tool_call>{"name": ..., "arguments": ...}</tool_call>`` is a call,
+    of which there may be several, and so is the first complete action in the grammar of the
+    environment if a tool has its name. All else stays text.
+
+    Args:
+        text: What the policy wrote.
+        stopped: Whether it ended by itself.
+        request: What was asked.
+        language: Grammar and actions of the environment.
+
+    Returns:
+        The message and its finish reason.
+    """
+    end = "stop" if stopped else "length"
+    if not request.tools:
+        return ChatMessage("assistant", text), end
+    calls = tuple(_marked(text))
+    if calls:
+        content = text[: text.index(OPEN)].strip()
+    else:
+        calls, content = _in_grammar(text, request, language), ""
+    if not calls:
+        return ChatMessage("assistant", text), end
+    return ChatMessage("assistant", content, calls), "tool_calls"
+
+
+def _marked(text: str) -> Iterator[ToolCall]:
+    """Yield the calls that stand between marks."""
+    at, found = 0, 0
+    while found < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
+        end = text.find(CLOSE, start)
+        at = len(text) if end < 0 else end + len(CLOSE)
+        try:
+            told = json.loads(text[start + len(OPEN) : end if end >= 0 else len(text)])
+        except (ValueError, RecursionError):
+            continue
+        name = told.get("name") if isinstance(told, Mapping) else None
+        if isinstance(told, Mapping) and isinstance(name, str):
+            given = told.get("arguments", told.get("parameters"))
+            yield ToolCall(name, given if isinstance(given, str) else json.dumps(given or {}))
+            found += 1
+
+
+def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[ToolCall, ...]:
+    """Return the call that an action in the environment's own grammar is, if it is one."""
+    call = parse(text, language.specs, language.grammar).call
+    if call is None or call.name not in {tool["function"]["name"] for tool in request.tools}:
+        return ()
+    try:
+        written = render(call, language.specs, "tool_call")
+    except ConfigurationError:
+        return ()
+    return tuple(_marked(written))
+
+
+def completion(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:
+    """Return an answer as the body of a chat completion."""
+    message = {"role": "assistant", **_said(answer.message, name)}
+    choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
+    return {**_head(name, model, "chat.completion"), "choices": [choice], "usage": _usage(answer)}
+
+
+def chunks(answer: ChatAnswer, name: str, model: str, counts: bool) -> Iterator[dict[str, Any]]:
+    """Yield an answer as the parts of a stream: every call whole, the text piece by piece."""
+    head, said = _head(name, model, "chat.completion.chunk"), _said(answer.message, name)
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    text = said["content"] or ""
+    deltas += [{"content": text[at : at + PIECE]} for at in range(0, len(text), PIECE)]
+    deltas += [
+        {"tool_calls": [{"index": index, **call}]}
+        for index, call in enumerate(said.get("tool_calls", ()))
+    ]
+    for delta in deltas:
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {
+        **head, "choices": [{"index": 0, "delta": {}, "finish_reason": answer.finish_reason}],
+    }  # fmt: skip
+    if counts:
+        yield {**head, "choices": [], "usage": _usage(answer)}
+
+
+def _said(message: ChatMessage, name: str) -> dict[str, Any]:
+    """Return text and calls of an answer."""
+    if not message.calls:
+        return {"content": message.content}
+    calls = [
+        {
+            "id": f"call_{name}_{number}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for number, call in enumerate(message.calls)
+    ]
+    return {"content": message.content or None, "tool_calls": calls}
+
+
+def _head(name: str, model: str, kind: str) -> dict[str, Any]:
+    # No clock: the same episode is answered in the same bytes.
+    return {"id": f"chatcmpl-{name}", "object": kind, "created": 0, "model": model}
+
+
+def _usage(answer: ChatAnswer) -> dict[str, int]:
+    read, written = answer.prompt_tokens, answer.completion_tokens
+    return {
+        "prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written,
+    }  # fmt: skip

@@ -1,0 +1,158 @@
+"""What an agent asks of the endpoint: a chat completion, as a policy in training can give it.
+
+Sampling is the run's: temperature, top_p, seed, stop sequences and penalties of a request are not
+taken, because the policy that is trained must be the one that acts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentgym.support.http_server import Refused
+
+__all__ = ["ChatMessage", "ChatRequest", "ToolCall", "read_request"]
+
+ROLES = {
+    "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
+    "tool": "tool", "function": "tool",
+}  # fmt: skip
+"""Roles of messages, and what becomes of them."""
+MOST_MESSAGES = 4096
+"""Messages of a request."""
+MOST_TOOLS = 256
+"""Tools of a request."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool, as a message holds it."""
+
+    name: str
+    """Name of the tool."""
+    arguments: str
+    """Its arguments as JSON text, faulty or not."""
+
+    @property
+    def key(self) -> str:
+        """What two equal calls share, however their arguments are spaced and ordered."""
+        try:
+            return f"{self.name} {json.dumps(json.loads(self.arguments), sort_keys=True)}"
+        except (ValueError, RecursionError):
+            return f"{self.name} {self.arguments}"
+
+
+@dataclass(frozen=True)
+class ChatMessage:
+    """A message of a conversation; ids of calls, which no model reads, are left out."""
+
+    role: str
+    """``system``, ``user``, ``assistant`` or ``tool``."""
+    content: str
+    """Its text."""
+    calls: tuple[ToolCall, ...] = ()
+    """Calls of an answer."""
+
+    @property
+    def key(self) -> str:
+        """What two equal messages share."""
+        return json.dumps([self.role, self.content, *(call.key for call in self.calls)])
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """A request for an answer."""
+
+    messages: tuple[ChatMessage, ...]
+    """The conversation."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Tools that the answer may call, as OpenAI describes them."""
+    max_tokens: int | None = None
+    """Most tokens of the answer; None: as many as a turn may have."""
+    model: str = ""
+    """Name of the model that is asked."""
+
+    @property
+    def depth(self) -> int:
+        """Answers that the conversation holds."""
+        return sum(message.role == "assistant" for message in self.messages)
+
+
+def read_request(body: Mapping[str, Any]) -> ChatRequest:
+    """Read the body of a request.
+
+    Raises:
+        Refused: It is no such request, or asks for what a policy in training cannot give.
+    """
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not 1 <= len(messages) <= MOST_MESSAGES:
+        raise Refused(400, f"expected messages, a list of 1 to {MOST_MESSAGES:,} messages")
+    if body.get("n") not in (None, 1):
+        raise Refused(400, f"expected n to be 1, because each answer is an action; got {body['n']}")
+    limits = (body.get("max_completion_tokens"), body.get("max_tokens"))
+    limit = next((each for each in limits if each is not None), None)
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise Refused(400, f"expected max_tokens to be a whole number above 0, got {limit!r:.80}")
+    return ChatRequest(
+        tuple(_message(each) for each in messages),
+        () if body.get("tool_choice") == "none" else _tools(body.get("tools")),
+        limit,
+        str(body.get("model", "")),
+    )
+
+
+def _message(given: object) -> ChatMessage:
+    """Read a message."""
+    role = given.get("role") if isinstance(given, Mapping) else None
+    if not isinstance(given, Mapping) or not isinstance(role, str) or role not in ROLES:
+        raise Refused(400, f"expected a role among {', '.join(ROLES)}, got {role!r:.80}")
+    calls = given.get("tool_calls") or ()
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        raise Refused(400, f"expected tool_calls to be a list, got {calls!r:.80}")
+    return ChatMessage(ROLES[role], _text(given.get("content")), tuple(map(_call, calls)))
+
+
+def _text(content: object) -> str:
+    """Return the text of a message, which may be in parts."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    if not all(isinstance(text, str) for text in texts):
+        raise Refused(400, "expected messages of text alone: the policy reads nothing else")
+    return "".join(map(str, texts))
+
+
+def _call(given: object) -> ToolCall:
+    """Read a call of an earlier answer."""
+    function = given.get("function") if isinstance(given, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(name, str):
+        raise Refused(400, f"expected calls of functions with a name, got {given!r:.80}")
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return ToolCall(name, text)
+
+
+def _tools(given: object) -> tuple[Mapping[str, Any], ...]:
+    """Read the tools."""
+    if given is None:
+        return ()
+    if not isinstance(given, list) or len(given) > MOST_TOOLS:
+        raise Refused(400, f"expected tools to be a list of at most {MOST_TOOLS} functions")
+    found = []
+    for each in given:
+        function = each.get("function") if isinstance(each, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise Refused(400, f"expected tools that are functions with a name, got {each!r:.80}")
+        parameters = function.get("parameters")
+        schema = dict(parameters) if isinstance(parameters, Mapping) else {"type": "object"}
+        if not isinstance(schema.setdefault("properties", {}), Mapping):
+            raise Refused(400, f"expected properties to be an object, got {schema!r:.80}")
+        described = {"description": "", **function, "parameters": schema}
+        found.append({"type": "function", "function": described})
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""The episode of one agent at the endpoint: what it may ask, and what ends it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from agentgym.core.outcome import StopReason
+from agentgym.errors import EnvFailure, PolicyStopped
+from agentgym.evaluation.agent_session import Session
+from agentgym.policies.base import ModelOutput
+from agentgym.support.http_server import Refused
+from trainers.gateway.agents import MODEL_NAME
+from trainers.gateway.call_log import NoRoom
+from trainers.gateway.chat_answer import ChatAnswer
+from trainers.gateway.chat_request import ChatMessage, ChatRequest, read_request
+
+__all__ = ["AgentEpisode", "Answerer"]
+
+CALLS_PER_TURN, SPARE_CALLS = 4, 16
+"""Calls that an episode may make for each turn of its horizon, and besides, if nothing is said."""
+AT_ONCE = 16
+"""Calls of an episode that may be under way at the same time."""
+LATE = 10
+"""Calls after the end that are answered: frameworks ask once more to conclude."""
+
+
+class Answerer(Protocol):
+    """Who answers the calls of an episode."""
+
+    def __call__(self, request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
+        """Answer a call.
+
+        Raises:
+            NoRoom: The token budgets have no room for an answer.
+            Refused: The request cannot be answered.
+        """
+        ...
+
+
+class AgentEpisode:
+    """An episode between its agent and who answers its calls; thread-safe.
+
+    Args:
+        session: The session that the agent plays in.
+        answers: Who answers.
+        most_calls: Calls that it may make; None: four for each turn, and 16.
+
+    Attributes:
+        session: The session.
+    """
+
+    def __init__(self, session: Session, answers: Answerer, most_calls: int | None = None) -> None:
+        self.session = session
+        self._answers = answers
+        self._most = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
+        self._lock = threading.Lock()
+        self._asked = self._late = self._under_way = 0
+
+    def ask(self, body: Mapping[str, Any]) -> ChatAnswer:
+        """Answer a request for a chat completion.
+
+        Raises:
+            Refused: It cannot be answered.
+        """
+        with self._lock:
+            if self.session.over:
+                return self._concluded()
+            self._asked += 1
+            if self._asked > self._most:
+                raise self.ended(403, f"asked the model more than {self._most} times")
+            if self._under_way >= AT_ONCE:
+                raise self.ended(403, f"asked the model more than {AT_ONCE} times at once")
+            self._under_way += 1
+        try:
+            return self._answer(read_request(body))
+        finally:
+            with self._lock:
+                self._under_way -= 1
+
+    def act(self, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a turn for a command: ``{"text"}``, or ``{"name", "arguments"}``; {}: look only.
+
+        Raises:
+            Refused: It is neither, or the episode has long been over.
+        """
+        session, text, name = self.session, told.get("text"), told.get("name")
+        try:
+            if isinstance(text, str):
+                session.act(text)
+            elif isinstance(name, str):
+                session.call(name, told.get("arguments"))
+            elif told:
+                raise Refused(400, "expected text, or the name and the arguments of a tool")
+        except (EnvFailure, PolicyStopped) as error:
+            raise Refused(410, f"the episode is over: {error}") from error
+        return {
+            "instruction": session.instruction,
+            "observation": session.observation,
+            "tools": session.openai_tools,
+            "turns": session.turns,
+            "horizon": session.horizon,
+            "over": session.over,
+            "stop_reason": session.stop_reason,
+        }
+
+    def ended(self, status: int, words: str, reason: str = StopReason.STOPPED.value) -> Refused:
+        """End the episode for what its agent did, and return what that is answered with."""
+        self.session.end(reason, f"the agent {words}")
+        return Refused(status, f"the episode is over: the agent {words}")
+
+    def _answer(self, request: ChatRequest) -> ChatAnswer:
+        """Let the policy answer."""
+        if request.model not in ("", MODEL_NAME):
+            told = f"asked for the model {request.model!r:.80}, but here answers {MODEL_NAME!r}"
+            raise self.ended(404, told)
+        try:
+            answer, output = self._answers(request)
+        except NoRoom:
+            words = "used up the tokens of its episode"
+            raise self.ended(400, words, StopReason.TOKEN_LIMIT.value) from None
+        self.session.served(output)
+        return answer
+
+    def _concluded(self) -> ChatAnswer:
+        """Answer a call after the end, which is no action of the policy."""
+        self._late += 1
+        told = f"The episode is over ({self.session.stop_reason})."
+        if self._late > LATE:
+            raise Refused(410, told)
+        return ChatAnswer(ChatMessage("assistant", told), "stop")

@@ -1,0 +1,48 @@
+"""The policy answers the calls of an episode: by whatever completes its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentgym.evaluation.agent_session import Session
+from agentgym.policies.base import ModelOutput
+from trainers.gateway.call_log import Call, CallLog
+from trainers.gateway.chat_answer import ChatAnswer, read_answer
+from trainers.gateway.chat_request import ChatRequest
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import Completion
+
+__all__ = ["PolicyAnswers"]
+
+
+@dataclass(frozen=True)
+class PolicyAnswers:
+    """Answers calls, and takes them down."""
+
+    log: CallLog
+    """What the episode has asked."""
+    session: Session
+    """The session of its agent."""
+    chat: TurnTokenizer
+    """Turn tokenizer of the policy."""
+    complete: Callable[[Call], tuple[Completion, int]]
+    """Returns what is sampled for a call, and the version of the weights that did it."""
+
+    def __call__(self, request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
+        """Answer a call.
+
+        Raises:
+            NoRoom: The token budgets have no room for an answer.
+            Refused: The request cannot be answered.
+        """
+        session, chat = self.session, self.chat
+        call = self.log.ask(request, len(session.moments))
+        out, version = self.complete(call)
+        text = chat.action_text(out.ids)
+        message, finish = read_answer(text, out.stopped, request, session.language)
+        self.log.answer(call, out, version, message, len(session.moments))
+        read, written = len(call.prompt), len(out.ids)
+        said = chat.raw_text(out.ids[:-1] if out.stopped else out.ids)
+        answer = ChatAnswer(message, finish, read, written)
+        return answer, ModelOutput(said, read, written, finish_reason=finish)

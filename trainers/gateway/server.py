@@ -1,0 +1,190 @@
+"""The endpoint: an HTTP server on this machine alone, with a token for every episode.
+
+    POST /v1/chat/completions   a chat completion, whole or as a stream
+    GET  /v1/models             the one model
+    GET  /v1/session            the episode: instruction, observation, tools, turns
+    POST /v1/session            a turn: {"text"} or {"name", "arguments"}; the same answer
+
+A token opens its own episode and nothing else, and only as long as that is played.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from agentgym.errors import require
+from agentgym.evaluation.agent_session import ModelAddress
+from agentgym.support.http_server import (
+    Refused,
+    answer_json,
+    listen,
+    parse_object,
+    read_body,
+)
+from trainers.gateway.agents import MODEL_NAME
+from trainers.gateway.chat_answer import chunks, completion
+from trainers.gateway.episode import AgentEpisode
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["GatewayServer"]
+
+logger = logging.getLogger(__name__)
+
+EXTRA = "serve"
+LARGEST = 4 << 20
+"""Most bytes of a request."""
+WORKERS = 256
+"""Calls that are under way at the same time, of all episodes together."""
+START_SECONDS = 30.0
+"""How long the server may take to begin to answer."""
+
+
+class GatewayServer:
+    """Answer the agents of all episodes that are open.
+
+    It runs in a thread of its own from the first episode on.
+    """
+
+    def __init__(self) -> None:
+        self._episodes: dict[str, AgentEpisode] = {}
+        self._numbers = count()
+        self._lock = threading.Lock()
+        self._url = ""
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+        self._pool: ThreadPoolExecutor | None = None
+
+    def address(self) -> ModelAddress:
+        """Return where an episode that is still to be opened will be answered."""
+        with self._lock:
+            if self._thread is None:
+                self._start()
+        return ModelAddress(f"{self._url}/v1", secrets.token_urlsafe(24), MODEL_NAME)
+
+    def open(self, address: ModelAddress, episode: AgentEpisode) -> None:
+        """Answer an episode at its address."""
+        self._episodes[address.api_key] = episode
+
+    def shut(self, address: ModelAddress) -> None:
+        """Answer an episode no more."""
+        self._episodes.pop(address.api_key, None)
+
+    def close(self) -> None:
+        """Stop the server; calling it twice is allowed."""
+        with self._lock:
+            server, thread, self._server, self._thread = self._server, self._thread, None, None
+            if server is None or thread is None:
+                return
+            self._episodes.clear()
+            server.should_exit = server.force_exit = True
+            thread.join(START_SECONDS)
+            assert self._pool is not None
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _start(self) -> None:
+        """Begin to answer."""
+        uvicorn = require("uvicorn", EXTRA)
+        self._pool = ThreadPoolExecutor(WORKERS, "agentgym-gateway")
+        listening = listen("127.0.0.1", 0)
+        config = uvicorn.Config(
+            self._app(), access_log=False, log_level="error", server_header=False, ws="none",
+            lifespan="off", timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self._thread = threading.Thread(
+            target=self._server.run, args=([listening],), name="agentgym-gateway", daemon=True
+        )
+        self._thread.start()
+
+    def _app(self) -> Starlette:
+        """Return the application."""
+        require("starlette", EXTRA)
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        def models(episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
+            model = {"id": MODEL_NAME, "object": "model", "created": 0, "owned_by": "agentgym"}
+            return answer_json(200, {"object": "list", "data": [model]})
+
+        def session(episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
+            return answer_json(200, episode.act(body))
+
+        routes = [
+            Route("/v1/chat/completions", self._guarded(self._complete), methods=["POST"]),
+            Route("/v1/models", self._guarded(models), methods=["GET"]),
+            Route("/v1/session", self._guarded(session), methods=["GET", "POST"]),
+        ]
+        return Starlette(routes=routes)
+
+    def _guarded(
+        self, answer: Callable[[AgentEpisode, Mapping[str, Any]], Response]
+    ) -> Callable[[Request], Any]:
+        """Return what answers a request of an open episode."""
+
+        async def respond(request: Request) -> Response:
+            episode = self._episode(request)
+            if episode is None:
+                return _refusal(Refused(401, "expected the token of an episode under way"))
+            try:
+                body = await read_body(request, LARGEST)
+            except Refused as problem:
+                words = f"sent more than {LARGEST:,} bytes"
+                return _refusal(episode.ended(problem.status, words))
+            try:
+                given = parse_object(body) if body.strip() else {}
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._pool, answer, episode, given)
+            except Refused as problem:
+                return _refusal(problem)
+            except Exception as error:  # such as of tools that are nested too deeply
+                logger.warning("a request of an agent could not be answered", exc_info=error)
+                words = f"asked what could not be answered ({type(error).__name__})"
+                return _refusal(episode.ended(400, words))
+
+        return respond
+
+    def _episode(self, request: Request) -> AgentEpisode | None:
+        """Return the episode whose token a request brings; None if there is none."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        return self._episodes.get(token.strip()) if kind.lower() == "bearer" else None
+
+    def _complete(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
+        """Answer a chat completion."""
+        answer = episode.ask(body)
+        name = str(next(self._numbers))
+        if body.get("stream") is not True:
+            return answer_json(200, completion(answer, name, MODEL_NAME))
+        from starlette.responses import StreamingResponse
+
+        options = body.get("stream_options")
+        counts = isinstance(options, Mapping) and options.get("include_usage") is True
+        parts = chunks(answer, name, MODEL_NAME, counts)
+        return StreamingResponse(_events(parts), media_type="text/event-stream")
+
+
+async def _events(parts: Iterator[dict[str, Any]]) -> AsyncIterator[str]:
+    """Yield the parts of a stream as server-sent events."""
+    for part in parts:
+        yield f"data: {json.dumps(part)}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def _refusal(problem: Refused) -> Response:
+    """Say what is wrong, in the form that clients of OpenAI read."""
+    kind = "invalid_request_error" if problem.status < 500 else "server_error"
+    return answer_json(
+        problem.status, {"error": {"message": str(problem), "type": kind, "code": None}}
+    )

@@ -1,0 +1,114 @@
+"""From the calls of an agent and the turns of its episode to a trajectory of training.
+
+A call is a turn of the trajectory: an action of the policy. It earns the rewards of the turns that
+the agent took after it was answered and before the next answer. All calls of an episode share its
+end, whichever role of the agent asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.core.hooks import Verdict
+from agentgym.episodes.recorder import verdicts_of
+from agentgym.evaluation.agent_session import Session
+from agentgym.policies.play import Moment
+from trainers.gateway.call_log import Call
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
+
+__all__ = ["fill", "owners", "shared"]
+
+
+def fill(
+    trajectory: Trajectory, session: Session, calls: Sequence[Call], chat: TurnTokenizer
+) -> None:
+    """Write what an agent's episode came to into its trajectory.
+
+    Args:
+        trajectory: That of the episode, as it began.
+        session: The session, which is over.
+        calls: The calls that were answered, in their order.
+        chat: Turn tokenizer of the policy.
+    """
+    moments, last = session.moments, session.moments[-1]
+    trajectory.turns = _turns(calls, moments, chat)
+    trajectory.observation = last.observation
+    trajectory.stop_reason = session.stop_reason
+    trajectory.success, trajectory.score = session.success, session.score
+    trajectory.details = dict(last.info.get("details", {}))
+    trajectory.error = last.words if last.failure is None else str(last.failure)
+    trajectory.record = session.episode
+
+
+def owners(answered_at: Sequence[int], turns: int) -> list[list[int]]:
+    """Say which turns of an episode follow from which call.
+
+    Args:
+        answered_at: Moments of the episode when each call was answered.
+        turns: Turns of the episode; turn k leads to moment k + 1.
+
+    Returns:
+        For each call the turns that the agent took after it and before the next answer. What it did
+        before it asked anything belongs to the first.
+    """
+    found: list[list[int]] = [[] for _ in answered_at]
+    for turn in range(turns if found else 0):
+        asked = [call for call, moments in enumerate(answered_at) if moments <= turn + 1]
+        found[max(asked, default=0)].append(turn)
+    return found
+
+
+def shared(row: Sequence[int], prompt: Sequence[int]) -> int:
+    """Return how much of a prompt the row before it holds: all of the row, or nothing."""
+    return len(row) if row and prompt[: len(row)] == row else 0
+
+
+def _turns(
+    calls: Sequence[Call], moments: Sequence[Moment], chat: TurnTokenizer
+) -> list[SampledTurn]:
+    """Return a turn for every call, in their order."""
+    steps = [each for each in moments[1:] if each.action is not None and each.failure is None]
+    earned = owners([call.answered_at for call in calls], len(steps))
+    turns: list[SampledTurn] = []
+    row: list[int] = []
+    for call, numbers in zip(calls, earned, strict=True):
+        assert call.out is not None
+        known, state = shared(row, call.prompt), moments[call.asked_at - 1]
+        turns.append(_turn(call, known, [steps[number] for number in numbers], state, chat))
+        row = [*call.prompt, *call.out.ids]
+    return turns
+
+
+def _turn(
+    call: Call, new_from: int, steps: Sequence[Moment], state: Moment, chat: TurnTokenizer
+) -> SampledTurn:
+    """Return the turn that a call is, with all that its agent did next."""
+    out = call.out
+    assert out is not None
+    terms: dict[str, float] = {}
+    verdicts: dict[str, Verdict] = {}
+    for step in steps:
+        for name, part in step.info["reward_terms"].items():
+            terms[name] = terms.get(name, 0.0) + part
+        verdicts |= verdicts_of(step.info)
+    return SampledTurn(
+        context=call.prompt[new_from:],
+        ids=out.ids,
+        logprobs=out.logprobs,
+        entropies=out.entropies,
+        fresh=new_from == 0,
+        stopped=out.stopped,
+        text=chat.action_text(out.ids),
+        observation=state.observation,
+        state_key=str(state.info["state_key"]),
+        reward=float(sum(step.reward for step in steps)),
+        reward_terms=terms,
+        valid=all(step.info["action_valid"] for step in steps),
+        version=call.version,
+        prompt_tokens=len(call.prompt),
+        success=any(step.info["success"] for step in steps),
+        terminated=any(step.terminated for step in steps),
+        truncated=any(step.truncated for step in steps),
+        verdicts=verdicts,
+    )

@@ -1,0 +1,97 @@
+"""Agents that own their loop, at a model in this process: as they were trained, or another's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentgym.evaluation.agent_session import Session
+from agentgym.evaluation.policy_maker import PolicyMaker
+from agentgym.policies.identity import source_sha256
+from trainers.gateway.agents import Agent, CommandAgent, find_agent
+from trainers.gateway.call_log import Call, CallLog
+from trainers.gateway.episode import AgentEpisode
+from trainers.gateway.policy_answers import PolicyAnswers
+from trainers.gateway.server import GatewayServer
+from trainers.policies.model_policy import ModelPlayer
+from trainers.rollouts.engines.base import Completion
+
+__all__ = ["agent_maker"]
+
+
+@dataclass(frozen=True)
+class ServedAgent:
+    """An agent whose calls a model answers, by the seed that it was loaded with."""
+
+    agent: Agent
+    """The agent."""
+    player: ModelPlayer
+    """The model."""
+    server: GatewayServer
+    """The endpoint."""
+    seed: int
+    """Seed of what is drawn."""
+    any_grammar = True
+    """Its environment may have any grammar: calls are written in it."""
+
+    def __call__(self, session: Session) -> object:
+        """Let the agent play."""
+        player, address = self.player, self.server.address()
+        keys: list[int] = []
+
+        def complete(call: Call) -> tuple[Completion, int]:
+            key = keys.pop() if keys else player.engine.take_key()
+            try:
+                out = player.engine.complete(key, call.prompt, call.max_tokens, call.seed)
+            finally:
+                keys.append(key)
+            return out, 0
+
+        log = CallLog(player.chat, player.budget, self.seed, 0)
+        answers = PolicyAnswers(log, session, player.chat, complete)
+        self.server.open(address, AgentEpisode(session, answers))
+        session.base_url, session.api_key, session.model = address
+        try:
+            return self.agent(session)
+        finally:
+            self.server.shut(address)
+            for key in keys:
+                player.engine.return_key(key)
+
+
+def agent_maker(
+    name: str,
+    player: ModelPlayer,
+    env: gymnasium.Env[str, str],
+    seed: int,
+    agent: str | None,
+    command: str | None = None,
+) -> PolicyMaker:
+    """Return an agent that plays with a model.
+
+    Args:
+        name: Name of the policy.
+        player: The model.
+        env: The environment that will be played.
+        seed: Seed of what is drawn.
+        agent: ``MODULE:FUNCTION`` of one session.
+        command: A command in its place.
+
+    Raises:
+        ConfigurationError: There is no such agent.
+    """
+    found, server = find_agent(agent, command), GatewayServer()
+    facts: dict[str, Any] = {**player.described(), "agent": agent or command}
+    if not isinstance(found, CommandAgent):
+        facts["agent_sha256"] = source_sha256(found)
+    facts.pop("prompt", None)  # the agent words what the model reads
+
+    def release() -> None:
+        server.close()
+        player.engine.close()
+
+    return PolicyMaker(
+        name, None, env, facts, agent=ServedAgent(found, player, server, seed), release=release
+    )
