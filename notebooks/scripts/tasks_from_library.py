@@ -20,7 +20,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("library")
 parser.add_argument("--out", type=Path, required=True)
 parser.add_argument("--limit", type=int, default=20)
-parser.add_argument("--kind", default="one-token", help="agentgym swe build --help lists them")
+parser.add_argument("--kind", default="mutation", help="agentgym swe build --help lists them")
 
 
 def main(argv=None):
