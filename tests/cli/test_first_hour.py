@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+import agentgym
 from agentgym.cli import abilities, doctor, main
 from agentgym.cli.first_steps import STEPS
 from agentgym.cli.parsing import parse
+from agentgym.errors import ConfigurationError
 
 
 def lines(capsys: Any, *argv: str) -> tuple[int, str]:
@@ -61,6 +63,11 @@ def test_doctor_knows_that_swe_needs_a_sandbox(capsys: Any, bare: None, monkeypa
 def test_parts_name_extras_that_bring_their_packages() -> None:
     extras = {each.group for each in doctor.examine()}
     assert {part.extra for part in abilities.PARTS} <= extras
+
+
+def test_a_turn_budget_by_another_name_is_told_apart() -> None:
+    with pytest.raises(ConfigurationError, match="the turn budget is 'horizon' here, not 'max_t"):
+        agentgym.make("webshop", max_turns=3)
 
 
 def test_doctor_lets_the_experts_play(capsys: Any, monkeypatch: Any) -> None:
