@@ -101,7 +101,8 @@ def _optional(part: Part) -> Ability:
     lacking = _lacking(part.packages)
     if not lacking:
         return Ability(part.group, part.name)
-    problem, commands = f"needs {', '.join(lacking)}", ()
+    problem = f"needs {', '.join(lacking)}"
+    commands: tuple[str, ...] = ()
     if part.compiled and (tools := [each for each in COMPILERS if shutil.which(each) is None]):
         problem, commands = f"{problem}, built with {', '.join(tools)}", (COMPILE,)
     return Ability(part.group, part.name, problem, part.extra, commands)
