@@ -1,11 +1,14 @@
-"""Execute every notebook of this folder from top to bottom.
+"""Execute notebooks of this folder from top to bottom, two at a time.
 
-Usage: ``python notebooks/execute.py [--save] [NAME ...]``. A notebook that raises ends with exit
-code 1. Outputs are stored with ``--save`` alone, without the times at which cells ran.
+Usage: ``python notebooks/execute.py [--save] [--jobs N] [NAME ...]``. A notebook that raises ends
+with exit code 1. Outputs are stored with ``--save`` alone, without the times at which cells ran.
 """
 
 from __future__ import annotations
 
+import argparse
+import asyncio
+import resource
 import sys
 import time
 from pathlib import Path
@@ -18,13 +21,9 @@ FOLDER = Path(__file__).parent
 TIMEOUT = 600
 
 
-def main(arguments: list[str]) -> int:
-    """Run the named notebooks, or all of them."""
-    save = "--save" in arguments
-    names = [each for each in arguments if each != "--save"]
-    paths = [FOLDER / name for name in names] or sorted(FOLDER.glob("*.ipynb"))
-    failed = 0
-    for path in paths:
+async def execute(path: Path, save: bool, turn: asyncio.Semaphore) -> bool:
+    """Execute one notebook when it is its turn, and return whether all of its cells ran."""
+    async with turn:
         began = time.monotonic()
         notebook = nbformat.read(path, as_version=4)
         client = NotebookClient(
@@ -32,15 +31,34 @@ def main(arguments: list[str]) -> int:
             resources={"metadata": {"path": str(FOLDER)}}, record_timing=False,
         )  # fmt: skip
         try:
-            client.execute()
+            await client.async_execute()
         except CellExecutionError as error:
-            failed += 1
             print(f"{path.name}: {error}", file=sys.stderr)
-        else:
-            print(f"{path.name}: executed in {time.monotonic() - began:.1f} s")
-            if save:
-                path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
-    return 1 if failed or not paths else 0
+            return False
+    print(f"{path.name}: executed in {time.monotonic() - began:.1f} s", flush=True)
+    if save:
+        path.write_text(nbformat.writes(notebook) + "\n", "utf-8")
+    return True
+
+
+async def execute_all(paths: list[Path], save: bool, jobs: int) -> bool:
+    """Execute notebooks, ``jobs`` at a time, and return whether all of them ran."""
+    turn = asyncio.Semaphore(jobs)
+    return all(await asyncio.gather(*(execute(path, save, turn) for path in paths)))
+
+
+def main(arguments: list[str]) -> int:
+    """Execute the named notebooks, or all of them."""
+    parser = argparse.ArgumentParser(description="Execute notebooks of this folder.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them")
+    parser.add_argument("--save", action="store_true", help="store the outputs")
+    parser.add_argument("--jobs", type=int, default=2, help="notebooks at a time (%(default)s)")
+    chosen = parser.parse_args(arguments)
+    paths = [FOLDER / name for name in chosen.names] or sorted(FOLDER.glob("*.ipynb"))
+    good = asyncio.run(execute_all(paths, chosen.save, max(1, chosen.jobs)))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{used.ru_utime + used.ru_stime:.0f} processor seconds")
+    return 0 if good and paths else 1
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ def _words(text: str) -> str:
 
 def _main(argv: Sequence[str]) -> int:
     """Read the arguments and carry out the subcommand."""
+    if not argv:
+        from agentgym.cli.first_steps import show
+
+        return show(_screen())
     from agentgym.cli.commands import run
     from agentgym.cli.parsing import parse
 

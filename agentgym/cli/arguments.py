@@ -31,10 +31,12 @@ class List:
 
 @dataclass(frozen=True)
 class Doctor:
-    """Check the installation; print the command that installs what is missing."""
+    """Say what each environment, engine and sandbox can do here, and how to install the rest."""
 
     json: bool = False
     """Print JSON instead of a table."""
+    play: bool = False
+    """Also let the expert of every family play a task, for some seconds."""
 
 
 @dataclass(frozen=True)

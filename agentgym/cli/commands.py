@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
@@ -31,12 +29,9 @@ from agentgym.cli.arguments import (
 from agentgym.cli.environments import make
 from agentgym.cli.families import family_subcommands
 from agentgym.making import resolve
-from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from agentgym.cli.doctor import Check
 
 
 def run(command: object, console: Console) -> int:
@@ -108,66 +103,9 @@ def _compare(command: Compare, console: Console) -> int:
 
 
 def _doctor(command: Doctor, console: Console) -> int:
-    from dataclasses import asdict
+    from agentgym.cli.diagnosis import show
 
-    from agentgym.cli.doctor import examine
-
-    checks = examine()
-    vital = any(check.vital for check in checks)
-    if command.json:
-        sys.stdout.write(json.dumps([asdict(check) for check in checks], indent=2) + "\n")
-        return int(vital)
-    from rich.table import Table
-
-    table = Table("", "what", "found")
-    for name, group in _rows(checks).items():
-        bad = any(check.vital for check in group)
-        good = all(check.ok for check in group)
-        some = any(check.ok for check in group)
-        lacking = "[red]broken[/]" if bad else f"[yellow]{'partly' if some else 'missing'}[/]"
-        table.add_row("[green]ok[/]" if good else lacking, name, cell(_found(group)))
-    console.print(table)
-    for fix, groups in _fixes(checks).items():
-        needed = "needed" if "core" in groups else "optional"
-        console.print(f"{', '.join(groups)} ({needed}):\n  {fix}", markup=False, soft_wrap=True)
-    console.print("The core is broken." if vital else "The core is fine.")
-    return int(vital)
-
-
-def _found(group: Sequence[Check]) -> str:
-    """List what was found; what is missing for one reason stands together."""
-    found = [f"{check.name} {check.detail}" for check in group if check.ok]
-    lacking: dict[str, list[str]] = {}
-    for check in group:
-        if not check.ok and check.name not in lacking.setdefault(check.detail, []):
-            lacking[check.detail].append(check.name)
-    return "; ".join(
-        filter(
-            None,
-            (
-                ", ".join(found),
-                *(f"{', '.join(names)} {detail}" for detail, names in lacking.items()),
-            ),
-        )
-    )
-
-
-def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """One table row for the core, for each extra and for the machine."""
-    rows: dict[str, list[Check]] = {}
-    for check in checks:
-        rows.setdefault(check.group, []).append(check)
-    return rows
-
-
-def _fixes(checks: Sequence[Check]) -> dict[str, list[str]]:
-    """Group what is missing by the command that installs it."""
-    fixes: dict[str, list[str]] = {}
-    for check in checks:
-        what = check.name if check.group == "machine" else check.group
-        if check.fix and what not in fixes.setdefault(check.fix, []):
-            fixes[check.fix].append(what)
-    return fixes
+    return show(command, console)
 
 
 def _replay(command: Replay, console: Console) -> int:

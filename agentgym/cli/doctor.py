@@ -1,4 +1,4 @@
-"""What is installed, what is missing, and the exact command that repairs it."""
+"""What is installed, what is missing, and the exact command that repairs it: for `diagnosis`."""
 
 from __future__ import annotations
 

@@ -242,6 +242,10 @@ def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
     return mode
 
 
+TURN_BUDGETS = ("max_turns", "max_steps", "turns", "n_turns")
+"""What other projects call the argument `horizon`."""
+
+
 def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
     """Refuse keyword arguments that no constructor of an environment's classes knows.
 
@@ -250,9 +254,11 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
     """
     if unknown:
         known = sorted(arguments(cls))
+        turns = [name for name in unknown if name in TURN_BUDGETS]
         raise ConfigurationError(
             f"expected arguments of {cls.__name__} among {', '.join(known)}; "
             f"got {with_guesses(unknown, known)}"
+            + (f"; the turn budget is 'horizon' here, not {turns[0]!r}" if turns else "")
         )
 
 

@@ -1,0 +1,140 @@
+"""What can be done on this machine: environments, engines, models, servers, training."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from agentgym.errors import AgentGymError
+from agentgym.registration import EnvFamily, families
+
+BOXED = "swe"
+"""The family whose tasks are played in a sandbox."""
+COMPILERS = ("g++", "cmake", "make")
+"""What the original engines are built with."""
+COMPILE = "apt-get install build-essential cmake"
+
+
+@dataclass(frozen=True)
+class Ability:
+    """Something that can be done here, or not."""
+
+    group: str
+    """``environment``, ``engine``, ``model``, ``server`` or ``training``."""
+    name: str
+    """What it is."""
+    problem: str = ""
+    """Why it cannot be done; empty if it can."""
+    extra: str = ""
+    """Extra of the distribution that brings it; empty if none does."""
+    commands: tuple[str, ...] = ()
+    """Commands besides that of the extra that bring it, in their order."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it can be done here."""
+        return not self.problem
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that optional packages bring."""
+
+    group: str
+    """See `Ability`."""
+    name: str
+    """What it is, and the argument that asks for it."""
+    packages: tuple[str, ...]
+    """Import names of the packages that it needs."""
+    extra: str
+    """Extra of the distribution that installs them."""
+    compiled: bool = False
+    """Whether they are built from source."""
+
+
+PARTS: tuple[Part, ...] = (
+    Part("engine", "alfworld engine=alfworld (the original)", ("alfworld",), "alfworld", True),
+    Part("engine", "textworld engine=inform7 (the original)", ("textworld",), "textworld", True),
+    Part("engine", "search with tantivy", ("tantivy",), "search"),
+    Part("engine", "search with dense vectors", ("usearch", "torch"), "search"),
+    Part("engine", "swe: published sets", ("datasets", "pyarrow"), "swe"),
+    Part("model", "--policy chat: models behind endpoints", ("openai",), "chat"),
+    Part("model", "--policy hf:PATH: local models", ("torch", "transformers", "trl"), "train"),
+    Part("server", "agentgym serve", ("starlette", "uvicorn"), "serve"),
+    Part("training", "agentgym-train", ("torch", "transformers", "trl", "peft"), "train"),
+    Part("training", "charts and notebooks", ("matplotlib", "nbclient"), "notebooks"),
+    Part("training", "--engine vllm", ("vllm",), "vllm"),
+    Part("training", "--memory.quantize (QLoRA)", ("bitsandbytes",), "memory"),
+    Part("training", "--rollout.backend ray", ("ray",), "ray"),
+    Part("training", "--report-to dashboards", ("wandb", "tensorboard"), "dashboards"),
+)
+"""What optional packages bring, in the order in which it is listed."""
+
+
+def abilities(sandbox: bool) -> Iterator[Ability]:
+    """Look at every family and optional part; nothing is imported or played.
+
+    Args:
+        sandbox: Whether a sandbox can run here.
+    """
+    for family in families():
+        yield _environment(family, sandbox)
+    for part in PARTS:
+        yield _optional(part)
+
+
+def _environment(family: EnvFamily, sandbox: bool) -> Ability:
+    """Return whether a family can be played with its bundled tasks."""
+    lacking = _lacking(family.packages)
+    name = f"{family.name}: bundled tasks"
+    if lacking:
+        return Ability("environment", name, f"needs {', '.join(lacking)}", family.extra)
+    if family.name == BOXED and not sandbox:
+        return Ability("environment", name, "needs one of the sandboxes below")
+    return Ability("environment", name)
+
+
+def _optional(part: Part) -> Ability:
+    lacking = _lacking(part.packages)
+    if not lacking:
+        return Ability(part.group, part.name)
+    problem = f"needs {', '.join(lacking)}"
+    commands: tuple[str, ...] = ()
+    if part.compiled and (tools := [each for each in COMPILERS if shutil.which(each) is None]):
+        problem, commands = f"{problem}, built with {', '.join(tools)}", (COMPILE,)
+    return Ability(part.group, part.name, problem, part.extra, commands)
+
+
+def _lacking(packages: Iterable[str]) -> list[str]:
+    return [name for name in packages if find_spec(name) is None]
+
+
+def play_each() -> Iterator[tuple[str, str]]:
+    """Let the expert of each family play one test task.
+
+    Yields:
+        The name of a family, and what went wrong; empty if the task was solved.
+    """
+    from agentgym.evaluation import evaluate
+
+    for family in families():
+        try:
+            report = evaluate("oracle", family.name, n=1)
+        except AgentGymError as error:
+            yield family.name, str(error)
+            continue
+        wrong = report.rows[0].error or f"ended by {report.rows[0].stop_reason}"
+        yield family.name, "" if report.success == 1.0 else wrong
+
+
+def system_note() -> str:
+    """Return what holds for the operating system as a whole; empty on Linux."""
+    if sys.platform.startswith("linux"):
+        return ""
+    return (
+        f"This is {sys.platform}: sandboxes of namespaces need Linux. Use Docker or Podman, "
+        "agentgym serve sandbox on a Linux machine, or (Windows) WSL 2."
+    )

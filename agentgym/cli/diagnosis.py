@@ -1,0 +1,122 @@
+"""``agentgym doctor``: what works on this machine, and the commands that bring the rest."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from agentgym.cli.abilities import Ability, abilities, play_each, system_note
+from agentgym.cli.arguments import Doctor
+from agentgym.cli.doctor import Check, examine, install_command
+from agentgym.support.terminal import cell, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+SANDBOX = "sandbox "
+"""Begins the names of the checks of sandboxes."""
+
+
+def show(command: Doctor, console: Console) -> int:
+    """Examine the installation and print what was found; return the exit code."""
+    checks = examine()
+    boxes = [check for check in checks if check.name.startswith(SANDBOX)]
+    able = list(abilities(sandbox=any(check.ok for check in boxes)))
+    vital = any(check.vital for check in checks)
+    if command.json:
+        rows = [*map(asdict, checks), *map(_as_check, able)]
+        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        return int(vital)
+    console.print(_abilities(able, boxes))
+    console.print(_packages([check for check in checks if check not in boxes]))
+    if note := system_note():
+        say(console, note)
+    for fix, groups in _fixes(checks, able).items():
+        needed = "needed" if "core" in groups else "optional"
+        say(console, f"{', '.join(groups)} ({needed}):\n  {fix}")
+    say(console, "The core is broken." if vital else "The core is fine.")
+    return max(int(vital), _played(console) if command.play and not vital else 0)
+
+
+def _as_check(able: Ability) -> dict[str, object]:
+    """Return an ability in the form of a check, for programs."""
+    fix = install_command(able.extra) if able.extra else ""
+    name, detail = able.name, able.problem or "can be done here"
+    return {"group": able.group, "name": name, "ok": able.ok, "detail": detail, "fix": fix}
+
+
+def _abilities(able: Sequence[Ability], boxes: Sequence[Check]) -> Table:
+    """One row for each thing that can be done here, or not."""
+    table = Table("here", "what", "what is missing")
+    rows = [(each.group, each.name, each.problem) for each in able]
+    rows += [("sandbox", box.name, "" if box.ok else box.detail) for box in boxes]
+    for (group, name, problem), (following, *_) in zip(rows, [*rows[1:], ("",)], strict=True):
+        state = "[yellow]no[/]" if problem else "[green]yes[/]"
+        table.add_row(state, cell(name), cell(problem), end_section=group != following)
+    return table
+
+
+def _packages(checks: Sequence[Check]) -> Table:
+    """One row for the core, for each extra and for the machine."""
+    table = Table("", "packages", "found")
+    for name, group in _rows(checks).items():
+        bad = any(check.vital for check in group)
+        good = all(check.ok for check in group)
+        some = any(check.ok for check in group)
+        lacking = "[red]broken[/]" if bad else f"[yellow]{'partly' if some else 'missing'}[/]"
+        table.add_row("[green]ok[/]" if good else lacking, name, cell(_found(group)))
+    return table
+
+
+def _found(group: Sequence[Check]) -> str:
+    """List what was found; what is missing for one reason stands together."""
+    found = [f"{check.name} {check.detail}" for check in group if check.ok]
+    lacking: dict[str, list[str]] = {}
+    for check in group:
+        if not check.ok and check.name not in lacking.setdefault(check.detail, []):
+            lacking[check.detail].append(check.name)
+    return "; ".join(
+        filter(
+            None,
+            (
+                ", ".join(found),
+                *(f"{', '.join(names)} {detail}" for detail, names in lacking.items()),
+            ),
+        )
+    )
+
+
+def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """One table row for the core, for each extra and for the machine."""
+    rows: dict[str, list[Check]] = {}
+    for check in checks:
+        rows.setdefault(check.group, []).append(check)
+    return rows
+
+
+def _fixes(checks: Sequence[Check], able: Sequence[Ability]) -> dict[str, list[str]]:
+    """Group what is missing by the command that installs it, in the order to type them."""
+    fixes: dict[str, list[str]] = {}
+    for each in able:
+        for line in each.commands:
+            fixes.setdefault(line, []).append(each.name)
+    for check in checks:
+        what = check.name if check.group == "machine" else check.group
+        if check.fix and what not in fixes.setdefault(check.fix, []):
+            fixes[check.fix].append(what)
+    return fixes
+
+
+def _played(console: Console) -> int:
+    """Let each family's expert play a task, say how it went, and return the exit code."""
+    failed = 0
+    for name, problem in play_each():
+        failed += bool(problem)
+        say(console, f"{name}: {problem or 'the expert solved a task'}")
+    return int(failed > 0)

@@ -1,0 +1,77 @@
+"""What ``agentgym`` tells somebody who has just installed it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+import pytest
+
+import agentgym
+from agentgym.cli import abilities, doctor, main
+from agentgym.cli.first_steps import STEPS
+from agentgym.cli.parsing import parse
+from agentgym.errors import ConfigurationError
+
+
+def lines(capsys: Any, *argv: str) -> tuple[int, str]:
+    code = main(list(argv))
+    return code, capsys.readouterr().out
+
+
+@pytest.fixture
+def bare(monkeypatch: Any) -> None:
+    """A machine with the core alone: no optional package, no compiler, no sandbox."""
+    monkeypatch.setattr(abilities, "find_spec", lambda name: None)
+    monkeypatch.setattr(abilities.shutil, "which", lambda name: None)
+    monkeypatch.setattr(doctor, "probe", lambda name: "expected Linux")
+
+
+def test_no_arguments_say_what_to_do_next(capsys: Any) -> None:
+    code, out = lines(capsys)
+    assert code == 0
+    typed = [line.strip() for line in out.splitlines() if line.startswith("  agentgym")]
+    assert typed == [command for command, _ in STEPS]
+    for words in map(shlex.split, typed):
+        if words[0] == "agentgym":
+            parse(words[1:])  # each step is a command that exists
+
+
+def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare: None) -> None:
+    found = json.loads(lines(capsys, "doctor", "--json")[1])
+    here = {each["name"]: each for each in found if each["group"] in ("environment", "engine")}
+    assert here["webshop: bundled tasks"]["ok"]
+    assert not here["swe: bundled tasks"]["ok"]
+    assert here["swe: bundled tasks"]["fix"] == doctor.install_command("swe")
+    original = here["textworld engine=inform7 (the original)"]
+    assert original["detail"] == "needs textworld, built with g++, cmake, make"
+    code, out = lines(capsys, "doctor")
+    assert code == 0  # nothing of this is needed to begin
+    assert f"\n  {abilities.COMPILE}\n" in out
+    assert "expected Linux" in out
+
+
+def test_doctor_knows_that_swe_needs_a_sandbox(capsys: Any, bare: None, monkeypatch: Any) -> None:
+    monkeypatch.setattr(abilities, "find_spec", lambda name: ModuleSpec(name, None))
+    found = json.loads(lines(capsys, "doctor", "--json")[1])
+    swe = next(each for each in found if each["name"] == "swe: bundled tasks")
+    assert swe["detail"] == "needs one of the sandboxes below" and not swe["fix"]
+
+
+def test_parts_name_extras_that_bring_their_packages() -> None:
+    extras = {each.group for each in doctor.examine()}
+    assert {part.extra for part in abilities.PARTS} <= extras
+
+
+def test_a_turn_budget_by_another_name_is_told_apart() -> None:
+    with pytest.raises(ConfigurationError, match="the turn budget is 'horizon' here, not 'max_t"):
+        agentgym.make("webshop", max_turns=3)
+
+
+def test_doctor_lets_the_experts_play(capsys: Any, monkeypatch: Any) -> None:
+    some = [each for each in abilities.families() if each.name == "textworld"]
+    monkeypatch.setattr(abilities, "families", lambda: some)
+    code, out = lines(capsys, "doctor", "--play")
+    assert code == 0 and "textworld: the expert solved a task" in out

@@ -1,0 +1,91 @@
+"""Every script beside the notebooks runs, at its smallest."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentgym
+from tests.policies.endpoint import ChatServer, completion
+
+SCRIPTS = Path(__file__).parents[2] / "notebooks" / "scripts"
+
+
+def main_of(name: str) -> Callable[[list[str]], Any]:
+    """Return what a script runs."""
+    main: Callable[[list[str]], Any] = runpy.run_path(str(SCRIPTS / name))["main"]
+    return main
+
+
+def shop(body: dict[str, Any], number: int) -> dict[str, Any]:
+    """Search once, then buy whatever is on the page."""
+    began = any(message["role"] == "tool" for message in body["messages"])
+    name, arguments = ("click", {"element": "buy now"}) if began else ("search", {"query": "shoes"})
+    call = {"name": name, "arguments": json.dumps(arguments)}
+    tools = [{"id": f"call{number}", "type": "function", "function": call}]
+    return completion(None, "tool_calls", tool_calls=tools)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    server = ChatServer(shop)
+    yield server.url
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: Any) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+def test_evaluate_endpoint(url: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    flags = ["--base-url", url, "--model", "a", "b", "--env", "webshop", "--n", "1"]
+    found = main_of("evaluate_endpoint.py")([*flags, "--out", str(tmp_path / "out")])
+    assert found.complete and len(found.reports) == 4
+    assert (tmp_path / "out" / "chart.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("script", "package"),
+    [("langgraph_agent.py", "langchain_openai"), ("smolagents_agent.py", "smolagents")],
+)
+def test_agents_of_frameworks(script: str, package: str, url: str) -> None:
+    pytest.importorskip(package, reason=f"needs {package}: .ci/peers runs it")
+    report = main_of(script)(["--base-url", url, "--model", "m", "--n", "2"])
+    assert report.n == 2 and not any(row.error for row in report.rows)
+    assert report.tokens["prompt"] > 0
+    assert all(row.turns > 1 for row in report.rows)
+
+
+def test_read_records(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    report = agentgym.evaluate("random", "textworld", n=2, out=tmp_path)
+    frame = main_of("read_records.py")([str(tmp_path / "episodes.jsonl")])
+    assert len(frame) == sum(row.turns for row in report.rows)
+
+
+def test_serve_to_another_trainer() -> None:
+    pytest.importorskip("uvicorn")
+    played = main_of("serve_to_another_trainer.py")(["--episodes", "1", "--env", "textworld"])
+    assert len(played) == 1 and played[0]
+
+
+@pytest.mark.slow
+def test_trainings_can_be_planned(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("trl")
+    out = str(tmp_path / "run")
+    for script, flags in {
+        "train_on_two_families.py": [],
+        "lora_of_local_model.py": ["--env", "textworld"],
+        "sweep_seeds.py": ["--values", "1e-3", "--seeds", "0", "1", "--", "--quick", "--dry-run"],
+    }.items():
+        dry = [] if flags[-1:] == ["--dry-run"] else ["--dry-run"]
+        assert main_of(script)(["--out", out, *dry, *flags]) == 0, script
+    assert "lora" in capsys.readouterr().out
+    assert not Path(out).exists()
