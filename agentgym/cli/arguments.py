@@ -151,17 +151,20 @@ class Export:
 
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, the
-    folder of an evaluation, or what --to atif wrote. With --to harbor no file but an environment of
-    SWE, such as swe."""
+    folder of an evaluation, what this command wrote, or a file of AgentTraj. With --to harbor no
+    file but an environment of SWE, such as swe."""
     out: Positional[Path]
     """File, or for datasets and atif folder, to write; it must not exist yet. With --to harbor a
     folder, in which tasks that are there already stay."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records", "harbor"]
+    to: Literal[
+        "parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records", "harbor"
+    ]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
     without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
     parquet file for each split. sft: conversations. atif: a folder of trajectories in the format of
-    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them. harbor:
-    bundled and built tasks of SWE, each as a folder that Harbor plays."""
+    Harbor. agenttraj: a file of trajectories in the format of AgentGym. records: episodes as they
+    were, of what another form holds, or fewer of them. harbor: bundled and built tasks of SWE, each
+    as a folder that Harbor plays."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
@@ -177,7 +180,7 @@ class Export:
     rows of turns have no row for them, but show them in later prompts."""
     prompt: str | None = None
     """Sft: what the model reads: default, bare, the prompt of a protocol such as verl-agent, or of
-    a file of your own in their form; default if left out."""
+    a file of your own in their form; default if left out. Agenttraj: the instructions are its."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     split: str | None = None
@@ -200,9 +203,9 @@ class View:
     """Write recorded episodes, or two runs side by side, as one HTML page to look through."""
 
     paths: Positional[tuple[Path, ...]]
-    """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
-    episodes.jsonl, as agentgym eval --out makes, also of several evaluations; a second one is shown
-    beside it, task by task."""
+    """A JSONL file of episodes, a file or folder of ATIF or AgentTraj, the folder of a run of
+    agentgym-train, or a folder that holds an episodes.jsonl, as agentgym eval --out makes, also of
+    several evaluations; a second one is shown beside it, task by task."""
     out: Path | None = None
     """The page; if left out, view.html in the folder that is shown, or beside the file with its
     name and .html."""
