@@ -244,69 +244,54 @@ class ServeSandbox:
 
 
 @dataclass(frozen=True)
-class ServeHttp:
-    """Serve an environment to programs in any language, by the calls of AgentGym."""
+class ServeEnv:
+    """What is asked of every server of environments."""
 
     env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    """Short name or id, such as webshop, MODULE:ID of one of your own, or the name of another
+    project's, such as gem:game:Mastermind-v0-easy."""
     host: str = "127.0.0.1"
     """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8002
-    """Port to listen on; 0 takes a free one."""
-    open: bool = False
-    """Ask for no token, as AgentGym's own clients send none; at this machine's addresses only."""
-    most: int = 256
-    """How many environments there may be at a time, one for each client."""
-    idle: float = 600.0
-    """Seconds after which an environment is closed that nobody asks for."""
-    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written; the environment's own default, mostly native, if left out."""
-    set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-
-
-@dataclass(frozen=True)
-class ServeMcp:
-    """Serve an environment to agents that speak MCP: its actions are tools."""
-
-    env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
-    http: bool = False
-    """Answer over HTTP; if left out, on standard input and output, for the agent that starts it."""
-    host: str = "127.0.0.1"
-    """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8003
-    """Port to listen on; 0 takes a free one."""
-    open: bool = False
-    """Ask for no token; at this machine's addresses only."""
-    most: int = 256
-    """How many sessions there may be at a time."""
-    idle: float = 600.0
-    """Seconds after which a session is closed that nobody asks for."""
-    set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-
-
-@dataclass(frozen=True)
-class ServeOpenEnv:
-    """Serve an environment as OpenEnv does, to the trainers that play those."""
-
-    env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
-    host: str = "127.0.0.1"
-    """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8000
+    port: int = 0
     """Port to listen on; 0 takes a free one."""
     open: bool = False
     """Ask for no token, as most clients send none; at this machine's addresses only."""
     most: int = 256
-    """How many sessions there may be at a time."""
+    """How many environments there may be at a time, one for each client."""
     idle: float = 600.0
-    """Seconds after which a session is closed that nobody asks for."""
-    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written; the environment's own default, mostly native, if left out."""
+    """Seconds after which an environment is closed that nobody asks for."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
+class ServeHttp(ServeEnv):
+    """Serve an environment to programs in any language, by the calls of AgentGym."""
+
+    port: int = 8002
+    """Port to listen on; 0 takes a free one."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
+
+
+@dataclass(frozen=True)
+class ServeMcp(ServeEnv):
+    """Serve an environment to agents that speak MCP: its actions are tools."""
+
+    port: int = 8003
+    """Port to listen on; 0 takes a free one."""
+    http: bool = False
+    """Answer over HTTP; if left out, on standard input and output, for the agent that starts it."""
+
+
+@dataclass(frozen=True)
+class ServeOpenEnv(ServeEnv):
+    """Serve an environment as OpenEnv does, to the trainers that play those."""
+
+    port: int = 8000
+    """Port to listen on; 0 takes a free one."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
     folder: Path | None = None
     """Serve nothing: write this folder, which openenv validate, build and push take."""
 

@@ -1,9 +1,9 @@
-"""Episodes as trajectories of AgentGym, as its AgentTraj publishes them (arXiv 2406.04151), and back.
+"""Episodes as AgentGym publishes its trajectories, AgentTraj (arXiv 2406.04151), and back.
 
 A file is a JSON list of ``{"item_id", "conversations"}``. A conversation begins with instructions
-and an ``Ok.``; then ``human`` says what the environment did, and ``gpt`` what the model wrote. Turns
-to be learnt have ``"loss": true``. What else an episode needs to be played again stands beside it
-in a field of its own, so that `read_items` gets the episode back whole.
+and an ``Ok.``; then ``human`` says what the environment did, and ``gpt`` what the model wrote.
+Turns to be learnt have ``"loss": true``. What else an episode needs to be played again stands
+beside it in a field of its own, so that `read_items` gets the episode back whole.
 
 Items of other writers have the texts alone. The id of the item is then the task, of the split
 ``train``, because AgentGym publishes them to train on. Rewards, scores and success are not known,
