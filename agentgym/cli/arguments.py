@@ -11,7 +11,7 @@ from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.evaluation.suites.settings import EvaluationSettings
 
-LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
+LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra", "--doors")
 """Flags that take a list and may be repeated."""
 SWITCHED_OFF = {"--no-scale": "--scale=False"}
 """Of switches of ``agentgym eval`` that decide for themselves if they are left out, the short way
@@ -346,6 +346,8 @@ class Conform:
     """Seed of the panel and of the random actions."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
+    doors: tuple[str, ...] = ()
+    """Only these of again, other-order, interleaved, process, hash-seed, http, openenv and mcp."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     json: bool = False
