@@ -323,8 +323,8 @@ DOORS: Mapping[str, Replay] = {
     "openenv": _over_openenv,
     "mcp": _over_mcp,
 }
-"""The doors: another environment of the same name, the same tasks in another order, two at a
-time, a turn each, a process of its own, one with another ``PYTHONHASHSEED``, and what ``agentgym serve``
-does over HTTP, as OpenEnv and as MCP."""
+"""The doors: another environment of the same name; the same tasks in another order; two at a time,
+turn by turn; a process of its own; one with another ``PYTHONHASHSEED``; and what
+``agentgym serve`` does over HTTP, as OpenEnv and as MCP."""
 CALLS = ("mcp",)
 """Doors through which only calls of tools go, see `as_calls`."""
