@@ -9,48 +9,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
-from urllib.request import ProxyHandler, Request, build_opener
 
-import gymnasium
 import numpy as np
 
+from agentgym.adapters.conformance_doors import (
+    CALLS,
+    DOORS,
+    Made,
+    Play,
+    Turn,
+    as_calls,
+    begin,
+    make,
+    take,
+)
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.options import integer
+from agentgym.core.options import integer, with_guesses
 from agentgym.core.outcome import bounded
-from agentgym.errors import AgentGymError, EnvFailure, NotSupported
-from agentgym.making import make_env, resolve
-from agentgym.vector.isolated import IsolatedEnv
+from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
+from agentgym.making import resolve
+
+__all__ = ["DOORS", "Conformance", "DoorResult", "conform", "digest"]
 
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000, "]]]}}{{((")
 """Texts that no environment understands."""
 SHOWN = 120
 """Most characters of an observation in a report."""
-PATIENCE = 600.0
-"""Seconds that a door may take for all episodes in a process of its own."""
-
-Turn = tuple[str, str, bool, str]
-"""Observation, reward as the hexadecimal digits of a float, whether the episode is over, and why it
-failed, if it did."""
-
-
-@dataclass(frozen=True)
-class Play:
-    """What is done in a task."""
-
-    task_id: str
-    seed: int
-    horizon: int | None
-    actions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -97,9 +87,6 @@ class Conformance:
         return {**asdict(self), "passed": self.passed}
 
 
-Replay = Callable[[str, Mapping[str, Any], Sequence[Play]], list[list[Turn]]]
-
-
 def conform(
     env: str,
     *,
@@ -108,6 +95,7 @@ def conform(
     seed: int = 0,
     horizon: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    doors: Sequence[str] = tuple(DOORS),
     on_door: Callable[[DoorResult], None] = lambda result: None,
 ) -> Conformance:
     """Play the same episodes through every door and compare.
@@ -119,25 +107,29 @@ def conform(
         seed: Seed of the panel, the episodes and the random actions.
         horizon: Turn budget; None: the environment's own.
         env_kwargs: Arguments of the environment.
+        doors: Names of the doors, of `DOORS`.
         on_door: Called after each door.
 
     Raises:
         ConfigurationError: Nothing has this name, or an argument is wrong.
     """
+    if unknown := [door for door in doors if door not in DOORS]:
+        raise ConfigurationError(
+            f"expected doors of {', '.join(DOORS)}, got {with_guesses(unknown, list(DOORS))}"
+        )
     kwargs = dict(env_kwargs or {})
-    env_id = resolve(env)[1]
-    with closing(make_env(env_id, kwargs, "env_kwargs")) as made:
+    with closing(make(env, kwargs)) as made:
         tasks = made.tasks
         count = min(integer(n, "n", 1), tasks.len(tasks.check(split)))
         ids = tasks.panel(split, count, seed).ids
         found = [_first(made, task_id, seed + k, k, horizon) for k, task_id in enumerate(ids)]
     plays, right = [play for play, _, _ in found], [turns for _, turns, _ in found]
     results = []
-    for door, replay in DOORS.items():
-        results.append(_compared(door, replay, (env, kwargs), plays, right))
+    for door in doors:
+        results.append(_compared(door, (env, kwargs), plays, right))
         on_door(results[-1])
     return Conformance(
-        env_id,
+        resolve(env)[1],
         any(expert for _, _, expert in found),
         sum(bool(turns[-1][3]) for turns in right),
         digest(right),
@@ -160,10 +152,10 @@ def _first(
     """Play a task for the first time; return what was done, what came, and if an expert played."""
     rng = np.random.Generator(np.random.PCG64(seed))
     guarded = GuardedEnv(env)
-    begin = Play(task_id, seed, horizon, ())
     actions: list[str] = []
     expert = False
-    turns, info = _begin(guarded, begin)
+    turn, info = begin(guarded, Play(task_id, seed, horizon, ()))
+    turns = [turn]
     while not turns[-1][2]:
         offered = info.get("admissible_actions") or ()
         action = _expert(guarded) if number % 3 == 0 else None
@@ -173,7 +165,7 @@ def _first(
         if action is None:
             action = str(offered[int(rng.integers(len(offered)))]) if offered else HOSTILE[2]
         actions.append(action)
-        turn, info = _take(guarded, action)
+        turn, info = take(guarded, action)
         turns.append(turn)
     return Play(task_id, seed, horizon, tuple(actions)), turns, expert
 
@@ -185,171 +177,17 @@ def _expert(env: GuardedEnv) -> str | None:
         return None
 
 
-def _begin(env: gymnasium.Env[str, str], play: Play) -> tuple[list[Turn], Mapping[str, Any]]:
-    """Begin an episode."""
-    options: dict[str, Any] = {"task_id": play.task_id}
-    options |= {} if play.horizon is None else {"horizon": play.horizon}
-    try:
-        observation, info = env.reset(seed=play.seed, options=options)
-    except EnvFailure as failure:
-        return [("", "", True, str(failure) or "failed")], {}
-    return [(observation, (0.0).hex(), False, "")], info
-
-
-def _take(env: gymnasium.Env[str, str], action: str) -> tuple[Turn, Mapping[str, Any]]:
-    """Take a turn."""
-    try:
-        observation, reward, terminated, truncated, info = env.step(action)
-    except EnvFailure as failure:
-        return ("", "", True, str(failure) or "failed"), {}
-    return (observation, float(reward).hex(), bool(terminated or truncated), ""), info
-
-
-def _again(env: gymnasium.Env[str, str], plays: Sequence[Play]) -> list[list[Turn]]:
-    """Take the same actions in an environment."""
-    found = []
-    for play in plays:
-        turns, _ = _begin(env, play)
-        for action in play.actions:
-            if turns[-1][2]:
-                break
-            turns.append(_take(env, action)[0])
-        found.append(turns)
-    return found
-
-
-# -- doors -----------------------------------------------------------------------------------------
-
-
-def _another(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    with closing(make_env(resolve(env)[1], kwargs, "env_kwargs")) as made:
-        return _again(GuardedEnv(made), plays)
-
-
-def _reversed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    return _another(env, kwargs, plays[::-1])[::-1]
-
-
-def _in_process(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    with closing(make_env(resolve(env)[1], kwargs, "env_kwargs")) as made:
-        spec = made.spec
-    with closing(IsolatedEnv(spec, "process")) as isolated:
-        return _again(isolated, plays)
-
-
-def _with_hash_seed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    """Play in a process in which sets have another order."""
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    asked = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder, "turns.json")
-        # To a file, because the libraries of peers print what they like.
-        subprocess.run(
-            [sys.executable, "-c", f"import {__name__} as it; it.answer({str(told)!r})"],
-            input=asked,
-            text=True,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            stdout=subprocess.DEVNULL,
-            timeout=PATIENCE,
-            check=True,
-        )
-        return [[(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(told.read_text())]
-
-
-def answer(path: str) -> None:
-    """Play what standard input asks for, in a process that was started for it.
-
-    Args:
-        path: File to write the turns to, as JSON.
-    """
-    asked = json.load(sys.stdin)
-    plays = [Play(**{**play, "actions": tuple(play["actions"])}) for play in asked["plays"]]
-    turns = _another(asked["env"], asked["kwargs"], plays)
-    Path(path).write_text(json.dumps(turns))
-
-
-def _over_http(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    with _served(env, kwargs) as ask:
-        number = ask("createEnv")["env_idx"]
-        found = []
-        for play in plays:
-            named = {"task_id": play.task_id, "seed": play.seed, "horizon": play.horizon}
-            turns = [_heard(ask("reset", env_idx=number, **named))]
-            for action in play.actions:
-                if turns[-1][2]:
-                    break
-                turns.append(_heard(ask("step", env_idx=number, action=action)))
-            found.append(turns)
-        return found
-
-
-def _heard(told: Mapping[str, Any]) -> Turn:
-    if "error" in told:
-        return ("", "", True, str(told["error"]))
-    return told["observation"], float(told["reward"]).hex(), bool(told["done"]), ""
-
-
-@contextmanager
-def _served(env: str, kwargs: Mapping[str, Any]) -> Iterator[Callable[..., dict[str, Any]]]:
-    """Serve an environment in a process of its own; yield what asks it."""
-    pairs = [f"{name}={json.dumps(value)}" for name, value in kwargs.items()]
-    command = [sys.executable, "-m", "agentgym", "serve", "http", env, "--port", "0", "--open"]
-    with subprocess.Popen(
-        [*command, *(["--set", *pairs] if pairs else [])],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "COLUMNS": "1000"},
-    ) as server:
-        assert server.stdout is not None and server.stderr is not None
-        try:
-            said = next((line for line in server.stdout if " is at http" in line), "")
-            if not said:
-                raise EnvFailure(f"no server: {server.stderr.read()[-500:].strip()}")
-            url = said.rpartition(" is at ")[2].partition(";")[0].strip()
-            opener = build_opener(ProxyHandler({}))
-
-            def ask(call: str, **body: Any) -> dict[str, Any]:
-                request = Request(
-                    f"{url}/{call}",
-                    json.dumps(body).encode(),
-                    {"Content-Type": "application/json"},
-                )
-                try:
-                    with opener.open(request, timeout=PATIENCE) as found:
-                        told: dict[str, Any] = json.load(found)
-                except OSError as error:
-                    read = getattr(error, "read", None)
-                    return {"error": read().decode("utf-8", "replace") if read else str(error)}
-                return told
-
-            yield ask
-        finally:
-            server.terminate()
-
-
-DOORS: Mapping[str, Replay] = {
-    "again": _another,
-    "other order": _reversed,
-    "process": _in_process,
-    "hash seed": _with_hash_seed,
-    "http": _over_http,
-}
-"""The doors: another environment of the same name, the same tasks in another order, a process of
-its own, one with another ``PYTHONHASHSEED``, and ``agentgym serve http``."""
+# -- comparing -------------------------------------------------------------------------------------
 
 
 def _compared(
-    door: str,
-    replay: Replay,
-    made: tuple[str, Mapping[str, Any]],
-    plays: Sequence[Play],
-    right: Sequence[Sequence[Turn]],
+    door: str, made: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
 ) -> DoorResult:
     """Play through a door and compare."""
     try:
-        found = replay(*made, plays)
+        if door in CALLS:
+            plays, right = as_calls(*made, plays)
+        found = DOORS[door](*made, plays)
     except (AgentGymError, OSError, ValueError, subprocess.SubprocessError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return DoorResult(door, 0, 0, f"not tried: {bounded(reason, 3 * SHOWN)}")

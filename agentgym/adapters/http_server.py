@@ -24,8 +24,9 @@ from gymnasium.error import ResetNeeded
 
 from agentgym.adapters.served_envs import (
     ENDED,
-    IDLE,
-    MOST,
+    LARGEST,
+    TURNS,
+    Door,
     ServedEnvs,
     TooManyEnvs,
     UnknownEnv,
@@ -39,7 +40,6 @@ from agentgym.support.http_server import (
     answer_error,
     answer_json,
     check_token,
-    choose_token,
     parse_object,
     read_body,
     serve_app,
@@ -51,10 +51,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 EXTRA = "serve"
-LARGEST = 1 << 22
-"""Most bytes of a request."""
-TURNS = 32
-"""Turns that are taken at the same time; further ones wait."""
 OPTIONS = ("split", "task_id", "horizon", "training_step")
 """Options of a reset that are passed on under their own names; ``data_idx`` is the index."""
 
@@ -183,42 +179,30 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
     return app
 
 
-def serve(
-    make: Callable[[], TextEnv],
-    *,
-    name: str,
-    host: str = "127.0.0.1",
-    port: int = 8002,
-    token: str = "",
-    open_to_all: bool = False,
-    most: int = MOST,
-    idle: float = IDLE,
-    started: Callable[[str, str], None] = lambda url, token: None,
-) -> None:
+def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
     """Serve an environment until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        make: Makes an environment of a client.
-        name: What is served, for ``GET /``.
-        host: Address to listen at.
-        port: Port to listen at; 0 takes one that is free.
-        token: What clients have to bring; a new one is made if left out.
-        open_to_all: Ask for no token, which this machine's own addresses alone allow.
-        most: How many environments there may be at a time.
-        idle: Seconds after which an environment is closed that nobody asks for.
-        started: Called with the server's address and its token when it answers.
+        make: Makes the environment of a client.
+        name: What is served.
+        door: Where and to whom.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    integer(port, "port", 0, 65535)
-    token = choose_token(token, host, open_to_all)
-    envs = ServedEnvs(make, most=most, idle=idle)
+    token = door.choose_token()
+    envs = ServedEnvs(make, door)
     app = make_app(envs, describe(name, make()), token)
     with envs.sweeping():
-        serve_app(app, EXTRA, host=host, port=port, started=lambda url: started(url, token))
+        serve_app(
+            app,
+            EXTRA,
+            host=door.host,
+            port=door.port,
+            started=lambda url: door.started(url, token),
+        )
 
 
 def describe(name: str, env: TextEnv) -> dict[str, Any]:

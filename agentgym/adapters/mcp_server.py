@@ -35,8 +35,6 @@ from agentgym.support import json_rpc
 START = "start_episode"
 """Name of the tool that begins an episode."""
 OPENING, CLOSING = "<tool_call>", "</tool_call>"
-LARGEST = 1 << 22
-"""Most bytes of a message."""
 ANSWER = {
     "type": "object",
     "properties": {

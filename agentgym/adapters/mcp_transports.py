@@ -18,10 +18,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from agentgym.adapters.mcp_server import LARGEST, McpSessions
-from agentgym.adapters.served_envs import IDLE, MOST, ServedEnvs, UnknownEnv
+from agentgym.adapters.mcp_server import McpSessions
+from agentgym.adapters.served_envs import LARGEST, TURNS, Door, ServedEnvs, UnknownEnv
 from agentgym.core.env import TextEnv
-from agentgym.core.options import integer
 from agentgym.errors import require
 from agentgym.support import json_rpc
 from agentgym.support.http_server import (
@@ -29,7 +28,6 @@ from agentgym.support.http_server import (
     answer_error,
     answer_json,
     check_token,
-    choose_token,
     interrupted_by_sigterm,
     is_foreign,
     parse_object,
@@ -46,8 +44,6 @@ Found = TypeVar("Found")
 
 PATH = "/mcp"
 SESSION, VERSION = "Mcp-Session-Id", "MCP-Protocol-Version"
-TURNS = 32
-"""Turns that are taken at the same time; further ones wait."""
 
 
 # -- standard streams ------------------------------------------------------------------------------
@@ -92,7 +88,7 @@ def answer_lines(
         reader: Where the messages come from.
         writer: Where the answers go.
     """
-    envs = ServedEnvs(make, most=1)
+    envs = ServedEnvs(make, Door(most=1))
     sessions, key = McpSessions(envs, name, make()), envs.open()
     try:
         for line in _lines(reader):
@@ -233,41 +229,27 @@ def _empty(status: int) -> Response:
     return Response(status_code=status)
 
 
-def serve(
-    make: Callable[[], TextEnv],
-    *,
-    name: str,
-    host: str = "127.0.0.1",
-    port: int = 8003,
-    token: str = "",
-    open_to_all: bool = False,
-    most: int = MOST,
-    idle: float = IDLE,
-    started: Callable[[str, str], None] = lambda url, token: None,
-) -> None:
+def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
     """Serve an environment over HTTP until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        make: Makes the environment of a session.
+        make: Makes the environment of a client.
         name: What is served.
-        host: Address to listen at.
-        port: Port to listen at; 0 takes one that is free.
-        token: What clients have to bring; a new one is made if left out.
-        open_to_all: Ask for no token, which this machine's own addresses alone allow.
-        most: How many sessions there may be at a time.
-        idle: Seconds after which a session is closed that nobody asks for.
-        started: Called with the server's address and its token when it answers.
+        door: Where and to whom.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    integer(port, "port", 0, 65535)
-    token = choose_token(token, host, open_to_all)
-    envs = ServedEnvs(make, most=most, idle=idle)
+    token = door.choose_token()
+    envs = ServedEnvs(make, door)
     app = make_app(McpSessions(envs, name, make()), token)
     with envs.sweeping():
         serve_app(
-            app, "serve", host=host, port=port, started=lambda url: started(f"{url}{PATH}", token)
+            app,
+            "serve",
+            host=door.host,
+            port=door.port,
+            started=lambda url: door.started(f"{url}{PATH}", token),
         )

@@ -14,14 +14,12 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentgym.adapters.served_envs import ENDED, IDLE, MOST, ServedEnv
+from agentgym.adapters.served_envs import ENDED, LARGEST, USUAL, Door, ServedEnv
 from agentgym.core.env import TextEnv
-from agentgym.core.hooks import finite
-from agentgym.core.options import integer
 from agentgym.core.outcome import well_formed
 from agentgym.episodes.recorder import package_version
-from agentgym.errors import DISTRIBUTION, ConfigurationError, EnvFailure, TaskNotFound, require
-from agentgym.support.http_server import GuardedApp, choose_token, serve_app
+from agentgym.errors import DISTRIBUTION, EnvFailure, TaskNotFound, require
+from agentgym.support.http_server import GuardedApp, serve_app
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -30,28 +28,21 @@ PREVIEW = 1000
 """Most tasks that one request lists."""
 KINDS = {"train": "train", "valid": "validation", "test": "test"}
 """OpenEnv's kinds of splits, by the names that ours have or answer to."""
-LARGEST = 1 << 22
-"""Most bytes of a message."""
 
 
-def make_app(
-    make: Callable[[], TextEnv], name: str, *, most: int = MOST, idle: float = IDLE
-) -> FastAPI:
+def make_app(make: Callable[[], TextEnv], name: str, door: Door = USUAL) -> FastAPI:
     """Make the server as an ASGI application.
 
     Args:
         make: Makes the environment of a session.
         name: What is served; the tasks are at ``/NAME/splits``, ``/NAME/task`` and so on.
-        most: How many sessions there may be at a time.
-        idle: Seconds after which a session is closed that nobody asks for.
+        door: How many sessions there may be at a time, and for how long unasked.
 
     Raises:
-        ConfigurationError: An argument is out of its domain.
+        ConfigurationError: A bound is out of its domain.
         DependencyNotInstalled: The package ``openenv`` is missing.
     """
-    if not (finite(idle) and idle > 0):
-        raise ConfigurationError(f"expected idle to be seconds above 0, got {idle!r}")
-    integer(most, "most", 1)
+    door.check()
     server = require("openenv.core.env_server.http_server", "openenv")
     from openenv.core.env_server.types import ConcurrencyConfig
 
@@ -61,7 +52,9 @@ def make_app(
         action,
         observation,
         env_name=name,
-        concurrency_config=ConcurrencyConfig(max_concurrent_envs=most, session_timeout=idle),
+        concurrency_config=ConcurrencyConfig(
+            max_concurrent_envs=door.most, session_timeout=door.idle
+        ),
     )
     return app
 
@@ -192,45 +185,26 @@ class Tasks:
         return [self.task(split, index) for index in chosen[:PREVIEW]]
 
 
-def serve(
-    make: Callable[[], TextEnv],
-    *,
-    name: str,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    token: str = "",
-    open_to_all: bool = False,
-    most: int = MOST,
-    idle: float = IDLE,
-    started: Callable[[str, str], None] = lambda url, token: None,
-) -> None:
+def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
     """Serve an environment until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        make: Makes the environment of a session.
+        make: Makes the environment of a client.
         name: What is served.
-        host: Address to listen at.
-        port: Port to listen at; 0 takes one that is free.
-        token: What clients have to bring as ``Authorization: Bearer``; a new one is made if left
-            out.
-        open_to_all: Ask for no token, which this machine's own addresses alone allow.
-        most: How many sessions there may be at a time.
-        idle: Seconds after which a session is closed that nobody asks for.
-        started: Called with the server's address and its token when it answers.
+        door: Where and to whom.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
         DependencyNotInstalled: The package ``openenv`` is missing.
-        KeyboardInterrupt: It was interrupted.
+        KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    integer(port, "port", 0, 65535)
-    token = choose_token(token, host, open_to_all)
-    app = GuardedApp(make_app(make, name, most=most, idle=idle), token, LARGEST)
+    token = door.choose_token()
+    app = GuardedApp(make_app(make, name, door), token, LARGEST)
     serve_app(
         app,
         "openenv",
-        host=host,
-        port=port,
-        started=lambda url: started(url, token),
+        host=door.host,
+        port=door.port,
+        started=lambda url: door.started(url, token),
         largest=LARGEST,
     )

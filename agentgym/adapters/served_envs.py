@@ -1,4 +1,6 @@
-"""The environments of a server's clients: one for each, within bounds, none kept for ever.
+"""What all servers of environments share: where they listen, and the environments of clients.
+
+Each client has an environment of its own, within bounds, and none is kept for ever.
 
 A client that dies says nothing more: its environment is closed once nobody has asked for it for a
 while.
@@ -11,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
@@ -21,16 +24,65 @@ from agentgym.core.hooks import finite
 from agentgym.core.options import integer
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.base import public_info
+from agentgym.support.http_server import choose_token
 
 MOST = 256
 """Environments at a time, if the server is not told."""
 IDLE = 600.0
 """Seconds after which one is closed that nobody asks for, if the server is not told."""
 
+LARGEST = 1 << 22
+"""Most bytes of a message."""
+TURNS = 32
+"""Turns that a server takes at the same time; further ones wait."""
+
 OPTIONS = ("split", "index", "task_id", "horizon")
 """Options of a reset that clients may give."""
 ENDED = ("success", "score", "reward_terms")
 """What a trainer is told at the end of an episode besides what a policy may read."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where a server of environments listens, whom it answers, and how many it holds."""
+
+    host: str = "127.0.0.1"
+    """Address to listen at."""
+    port: int = 0
+    """Port to listen at; 0 takes one that is free."""
+    token: str = ""
+    """What clients have to bring as ``Authorization: Bearer``; a new one is made if left out."""
+    open_to_all: bool = False
+    """Ask for no token, which this machine's own addresses alone allow."""
+    most: int = MOST
+    """How many environments there may be at a time, one for each client."""
+    idle: float = IDLE
+    """Seconds after which one is closed that nobody asks for."""
+    started: Callable[[str, str], None] = lambda url, token: None
+    """Called with the server's address and its token when it answers."""
+
+    def check(self) -> None:
+        """Validate.
+
+        Raises:
+            ConfigurationError: A field is out of its domain.
+        """
+        integer(self.port, "port", 0, 65535)
+        integer(self.most, "most", 1)
+        if not (finite(self.idle) and self.idle > 0):
+            raise ConfigurationError(f"expected idle to be seconds above 0, got {self.idle!r}")
+
+    def choose_token(self) -> str:
+        """Return the token that clients have to bring; empty for none.
+
+        Raises:
+            ConfigurationError: None is wanted where other machines listen, or beside one.
+        """
+        return choose_token(self.token, self.host, self.open_to_all)
+
+
+USUAL = Door()
+"""A door with the usual bounds."""
 
 
 class UnknownEnv(AgentGymError):
@@ -135,21 +187,15 @@ class ServedEnvs:
 
     Args:
         make: Makes one.
-        most: How many there may be at a time.
-        idle: Seconds after which one is closed that nobody asks for.
+        door: How many there may be at a time, and for how long unasked.
 
     Raises:
-        ConfigurationError: An argument is out of its domain.
+        ConfigurationError: A bound is out of its domain.
     """
 
-    def __init__(
-        self, make: Callable[[], gymnasium.Env[str, str]], *, most: int = MOST, idle: float = IDLE
-    ) -> None:
-        if not (finite(idle) and idle > 0):
-            raise ConfigurationError(f"expected idle to be seconds above 0, got {idle!r}")
-        self._make = make
-        self._most = integer(most, "most", 1)
-        self._idle = idle
+    def __init__(self, make: Callable[[], gymnasium.Env[str, str]], door: Door = USUAL) -> None:
+        door.check()
+        self._make, self._most, self._idle = make, door.most, door.idle
         self._numbers = itertools.count()
         self._open: dict[int, ServedEnv | None] = {}
         self._changing = threading.Lock()

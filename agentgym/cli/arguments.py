@@ -11,7 +11,7 @@ from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.evaluation.suites.settings import EvaluationSettings
 
-LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra")
+LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra", "--doors")
 """Flags that take a list and may be repeated."""
 SWITCHED_OFF = {"--no-scale": "--scale=False"}
 """Of switches of ``agentgym eval`` that decide for themselves if they are left out, the short way
@@ -153,17 +153,20 @@ class Export:
 
     file: Positional[Path]
     """JSONL file written by agentgym eval --out, agentgym-train or the Recorder wrapper, the
-    folder of an evaluation, or what --to atif wrote. With --to harbor no file but an environment of
-    SWE, such as swe."""
+    folder of an evaluation, what this command wrote, or a file of AgentTraj. With --to harbor no
+    file but an environment of SWE, such as swe."""
     out: Positional[Path]
     """File, or for datasets and atif folder, to write; it must not exist yet. With --to harbor a
     folder, in which tasks that are there already stay."""
-    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records", "harbor"]
+    to: Literal[
+        "parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records", "harbor"
+    ]
     """parquet, jsonl: one row an episode, with the same columns for every family. csv: these rows
     without the turns, for spreadsheets. datasets: a folder for datasets.load_dataset, with a
     parquet file for each split. sft: conversations. atif: a folder of trajectories in the format of
-    Harbor. records: episodes as they were, of what --to atif wrote, or fewer of them. harbor:
-    bundled and built tasks of SWE, each as a folder that Harbor plays."""
+    Harbor. agenttraj: a file of trajectories in the format of AgentGym. records: episodes as they
+    were, of what another form holds, or fewer of them. harbor: bundled and built tasks of SWE, each
+    as a folder that Harbor plays."""
     only_success: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
@@ -179,7 +182,7 @@ class Export:
     rows of turns have no row for them, but show them in later prompts."""
     prompt: str | None = None
     """Sft: what the model reads: default, bare, the prompt of a protocol such as verl-agent, or of
-    a file of your own in their form; default if left out."""
+    a file of your own in their form; default if left out. Agenttraj: the instructions are its."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     split: str | None = None
@@ -202,9 +205,9 @@ class View:
     """Write recorded episodes, or two runs side by side, as one HTML page to look through."""
 
     paths: Positional[tuple[Path, ...]]
-    """A JSONL file of episodes, the folder of a run of agentgym-train, or a folder that holds an
-    episodes.jsonl, as agentgym eval --out makes, also of several evaluations; a second one is shown
-    beside it, task by task."""
+    """A JSONL file of episodes, a file or folder of ATIF or AgentTraj, the folder of a run of
+    agentgym-train, or a folder that holds an episodes.jsonl, as agentgym eval --out makes, also of
+    several evaluations; a second one is shown beside it, task by task."""
     out: Path | None = None
     """The page; if left out, view.html in the folder that is shown, or beside the file with its
     name and .html."""
@@ -243,69 +246,54 @@ class ServeSandbox:
 
 
 @dataclass(frozen=True)
-class ServeHttp:
-    """Serve an environment to programs in any language, by the calls of AgentGym."""
+class ServeEnv:
+    """What is asked of every server of environments."""
 
     env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
+    """Short name or id, such as webshop, MODULE:ID of one of your own, or the name of another
+    project's, such as gem:game:Mastermind-v0-easy."""
     host: str = "127.0.0.1"
     """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8002
-    """Port to listen on; 0 takes a free one."""
-    open: bool = False
-    """Ask for no token, as AgentGym's own clients send none; at this machine's addresses only."""
-    most: int = 256
-    """How many environments there may be at a time, one for each client."""
-    idle: float = 600.0
-    """Seconds after which an environment is closed that nobody asks for."""
-    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written; the environment's own default, mostly native, if left out."""
-    set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-
-
-@dataclass(frozen=True)
-class ServeMcp:
-    """Serve an environment to agents that speak MCP: its actions are tools."""
-
-    env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
-    http: bool = False
-    """Answer over HTTP; if left out, on standard input and output, for the agent that starts it."""
-    host: str = "127.0.0.1"
-    """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8003
-    """Port to listen on; 0 takes a free one."""
-    open: bool = False
-    """Ask for no token; at this machine's addresses only."""
-    most: int = 256
-    """How many sessions there may be at a time."""
-    idle: float = 600.0
-    """Seconds after which a session is closed that nobody asks for."""
-    set: tuple[str, ...] = ()
-    """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-
-
-@dataclass(frozen=True)
-class ServeOpenEnv:
-    """Serve an environment as OpenEnv does, to the trainers that play those."""
-
-    env: Positional[str]
-    """alfworld, search, swe, textworld or webshop, an id, or MODULE:ID of one of your own."""
-    host: str = "127.0.0.1"
-    """Address to listen on; any other than this machine's own is open to other machines."""
-    port: int = 8000
+    port: int = 0
     """Port to listen on; 0 takes a free one."""
     open: bool = False
     """Ask for no token, as most clients send none; at this machine's addresses only."""
     most: int = 256
-    """How many sessions there may be at a time."""
+    """How many environments there may be at a time, one for each client."""
     idle: float = 600.0
-    """Seconds after which a session is closed that nobody asks for."""
-    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written; the environment's own default, mostly native, if left out."""
+    """Seconds after which an environment is closed that nobody asks for."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
+
+
+@dataclass(frozen=True)
+class ServeHttp(ServeEnv):
+    """Serve an environment to programs in any language, by the calls of AgentGym."""
+
+    port: int = 8002
+    """Port to listen on; 0 takes a free one."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
+
+
+@dataclass(frozen=True)
+class ServeMcp(ServeEnv):
+    """Serve an environment to agents that speak MCP: its actions are tools."""
+
+    port: int = 8003
+    """Port to listen on; 0 takes a free one."""
+    http: bool = False
+    """Answer over HTTP; if left out, on standard input and output, for the agent that starts it."""
+
+
+@dataclass(frozen=True)
+class ServeOpenEnv(ServeEnv):
+    """Serve an environment as OpenEnv does, to the trainers that play those."""
+
+    port: int = 8000
+    """Port to listen on; 0 takes a free one."""
+    grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
+    """How actions are written; the environment's own default, mostly native, if left out."""
     folder: Path | None = None
     """Serve nothing: write this folder, which openenv validate, build and push take."""
 
@@ -360,6 +348,8 @@ class Conform:
     """Seed of the panel and of the random actions."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
+    doors: tuple[str, ...] = ()
+    """Only these of again, other-order, interleaved, process, hash-seed, http, openenv and mcp."""
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     json: bool = False

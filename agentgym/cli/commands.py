@@ -127,21 +127,21 @@ def _view(command: View, console: Console) -> int:
 
 
 def _serve_http(command: ServeHttp, console: Console) -> int:
-    from agentgym.cli.serve_http import serve
+    from agentgym.cli.serve_envs import serve_http
 
-    return serve(command, console)
+    return serve_http(command, console)
 
 
 def _serve_mcp(command: ServeMcp, console: Console) -> int:
-    from agentgym.cli.serve_mcp import serve
+    from agentgym.cli.serve_envs import serve_mcp
 
-    return serve(command, console)
+    return serve_mcp(command, console)
 
 
 def _serve_openenv(command: ServeOpenEnv, console: Console) -> int:
-    from agentgym.cli.serve_openenv import serve
+    from agentgym.cli.serve_envs import serve_openenv
 
-    return serve(command, console)
+    return serve_openenv(command, console)
 
 
 def _serve_sandbox(command: ServeSandbox, console: Console) -> int:

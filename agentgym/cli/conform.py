@@ -24,8 +24,9 @@ def conform(command: Conform, console: Console) -> int:
     from agentgym.adapters.conformance import DOORS, conform
 
     silent = command.json or not console.is_terminal
+    doors = command.doors or tuple(DOORS)
     with Progress(console=console, transient=True, disable=silent) as bar:
-        shown = bar.add_task("doors", total=len(DOORS))
+        shown = bar.add_task("doors", total=len(doors))
 
         def tried(result: DoorResult) -> None:
             bar.advance(shown)
@@ -37,6 +38,7 @@ def conform(command: Conform, console: Console) -> int:
             seed=command.seed,
             horizon=command.horizon,
             env_kwargs=parse_pairs(command.set, "--set"),
+            doors=doors,
             on_door=tried,
         )
     if command.json:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 def export(command: Export, console: Console) -> int:
     """Carry out the command."""
-    from agentgym.episodes.atif import trajectory_files
     from agentgym.episodes.exporter import export as write
 
     if command.to == "harbor":
@@ -42,7 +41,7 @@ def export(command: Export, console: Console) -> int:
     if command.env is not None:
         resolve(command.env)  # its module registers the id that the records name
     options = _chats(command)
-    file = command.file if trajectory_files(command.file) else episodes_file(command.file)
+    file = episodes_file(command.file)
     with progress(file, console, "exporting", silent=command.json) as advance:
         report = write(
             file,
@@ -76,7 +75,7 @@ def _chats(command: Export) -> ChatOptions | None:
     options = ChatOptions(command.text, command.rows, command.valid_actions_only)
     if command.to == "sft":
         return options
-    if options != ChatOptions() or command.prompt is not None:
+    if options != ChatOptions() or (command.prompt is not None and command.to != "agenttraj"):
         raise ConfigurationError(
             f"expected --text, --rows, --valid-actions-only and --prompt with --to sft only, got "
             f"--to {command.to}, which holds every turn with all of its texts"

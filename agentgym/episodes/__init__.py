@@ -7,6 +7,7 @@ episode again exactly, and to score it anew without a model.
 from __future__ import annotations
 
 from agentgym.episodes.any_file import read_any
+from agentgym.episodes.atif import trajectory_files
 from agentgym.episodes.chats import ChatOptions, ChatWriter
 from agentgym.episodes.environment_cache import EnvCache
 from agentgym.episodes.exporter import ExportReport, export
@@ -61,4 +62,5 @@ __all__ = [
     "rescore_episode",
     "rescore_file",
     "to_row",
+    "trajectory_files",
 ]

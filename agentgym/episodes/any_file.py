@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgym.episodes.atif import read_trajectories, trajectory_files
+from agentgym.episodes.agenttraj import read_items
+from agentgym.episodes.atif import from_atif, trajectory_files
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.table_rows import from_row
 from agentgym.errors import DataError, require
@@ -15,21 +16,29 @@ from agentgym.errors import DataError, require
 __all__ = ["read_any"]
 
 _KINDS = (
-    "expected records of episodes, or what agentgym export --to jsonl, parquet, datasets or atif "
-    "wrote of them"
+    "expected records of episodes, or what agentgym export --to jsonl, parquet, datasets, atif or "
+    "agenttraj wrote of them"
 )
 _TABLE = 64
 """Rows of a parquet file that are read at a time."""
 
 
-def read_any(path: str | Path) -> Iterator[Episode]:
+def read_any(
+    path: str | Path,
+    *,
+    on_torn: Callable[[int], None] = lambda number: None,
+    on_skipped: Callable[[int, DataError], None] | None = None,
+) -> Iterator[Episode]:
     """Read the episodes of a file of records or of an export, one at a time.
 
     Args:
         path: A JSONL file of records, such as a run, `agentgym.episodes.Recorder` or
             ``agentgym serve --record`` writes; or a JSONL or parquet file, a folder of
-            ``datasets``, or a file or folder of ``atif``, of ``agentgym export``. A torn last line,
-            which a killed process leaves, is skipped.
+            ``datasets``, a file or folder of ``atif``, or a file of ``agenttraj``, of ``agentgym
+            export``; or a file of AgentTraj that others wrote. A torn last line of records, which a
+            killed process leaves, is skipped.
+        on_torn: Called with the number of such a line.
+        on_skipped: Skip any broken line of records, and call this with its number and why.
 
     Yields:
         The episodes in order.
@@ -39,8 +48,9 @@ def read_any(path: str | Path) -> Iterator[Episode]:
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
     path = Path(path)
-    if trajectories := trajectory_files(path):
-        yield from read_trajectories(trajectories)
+    if documents := trajectory_files(path):
+        for document in documents:
+            yield from _document(document)
     elif path.is_dir():
         parts = sorted(path.glob("data/*.parquet"))
         if not parts:
@@ -52,8 +62,19 @@ def read_any(path: str | Path) -> Iterator[Episode]:
     elif _is_export(path):
         with path.open(encoding="utf-8") as file:
             yield from (from_row(json.loads(line)) for line in file if line.strip())
+    elif on_skipped is not None:
+        yield from read_episodes(path, strict=False, on_skipped=on_skipped)
     else:
-        yield from read_episodes(path, on_torn=lambda number: None)
+        yield from read_episodes(path, on_torn=on_torn)
+
+
+def _document(path: Path) -> Iterator[Episode]:
+    """Yield the episodes of a JSON document: an ATIF trajectory, or a list of AgentTraj's items."""
+    try:
+        document = json.loads(path.read_bytes())
+        yield from read_items(document) if isinstance(document, list) else [from_atif(document)]
+    except (OSError, ValueError, RecursionError, DataError) as error:
+        raise DataError(f"{path}: {error}") from error
 
 
 def _table(path: Path) -> Iterator[dict[str, Any]]:

@@ -16,8 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.outcome import well_formed
-from agentgym.episodes.records import FORMAT, Episode, clean
+from agentgym.episodes.records import FORMAT, Episode, portable
 from agentgym.errors import DISTRIBUTION, DataError
 
 VERSION = "ATIF-v1.8"
@@ -61,10 +60,7 @@ def to_atif(episode: Episode) -> dict[str, Any]:
         "final_metrics": {**totals, "total_steps": len(steps), "extra": outcome},
         "extra": {OURS: {"format": FORMAT, **record}},
     }
-    cleaned: dict[str, Any] = json.loads(
-        well_formed(clean(json.dumps(document, ensure_ascii=False)))
-    )
-    return cleaned
+    return portable(document)
 
 
 def _tool(episode: Episode) -> dict[str, Any]:
@@ -167,16 +163,3 @@ def trajectory_folder(folder: Path) -> Iterator[Callable[[Iterable[dict[str, Any
             file.write_text(json.dumps(trajectory, indent=1) + "\n", encoding="ascii")
 
     yield write
-
-
-def read_trajectories(files: list[Path]) -> Iterator[Episode]:
-    """Read the episodes of ATIF files in their order.
-
-    Raises:
-        DataError: A file cannot be read, or is none that `to_atif` made; names it.
-    """
-    for file in files:
-        try:
-            yield from_atif(json.loads(file.read_bytes()))
-        except (OSError, ValueError, RecursionError, DataError) as error:
-            raise DataError(f"{file}: {error}") from error

@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from agentgym.actions import parse, render, strip_think
 from agentgym.conversation import EpisodeConversation, Prompt, SeenTurn
 from agentgym.core.env import TextEnv
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
+from agentgym.core.tasks import TaskSet
 from agentgym.episodes.environment_cache import EnvCache, made_alike
 from agentgym.episodes.records import Episode, Turn, clean
 from agentgym.episodes.replay import make_env, set_generator
@@ -72,6 +73,19 @@ class ChatOptions:
                 )
 
 
+class Speech(NamedTuple):
+    """What a policy is told at an environment, and what it is asked to do there."""
+
+    prompt: Prompt
+    """The prompt."""
+    language: Language
+    """How actions are written."""
+    horizon: int
+    """Turn budget where a reset names none."""
+    tasks: TaskSet
+    """The tasks."""
+
+
 class ChatWriter:
     """Turn episodes into rows of conversations.
 
@@ -94,7 +108,7 @@ class ChatWriter:
         self.options = options or ChatOptions()
         self._prompt_at = prompt_at
         # Kept for all records made alike: an environment is costly to make for its words alone.
-        self._speech: dict[str, tuple[Prompt, Language, int]] = {}
+        self._speech: dict[str, Speech] = {}
         self._envs = EnvCache(WITHOUT_HOOKS)
 
     def close(self) -> None:
@@ -111,7 +125,7 @@ class ChatWriter:
         """
         if self.why_not(episode):
             return []
-        prompt, language, turns = self._of(episode)
+        prompt, language, turns, _ = self.speech(episode)
         tools = {"tools": language.tools()} if language.grammar == "tool_call" else {}
         if tools:
             prompt = prompt.for_tools(episode.options.get("horizon") or turns)
@@ -160,13 +174,19 @@ class ChatWriter:
     def _learnt(self, turn: Turn) -> bool:
         return turn.action_valid or not self.options.valid_actions_only
 
-    def _of(self, episode: Episode) -> tuple[Prompt, Language, int]:
-        """Return the prompt, the language and the turn budget of a record's environment."""
+    def speech(self, episode: Episode) -> Speech:
+        """Return what a policy is told at a record's environment.
+
+        Raises:
+            ConfigurationError: The environment cannot be made from the record.
+        """
         key = made_alike(episode)
         if key not in self._speech:
             env = make_env(episode, WITHOUT_HOOKS)
             base: Any = env.unwrapped
-            self._speech[key] = self._prompt_at(base), base.spoken, base.default_horizon
+            self._speech[key] = Speech(
+                self._prompt_at(base), base.spoken, base.default_horizon, base.tasks
+            )
             env.close()
         return self._speech[key]
 

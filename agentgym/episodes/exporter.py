@@ -11,24 +11,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
-from agentgym.episodes.atif import (
-    read_trajectories,
-    to_atif,
-    trajectory_files,
-    trajectory_folder,
-)
+from agentgym.episodes.agenttraj import to_item
+from agentgym.episodes.any_file import read_any
+from agentgym.episodes.atif import to_atif, trajectory_folder
 from agentgym.episodes.chats import ChatOptions, ChatWriter
-from agentgym.episodes.records import Episode, read_episodes
+from agentgym.episodes.records import Episode
 from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.caching import SCRATCH, publish
 
-Form = Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "records"]
+Form = Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records"]
 Row = dict[str, Any]
 
 SPREADSHEET = (
@@ -84,16 +82,17 @@ def export(
     """Write a file of episodes in another form.
 
     Args:
-        source: A JSONL file of episodes; or a file or folder that the form ``atif`` wrote.
+        source: A JSONL file of episodes, or any other file that `agentgym.episodes.read_any` reads.
         out: File, or for ``datasets`` and ``atif`` folder, that does not exist yet; it appears when
             it is whole.
         to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
             `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
             with a parquet file for each split; ``sft``, JSON lines of conversations, see
             `agentgym.episodes.ChatWriter`; ``atif``, a folder of trajectories in the format of
-            Harbor, see `agentgym.episodes.atif`; or ``records``, episodes as they were.
+            Harbor, see `agentgym.episodes.atif`; ``agenttraj``, a file of AgentGym's trajectories,
+            see `agentgym.episodes.agenttraj`; or ``records``, episodes as they were.
         chats: How conversations are made (``sft`` only).
-        prompt_at: Returns the prompt of conversations at an environment.
+        prompt_at: Returns the prompt at an environment (``sft`` and ``agenttraj``).
         only_success: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
         on_episode: Called after each episode, for progress display.
@@ -102,8 +101,8 @@ def export(
         What was written and what was left out.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, ``out`` is taken, or (``sft``) an
-            environment cannot be made from its record.
+        ConfigurationError: An argument is out of its domain, ``out`` is taken, or (``sft``,
+            ``agenttraj``) an environment cannot be made from its record.
         DataError: The source cannot be read, or a number does not fit into 64 bits.
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
@@ -116,11 +115,8 @@ def export(
             f"expected options of conversations with the form sft only, got them with {to}"
         )
     report, writer = ExportReport(), ChatWriter(chats, prompt_at)
-    trajectories = trajectory_files(Path(source))
-    if trajectories:
-        episodes = read_trajectories(trajectories)
-    else:
-        episodes = read_episodes(source, on_torn=report.torn.append)
+    make_rows = _row_makers(writer).get(to, lambda episode: [to_row(episode)])
+    episodes = read_any(source, on_torn=report.torn.append)
     # In this order: the file is closed before its scratch name becomes the real one.
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
@@ -130,7 +126,7 @@ def export(
             if reason:
                 report.left_out[reason] += 1
             else:
-                rows = writer.rows(episode) if to == "sft" else [_rows_of(to)(episode)]
+                rows = make_rows(episode)
                 write(rows)
                 report.exported += 1
                 report.rows += len(rows)
@@ -193,10 +189,14 @@ def _not_writable(out: str | Path, error: Exception) -> ConfigurationError:
     return ConfigurationError(f"expected a name that can be written to, got {out}: {reason}")
 
 
-def _rows_of(to: Form) -> Callable[[Episode], Row]:
-    """Return what makes the row of an episode in a form."""
-    makers: Mapping[str, Callable[[Episode], Row]] = {"atif": to_atif, "records": _record}
-    return makers.get(to, to_row)
+def _row_makers(writer: ChatWriter) -> Mapping[str, Callable[[Episode], list[Row]]]:
+    """Return what makes the rows of an episode in each form that is no table."""
+    return {
+        "sft": writer.rows,
+        "atif": lambda episode: [to_atif(episode)],
+        "agenttraj": lambda episode: [to_item(episode, writer.speech(episode))],
+        "records": lambda episode: [_record(episode)],
+    }
 
 
 def _record(episode: Episode) -> Row:
@@ -212,6 +212,7 @@ def _open(to: Form, path: Path) -> Iterator[Write]:
     """Yield what writes rows in a form."""
     writers = {
         "parquet": _parquet, "csv": _csv, "datasets": _data_set, "atif": trajectory_folder,
+        "agenttraj": _json_list,
     }  # fmt: skip
     opened = writers.get(to, _json_lines)
     with opened(path) as write:
@@ -222,6 +223,14 @@ def _open(to: Form, path: Path) -> Iterator[Write]:
 def _json_lines(path: Path) -> Iterator[Write]:
     with path.open("x", encoding="ascii") as file:
         yield lambda rows: file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+@contextmanager
+def _json_list(path: Path) -> Iterator[Write]:
+    separators = chain(["["], repeat(","))
+    with path.open("x", encoding="ascii") as file:
+        yield lambda rows: file.writelines(f"{next(separators)}\n{json.dumps(row)}" for row in rows)
+        file.write("\n]\n")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from agentgym.core.hooks import Verdict
-from agentgym.core.outcome import total
+from agentgym.core.outcome import total, well_formed
 from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
 
@@ -260,6 +260,13 @@ def clean(text: str) -> str:
         return text
     # In UTF-16 a pair of surrogates is the character itself.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def portable(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON document that any reader can hold: lone surrogates become ``?``."""
+    text = json.dumps(document, ensure_ascii=False)
+    cleaned: dict[str, Any] = json.loads(well_formed(clean(text)))
+    return cleaned
 
 
 def read_episodes(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from agentgym.core.outcome import StopReason
-from agentgym.episodes import Episode, read_episodes
+from agentgym.episodes import Episode, read_any, trajectory_files
 from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
 
@@ -58,7 +58,7 @@ class EpisodesFile:
         Raises:
             DataError: The file cannot be read.
         """
-        for episode in read_episodes(self.path, strict=False, on_skipped=self.skip):
+        for episode in read_any(self.path, on_skipped=self.skip):
             if self.episodes == limit:
                 self.cut = True
                 return
@@ -86,8 +86,9 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
     """Find the episodes of a run.
 
     Args:
-        path: A file of episodes; the folder of a run of ``agentgym-train``; or a folder that holds
-            an ``episodes.jsonl``.
+        path: A file of episodes, of any form that `agentgym.episodes.read_any` reads; the folder of
+            a run of ``agentgym-train``; or a folder that holds an ``episodes.jsonl`` or ATIF
+            trajectories.
         evaluations: Folders of evaluations of which ``path`` is the folder, in the order in which
             they are shown, each as a part of the run. Those without episodes are left out.
 
@@ -150,6 +151,8 @@ def _of_folder(path: Path) -> list[EpisodesFile]:
     ]
     if (path / EPISODES).exists():
         found.append(EpisodesFile(path / EPISODES, TRAINING if found else ""))
+    if not found and trajectory_files(path):
+        found.append(EpisodesFile(path))
     return found
 
 

@@ -23,7 +23,7 @@ import pytest
 import uvicorn
 
 from agentgym.adapters.http_server import describe, make_app, serve
-from agentgym.adapters.served_envs import ServedEnvs
+from agentgym.adapters.served_envs import Door, ServedEnvs
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -41,7 +41,7 @@ def served(
     make: Callable[[], TextEnv], token: str = "", **bounds: Any
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
-    envs = ServedEnvs(make, **bounds)
+    envs = ServedEnvs(make, Door(**bounds))
     listening = listen("127.0.0.1", 0)
     app = make_app(envs, describe("it", make()), token)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
@@ -277,7 +277,7 @@ def test_who_has_no_token_does_nothing() -> None:
 )
 def test_servers_that_cannot_be(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(ToyEnv, name="toy", **given)
+        serve(ToyEnv, "toy", Door(**given))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org"])

@@ -27,8 +27,8 @@ import uvicorn
 
 from agentgym.actions import ActionSpec
 from agentgym.adapters.mcp_server import McpSessions
-from agentgym.adapters.mcp_transports import LARGEST, answer_lines, make_app, serve
-from agentgym.adapters.served_envs import ServedEnvs
+from agentgym.adapters.mcp_transports import answer_lines, make_app, serve
+from agentgym.adapters.served_envs import LARGEST, Door, ServedEnvs
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -57,7 +57,7 @@ def served(
     make: Callable[[], TextEnv], token: str = "", **bounds: Any
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
-    envs = ServedEnvs(make, **bounds)
+    envs = ServedEnvs(make, Door(**bounds))
     listening = listen("127.0.0.1", 0)
     app = make_app(McpSessions(envs, "it", make()), token)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
@@ -376,7 +376,7 @@ def test_servers_that_cannot_be(
     make: Callable[[], TextEnv], given: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(make, name="toy", **given)
+        serve(make, "toy", Door(**given))
 
 
 def test_lines_are_answered_one_by_one() -> None:

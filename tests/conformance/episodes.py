@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,9 +17,11 @@ from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
 
 IDS = tuple(entry.id for entry in FAMILIES)
-TASKS = {"agentgym/SWE-v0": 3}
-"""Tasks that are played of families that take long; of others `MANY`."""
 MANY = 100
+SLOW = {"agentgym/SWE-v0": 2}
+"""Tasks that are played of families that take long, unless `ASKED`; of others `MANY`."""
+ASKED = os.environ.get("AGENTGYM_CONFORMANCE_TASKS", "")
+"""Tasks that are played of every family; ``benchmarks/conformance.py`` asks for more."""
 HORIZON = 8
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000)
 """Texts that no environment understands."""
@@ -36,6 +39,11 @@ class Episode:
     turns: tuple[Turn, ...]
 
 
+def count(env_id: str) -> int:
+    """Return how many tasks of an environment are played."""
+    return int(ASKED) if ASKED else SLOW.get(env_id, MANY)
+
+
 def bare(env_id: str, grammar: str = "native") -> TextEnv:
     """Make an environment without wrappers."""
     env = gymnasium.make(env_id, grammar=grammar).unwrapped
@@ -51,7 +59,7 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Ite
         env_id: Its id.
         hostile: Hostile texts in its grammar.
     """
-    for index in range(TASKS.get(env_id, MANY)):
+    for index in range(count(env_id)):
         rng = np.random.Generator(np.random.PCG64(index))
         observation, info = env.reset(seed=index, options=reset_options(index))
         actions: list[str] = []

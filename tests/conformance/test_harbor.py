@@ -29,6 +29,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.imports.harbor.folder import open_folder
 from agentgym.making import make
 from agentgym.sandbox.base import ExecResult
+from tests.conformance.episodes import count
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, bash
 from tests.imports.harbor.test_harbor import TOML, write_task
@@ -36,7 +37,7 @@ from tests.imports.harbor.test_harbor import TOML, write_task
 pytestmark = needs_box
 ENVIRONMENT = "agentgym.adapters.harbor:NamespaceEnvironment"
 OFFLINE = NetworkPolicy(network_mode=NetworkMode.NO_NETWORK)
-TASKS = 3
+TASKS = count("agentgym/SWE-v0")
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +129,7 @@ def through_gymnasium(env: TextEnv, index: int, actions: list[str]) -> tuple[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(TASKS))
-def test_the_same_episodes_come_out_the_same(index: int, swe: Path, tmp_path: Path) -> None:
+def test_episodes_are_those_of_gymnasium(index: int, swe: Path, tmp_path: Path) -> None:
     env = make(f"harbor:{swe}").unwrapped
     assert isinstance(env, TextEnv)
     *_, info = env.reset(seed=0, options={"split": "test", "index": index})

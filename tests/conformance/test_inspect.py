@@ -20,10 +20,9 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation.plan import Job, plan
 from agentgym.making import make
-from agentgym.registration import FAMILIES
+from tests.conformance.episodes import IDS, bare, count
 
-MANY, FEW, HORIZON = 100, 2, 6
-"""Tasks of each family, of SWE (whose commands take processes), and turns of each."""
+HORIZON = 6
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> \u202e " + "x" * 9000)
 Told = tuple[tuple[str, float, bool], ...]
 """Of each turn the hash of what the environment said, the reward, and whether it is the last."""
@@ -153,18 +152,17 @@ def evaluated(task: Any, model: Any, folder: Path) -> EvalLog:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", [entry.name for entry in FAMILIES])
-def test_the_same_episodes_come_out_the_same(family: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("env_id", IDS)
+def test_episodes_are_those_of_gymnasium(env_id: str, tmp_path: Path) -> None:
     from agentgym.adapters.inspect_ai import environment
 
-    env = make(family).unwrapped
-    assert isinstance(env, TextEnv)
-    wanted = FEW if family == "swe" else MANY
+    env = bare(env_id)
+    wanted = count(env_id)
     jobs = plan(env.tasks, "test", wanted, 0, None, 1).jobs
     episodes = [played(env, job, number) for number, job in enumerate(jobs)]
     env.close()
     model = scripted([action for actions, _ in episodes for action in actions])
-    log = evaluated(environment(family, n=wanted, horizon=HORIZON), model, tmp_path)
+    log = evaluated(environment(env_id, n=wanted, horizon=HORIZON), model, tmp_path)
     assert log.status == "success" and log.samples and len(log.samples) == len(jobs)
     found = {
         sample.id: tuple((t["sha256"], t["reward"], t["over"]) for t in sample.store["turns"])

@@ -86,7 +86,7 @@ def test_the_command_writes_trajectories_and_reads_them(
     [
         ("{", "Expecting property name"),
         ("[" * 100_000, "recursion"),
-        ("[]", "does not say which environment, task and seed"),
+        ("3", "does not say which environment, task and seed"),
         ('{"extra": {}, "steps": []}', "KeyError: 'agentgym'"),
         ('{"extra": {"agentgym": {}}, "steps": []}', "not enough values"),
         ('{"extra": {"agentgym": 3}, "steps": [1]}', "TypeError"),

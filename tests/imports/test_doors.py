@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import agentgym
+from agentgym.adapters.conformance import conform
 from tests.cli.test_commands import run
 
 NAME = "gymnasium:FrozenLake-v1"
@@ -54,3 +55,36 @@ def test_training_resolves_it(capsys: Any) -> None:
     assert main(["--env", NAME, "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "gymnasium/FrozenLake-v1-v0" in out and "gymnasium-frozenlake-v1" in out
+
+
+@pytest.mark.slow
+def test_servers_show_the_same_episodes() -> None:
+    """What ``agentgym serve`` shows of it, over HTTP and as tools."""
+    found = conform(NAME, n=4, horizon=6, doors=["http", "mcp"])
+    assert [(door.door, door.equal, door.n) for door in found.doors] == [
+        ("http", 4, 4),
+        ("mcp", 4, 4),
+    ]
+
+
+@pytest.mark.slow
+def test_training_takes_steps_in_it(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("torch")
+    from tests.trainers.test_families import SMALL
+    from trainers.cli import main
+
+    out = tmp_path / "run"
+    less = dict.fromkeys(
+        ("horizon", "eval.tasks", "sft.max-steps", "sft.gate-every", "sft.gate-tasks"), 2
+    )
+    settings = {
+        **SMALL, **less, "env": NAME, "steps": 2, "sft.demonstrator": "random",
+        "sft.demonstrations": 4, "eval.rivals": "none", "out": out,
+    }  # fmt: skip
+    assert main([f"--{name}={value}" for name, value in settings.items()]) == 0, (
+        capsys.readouterr().err
+    )
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["env"] == "gymnasium/FrozenLake-v1-v0" and summary["eval"]["rl"]["n"] == 2
+    steps = [json.loads(line) for line in (out / "metrics.jsonl").open()]
+    assert [step["step"] for step in steps if step["phase"] == "rl"] == [1, 2]

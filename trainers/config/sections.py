@@ -85,8 +85,8 @@ class SftConfig:
     which only teach how to write an action."""
     episodes: tuple[Path, ...] = ()
     """Files of episodes to imitate in place of those: records of runs, evaluations and recorded
-    people, or what ``agentgym export --to jsonl``, ``parquet``, ``datasets`` or ``atif`` made of
-    them. Episodes of held-out tasks are refused."""
+    people, what ``agentgym export`` made of them (but for ``csv`` and ``sft``), or AgentTraj.
+    Episodes of held-out tasks are refused."""
     demonstrations: Count | None = None
     """Distinct training tasks whose episodes are imitated, or the first so many episodes of the
     files; None: the family's default, or all of the files."""

@@ -289,8 +289,8 @@ def demonstrated_rows(
             rows += _rows(run, name, each.shown, policy, sft.only_successes)
     if not rows and sft.only_successes:
         raise ConfigurationError(
-            "expected demonstrations that solved their task, but none did; leave out "
-            "--sft.only-successes, or choose another demonstrator"
+            "expected demonstrations that solved their task, but none did (AgentTraj of others "
+            "does not tell); give --sft.no-only-successes, or choose another demonstrator"
         )
     return rows
 

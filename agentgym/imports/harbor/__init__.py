@@ -25,6 +25,7 @@ def make(
     sandbox: str = "auto",
     command_timeout: int = 120,
     deal: bool = False,
+    build: bool = False,
     **options: Any,
 ) -> HarborEnv:
     """Make an environment of a folder of tasks.
@@ -35,6 +36,8 @@ def make(
         command_timeout: Seconds that a command may take.
         deal: Whether tasks that name no split are dealt to ``train``, ``valid`` and ``test`` by
             their names; else all of them are ``test``.
+        build: Whether images that tasks need and that are not there are built from their
+            Dockerfiles, by a container engine, which runs what those say.
         **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`.
 
     Raises:
@@ -43,7 +46,9 @@ def make(
     ours, unknown = share(options)
     seconds = integer(command_timeout, "command_timeout", 1, LONGEST_COMMAND)
     folder = open_folder(Path(reference).expanduser(), deal=flag(deal, "deal"))
-    world = HarborWorld(folder.tasks, check_name(text(sandbox, "sandbox")), seconds)
+    world = HarborWorld(
+        folder.tasks, check_name(text(sandbox, "sandbox")), seconds, flag(build, "build")
+    )
     return HarborEnv(
         world, folder.task_set(), **{"horizon": HORIZON, **ours, **unknown}, notes=folder.notes()
     )

@@ -29,6 +29,8 @@ from agentgym.sandbox import (
     SandboxLost,
     SandboxUnavailable,
 )
+from agentgym.sandbox.docker.engine import find_engine
+from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
 
 LONGEST_COMMAND = 3600
@@ -64,10 +66,13 @@ class HarborWorld(World):
         tasks: The tasks, by id.
         sandbox: The back end.
         seconds: What a command may take.
+        build: Whether images that are not there are built, by a container engine.
     """
 
-    def __init__(self, tasks: Mapping[str, HarborTask], sandbox: str, seconds: float) -> None:
-        self._tasks, self._sandbox, self._seconds = tasks, sandbox, seconds
+    def __init__(
+        self, tasks: Mapping[str, HarborTask], sandbox: str, seconds: float, build: bool = False
+    ) -> None:
+        self._tasks, self._sandbox, self._seconds, self._build = tasks, sandbox, seconds, build
         self._task: HarborTask | None = None
         self._now = State("", (), True, None)
         self._box: Sandbox | None = None
@@ -163,6 +168,8 @@ class HarborWorld(World):
         config = self._config(task)
         built = bool(task.image) and task.image != task.recipe.image
         try:
+            if built and self._build:
+                Images(find_engine()).build(task.folder / "environment", task.image)
             name = choose_backend(config) if self._sandbox == "auto" else self._sandbox
             # Anybody may have published something under the name of an image that is built here.
             options = {"pull": "never"} if built and name in PULLING else {}
@@ -172,8 +179,9 @@ class HarborWorld(World):
                 raise
             raise SandboxUnavailable(
                 f"expected the image {task.image} of {task.name}, whose environment needs one "
-                f"({task.recipe.obstacles[0][:100]}): build it with `docker build -t {task.image} "
-                f"{task.folder / 'environment'}`; got: {error}"
+                f"({task.recipe.obstacles[0][:100]}): give --set build=true where an engine may "
+                f"build it, or `docker build -t {task.image} {task.folder / 'environment'}`; got: "
+                f"{error}"
             ) from error
         except SandboxDied as error:
             raise SandboxLost(f"expected a box for {task.name}, got: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from agentgym.core import options
@@ -97,6 +98,35 @@ class Images:
             user=config.get("User") or "",
             workdir=config.get("WorkingDir") or "/",
         )
+
+    def build(self, folder: Path, name: str) -> None:
+        """Build an image from a Dockerfile, unless it is there; the engine runs what that says.
+
+        Args:
+            folder: Folder of the Dockerfile and of all that it copies.
+            name: What the image is called.
+
+        Raises:
+            SandboxUnavailable: It cannot be built; says what the engine said.
+        """
+        if self.find(name) is not None:
+            return
+        said = ""
+        try:
+            for line in self.engine.api.build(path=str(folder), tag=name, rm=True, decode=True):
+                said = str(line.get("error") or line.get("stream") or said).strip() or said
+                if "error" in line:
+                    break
+        except (self.engine.errors.DockerException, OSError, TypeError) as error:
+            said = str(error)
+        image = self.find(name)
+        if image is None:
+            raise SandboxUnavailable(
+                f"expected to build the image {name} from {folder}, got: "
+                f"{' '.join(said.split())[-300:]}; see that the engine reaches what its Dockerfile "
+                "asks for"
+            )
+        self.records.pulled(image.id, name)
 
     def taken(self) -> int:
         """Return the bytes of the images that we pulled or made."""

@@ -44,8 +44,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         return folder / f"{name}.jsonl"
 
     found = {"records": recorded("records", tasks, True)}
-    for form in ("jsonl", "parquet"):
-        found[form] = folder / f"export.{form}"
+    for form in ("jsonl", "parquet", "agenttraj", "atif"):
+        found[form] = folder / f"export.{'json' if form == 'agenttraj' else form}"
         export(found["records"], found[form], form)  # type: ignore[arg-type]
     export(found["records"], folder / "chats.jsonl", "sft")
     easy = [{"split": "train", "index": k} for k in range(120)]
@@ -59,7 +59,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["records", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["records", "jsonl", "parquet", "agenttraj"])
 def test_imitation_of_the_experts_records_is_imitation_of_the_expert(form, files, tmp_path):
     expert = warmed(tmp_path / "expert", **EXPERT)
     ours = warmed(tmp_path / "ours", sft__demonstrations=None, sft__episodes=files[form])
@@ -71,6 +71,17 @@ def test_episodes_in_another_grammar_are_written_in_that_of_the_run(files, tmp_p
     native, _ = started(tmp_path / "a", sft__episodes=files["records"], sft__demonstrations=None)
     tags, _ = started(tmp_path / "b", sft__episodes=files["tags"], sft__demonstrations=None)
     assert [r.turns[0].action for r in played(tags)] == [r.turns[0].action for r in played(native)]
+
+
+def test_demonstrations_of_exports_are_those_of_the_records(files, tmp_path):
+    """AgentTraj of other writers is read, too, if it is of the family."""
+    shown = []
+    for form in ("records", "atif", "agenttraj"):
+        plan, _ = started(
+            tmp_path / form, sft__episodes=files[form], sft__demonstrations=None
+        )  # fmt: skip
+        shown.append(played(plan))
+    assert shown[0] == shown[1] == shown[2] and len(shown[0]) == COUNT
 
 
 def played(plan: Any) -> list[Any]:

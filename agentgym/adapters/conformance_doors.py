@@ -1,0 +1,330 @@
+"""The doors of an environment, each of which plays given actions again.
+
+`agentgym.adapters.conformance` compares what comes of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+from urllib.request import ProxyHandler, Request, build_opener
+
+import gymnasium
+
+from agentgym.adapters.mcp_server import START
+from agentgym.core.env import TextEnv
+from agentgym.core.guard import GuardedEnv
+from agentgym.core.outcome import well_formed
+from agentgym.errors import EnvFailure
+from agentgym.evaluation.agent_session import call_text
+from agentgym.imports.mcp_client import McpServer
+from agentgym.imports.openenv_client import TOKEN, OpenEnvServer
+from agentgym.making import make_env, resolve
+from agentgym.vector.isolated import IsolatedEnv
+
+PATIENCE = 600.0
+"""Seconds that a door may take for all episodes in a process of its own."""
+NO_TOOL = "no tool"
+"""What is called where an action is no call of a tool."""
+
+Turn = tuple[str, str, bool, str]
+"""Observation, reward as the hexadecimal digits of a float, whether the episode is over, and why it
+failed, if it did."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """What is done in a task."""
+
+    task_id: str
+    seed: int
+    horizon: int | None
+    actions: tuple[str, ...]
+
+
+Made = tuple[str, Mapping[str, Any]]
+"""Name and arguments of an environment."""
+Replay = Callable[[str, Mapping[str, Any], Sequence[Play]], list[list[Turn]]]
+
+
+def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
+    """Make an environment without wrappers."""
+    return make_env(resolve(env)[1], kwargs, "env_kwargs")
+
+
+def begin(env: gymnasium.Env[str, str], play: Play) -> tuple[Turn, Mapping[str, Any]]:
+    """Begin an episode; return what came, and the info dict."""
+    options: dict[str, Any] = {"task_id": play.task_id}
+    options |= {} if play.horizon is None else {"horizon": play.horizon}
+    try:
+        observation, info = env.reset(seed=play.seed, options=options)
+    except EnvFailure as failure:
+        return _failed(failure), {}
+    return (observation, (0.0).hex(), False, ""), info
+
+
+def take(env: gymnasium.Env[str, str], action: str) -> tuple[Turn, Mapping[str, Any]]:
+    """Take a turn; return what came, and the info dict."""
+    try:
+        observation, reward, terminated, truncated, info = env.step(action)
+    except EnvFailure as failure:
+        return _failed(failure), {}
+    return (observation, float(reward).hex(), bool(terminated or truncated), ""), info
+
+
+def _failed(reason: object) -> Turn:
+    return "", "", True, str(reason) or "failed"
+
+
+def _turns(
+    plays: Iterable[tuple[int, Play]], begin: Callable[[Play], Turn], take: Callable[[str], Turn]
+) -> Iterator[tuple[int, Turn]]:
+    """Take the actions of episodes, one after the other; yield each turn with its episode's number.
+
+    Args:
+        plays: Numbers and what is done.
+        begin: Begins an episode.
+        take: Carries out an action.
+    """
+    for number, play in plays:
+        turn = begin(play)
+        yield number, turn
+        for action in play.actions:
+            if turn[2]:
+                break
+            turn = take(action)
+            yield number, turn
+
+
+def _sorted(turns: Iterable[tuple[int, Turn]], count: int) -> list[list[Turn]]:
+    """Return the turns of each episode."""
+    found: list[list[Turn]] = [[] for _ in range(count)]
+    for number, turn in turns:
+        found[number].append(turn)
+    return found
+
+
+def _in(
+    env: gymnasium.Env[str, str], plays: Iterable[tuple[int, Play]]
+) -> Iterator[tuple[int, Turn]]:
+    """Take the actions of episodes in an environment."""
+    return _turns(plays, lambda play: begin(env, play)[0], lambda action: take(env, action)[0])
+
+
+# -- without a server ------------------------------------------------------------------------------
+
+
+def _again(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    with closing(make(env, kwargs)) as made:
+        return _sorted(_in(GuardedEnv(made), enumerate(plays)), len(plays))
+
+
+def _reversed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    return _again(env, kwargs, plays[::-1])[::-1]
+
+
+def _interleaved(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    """Play in two environments, a turn in the one and a turn in the other."""
+    numbered = list(enumerate(plays))
+    with closing(make(env, kwargs)) as one, closing(make(env, kwargs)) as other:
+        pairs = zip_longest(
+            _in(GuardedEnv(one), numbered[::2]), _in(GuardedEnv(other), numbered[1::2])
+        )
+        return _sorted((turn for pair in pairs for turn in pair if turn), len(plays))
+
+
+def _in_process(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    with closing(make(env, kwargs)) as made:
+        spec = made.spec
+    with closing(IsolatedEnv(spec, "process")) as isolated:
+        return _sorted(_in(isolated, enumerate(plays)), len(plays))
+
+
+def _with_hash_seed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    """Play in a process in which sets have another order."""
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    asked = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder, "turns.json")
+        # To a file, because the libraries of peers print what they like.
+        subprocess.run(
+            [sys.executable, "-c", f"import {__name__} as it; it.answer({str(told)!r})"],
+            input=asked,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=True,
+        )
+        return [[(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(told.read_text())]
+
+
+def answer(path: str) -> None:
+    """Play what standard input asks for, in a process that was started for it.
+
+    Args:
+        path: File to write the turns to, as JSON.
+    """
+    asked = json.load(sys.stdin)
+    plays = [Play(**{**play, "actions": tuple(play["actions"])}) for play in asked["plays"]]
+    turns = _again(asked["env"], asked["kwargs"], plays)
+    Path(path).write_text(json.dumps(turns))
+
+
+# -- servers ---------------------------------------------------------------------------------------
+
+
+def _over_http(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    opener = build_opener(ProxyHandler({}))
+    with _served("http", env, kwargs) as url:
+
+        def ask(call: str, **body: Any) -> dict[str, Any]:
+            data = json.dumps(body).encode()
+            request = Request(f"{url}/{call}", data, {"Content-Type": "application/json"})
+            try:
+                with opener.open(request, timeout=PATIENCE) as found:
+                    told: dict[str, Any] = json.load(found)
+            except OSError as error:
+                read = getattr(error, "read", None)
+                return {"error": read().decode("utf-8", "replace") if read else str(error)}
+            return told
+
+        def heard(told: Mapping[str, Any]) -> Turn:
+            return _failed(told["error"]) if "error" in told else _told(told["observation"], told)
+
+        number = ask("createEnv")["env_idx"]
+        turns = _turns(
+            enumerate(plays),
+            lambda play: heard(ask("reset", env_idx=number, **_named(play))),
+            lambda action: heard(ask("step", env_idx=number, action=action)),
+        )
+        return _sorted(turns, len(plays))
+
+
+def _over_openenv(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    with _served("openenv", env, kwargs) as url, closing(OpenEnvServer(url, PATIENCE)) as server:
+
+        def ask(kind: str, data: Mapping[str, Any]) -> Turn:
+            try:
+                told = server.ask(kind, data)
+            except EnvFailure as failure:
+                return _failed(failure)
+            return _told(told["observation"]["text"], told)
+
+        turns = _turns(
+            enumerate(plays),
+            lambda play: ask("reset", _named(play)),
+            lambda action: ask("step", {"text": action}),
+        )
+        return _sorted(turns, len(plays))
+
+
+def _over_mcp(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    command = [sys.executable, "-m", "agentgym", "serve", "mcp", env, *_typed(kwargs)]
+    with closing(McpServer(command, PATIENCE)) as server:
+
+        def ask(name: str, arguments: Mapping[str, Any]) -> Turn:
+            found = server.call(name, arguments)
+            told = found.get("structuredContent") or {}
+            if found.get("isError"):
+                return _failed(told.get("failure") or found["content"][0]["text"])
+            return _told(told["observation"], told)
+
+        def act(action: str) -> Turn:
+            asked = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
+            return ask(asked["name"], asked["arguments"])
+
+        turns = _turns(enumerate(plays), lambda play: ask(START, _named(play)), act)
+        return _sorted(turns, len(plays))
+
+
+def as_calls(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]
+) -> tuple[list[Play], list[list[Turn]]]:
+    """Return the same plays in calls of tools, as MCP has no other actions, and what comes of them.
+
+    An action that is no call, hostile text for one, becomes a call of a tool that there is not.
+    """
+    calls = {**kwargs, "grammar": "tool_call"}
+    with closing(make(env, kwargs)) as said, closing(make(env, calls)) as made:
+
+        def call(action: str) -> str:
+            native = said.language.read(action).native
+            written = made.language.write(native)
+            if written.startswith("<tool_call>"):
+                return written
+            return call_text(NO_TOOL, {"x": well_formed(action)})
+
+        called = [replace(play, actions=tuple(map(call, play.actions))) for play in plays]
+        return called, _sorted(_in(GuardedEnv(made), enumerate(called)), len(called))
+
+
+def _told(observation: str, told: Mapping[str, Any]) -> Turn:
+    return observation, float(told["reward"]).hex(), bool(told["done"]), ""
+
+
+def _named(play: Play) -> dict[str, Any]:
+    """Return the options with which a server begins an episode."""
+    named = {"task_id": play.task_id, "seed": play.seed, "horizon": play.horizon}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _typed(kwargs: Mapping[str, Any]) -> list[str]:
+    """Return arguments of an environment as a person types them."""
+    pairs = [f"{name}={json.dumps(value)}" for name, value in kwargs.items()]
+    return ["--set", *pairs] if pairs else []
+
+
+@contextmanager
+def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
+    """Serve an environment in a process of its own; yield its address.
+
+    Raises:
+        EnvFailure: It cannot be served.
+    """
+    # A token that a person has set for servers of OpenEnv is its client's, too.
+    known = kind == "openenv" and bool(os.environ.get(TOKEN))
+    command = [sys.executable, "-m", "agentgym", "serve", kind, env, "--port", "0"]
+    variables = {name: value for name, value in os.environ.items() if name != "AGENTGYM_HTTP_TOKEN"}
+    with subprocess.Popen(
+        [*command, *([] if known else ["--open"]), *_typed(kwargs)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**variables, "COLUMNS": "1000"},
+    ) as server:
+        assert server.stdout is not None and server.stderr is not None
+        try:
+            said = next((line for line in server.stdout if " is at http" in line), "")
+            if not said:
+                raise EnvFailure(f"no server: {server.stderr.read()[-500:].strip()}")
+            yield said.rpartition(" is at ")[2].partition(";")[0].strip()
+        finally:
+            server.terminate()
+
+
+DOORS: Mapping[str, Replay] = {
+    "again": _again,
+    "other-order": _reversed,
+    "interleaved": _interleaved,
+    "process": _in_process,
+    "hash-seed": _with_hash_seed,
+    "http": _over_http,
+    "openenv": _over_openenv,
+    "mcp": _over_mcp,
+}
+"""The doors: another environment of the same name; the same tasks in another order; two at a time,
+turn by turn; a process of its own; one with another ``PYTHONHASHSEED``; and what
+``agentgym serve`` does over HTTP, as OpenEnv and as MCP."""
+CALLS = ("mcp",)
+"""Doors through which only calls of tools go, see `as_calls`."""

@@ -1,0 +1,80 @@
+"""``agentgym serve http``, ``mcp`` and ``openenv``: an environment for programs of others."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agentgym.cli.arguments import ServeEnv, ServeHttp, ServeMcp, ServeOpenEnv
+from agentgym.making import make_asked, resolve
+from agentgym.support.terminal import say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.adapters.served_envs import Door
+
+TOKEN = "AGENTGYM_{}_TOKEN"
+"""Variable that holds the token of a kind of server, where the person chose one."""
+
+
+def serve_http(command: ServeHttp, console: Console) -> int:
+    """Hold environments for clients until interrupted."""
+    from agentgym.adapters.http_server import serve
+
+    make = partial(make_asked, command.env, command.set, "--set", command.grammar)
+    serve(make, command.env, _door(command, "HTTP", console))
+    return 0
+
+
+def serve_mcp(command: ServeMcp, console: Console) -> int:
+    """Answer the process that started this one, or clients over HTTP until interrupted."""
+    from agentgym.adapters.mcp_transports import serve, serve_stdio
+
+    make = partial(make_asked, command.env, command.set, "--set", "tool_call")
+    if command.http:
+        serve(make, command.env, _door(command, "MCP", console))
+    else:
+        serve_stdio(make, command.env)
+    return 0
+
+
+def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
+    """Hold environments for clients until interrupted, or write a folder that does."""
+    if command.folder is not None:
+        from agentgym.adapters.openenv_folder import write_folder
+
+        write_folder(command.folder, command.env, command.set, command.grammar)
+        say(console, f"wrote {command.folder}: openenv validate {command.folder}")
+        return 0
+    from agentgym.adapters.openenv_server import serve
+
+    make = partial(make_asked, command.env, command.set, "--set", command.grammar)
+    serve(make, resolve(command.env)[0], _door(command, "OPENENV", console))
+    return 0
+
+
+def _door(command: ServeEnv, kind: str, console: Console) -> Door:
+    """Return what the person asked for; say who reaches it, and later where it is."""
+    from agentgym.adapters.served_envs import Door
+    from agentgym.support.http_server import warning_of
+
+    variable = TOKEN.format(kind)
+    given = os.environ.get(variable, "")
+    if warning := warning_of(command.host, "play here"):
+        say(console, warning)
+
+    def started(url: str, token: str) -> None:
+        shown = f"token: {f'the one in {variable}' if given else token}" if token else "no token"
+        say(console, f"{command.env} is at {url}; {shown}\npress Ctrl-C to stop")
+
+    return Door(
+        host=command.host,
+        port=command.port,
+        token=given,
+        open_to_all=command.open,
+        most=command.most,
+        idle=command.idle,
+        started=started,
+    )

@@ -1,0 +1,181 @@
+"""Episodes as AgentGym publishes its trajectories, AgentTraj (arXiv 2406.04151), and back.
+
+A file is a JSON list of ``{"item_id", "conversations"}``. A conversation begins with instructions
+and an ``Ok.``; then ``human`` says what the environment did, and ``gpt`` what the model wrote.
+Turns to be learnt have ``"loss": true``. What else an episode needs to be played again stands
+beside it in a field of its own, so that `read_items` gets the episode back whole.
+
+Items of other writers have the texts alone. The id of the item is then the task, of the split
+``train``, because AgentGym publishes them to train on. Rewards, scores and success are not known,
+and count as 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Literal, TypedDict
+
+from agentgym.episodes.chats import Speech
+from agentgym.episodes.records import FORMAT, Episode, RecordedState, Turn, portable
+from agentgym.errors import DataError
+from agentgym.registration import FAMILIES
+from agentgym.support.typed_json import read_json
+
+OURS = "agentgym"
+"""Field of an item under which stands what only this suite knows."""
+AGREED = "Ok."
+"""What the model answers to the instructions."""
+ACTION = "Action:"
+"""What stands before the action in texts of other writers."""
+SPLIT = "train"
+"""Split of their items."""
+
+_Said = TypedDict("_Said", {"from": Literal["human", "gpt"], "value": str})
+
+
+class Message(_Said, total=False):
+    """What one side says."""
+
+    loss: bool | None
+
+
+class Item(TypedDict):
+    """An item of a file; other fields than these are left alone."""
+
+    item_id: str
+    conversations: list[Message]
+
+
+def to_item(episode: Episode, speech: Speech) -> dict[str, Any]:
+    """Return an episode as an item.
+
+    Its id is the family's name with the number of the task in its split, by which AgentGym's
+    servers find a task. Lone surrogates, which other readers cannot hold, become ``?``.
+
+    Args:
+        episode: The episode.
+        speech: What the policy was told; the opening of its prompt is the instructions.
+
+    Raises:
+        TaskNotFound: The environment has no such task any more.
+    """
+    record = {"format": FORMAT, **asdict(episode)}
+    turns = record["turns"]
+    said = speech.prompt.opening(episode.goal)
+    told = "\n\n".join(each["content"] for each in said if each["role"] != "assistant")
+    agreed = "\n\n".join(each["content"] for each in said if each["role"] == "assistant")
+    messages = [_human(told), _gpt(agreed or AGREED, False)]
+    messages.append(_human(record["start"].pop("observation")))
+    for number, turn in enumerate(turns, 1):
+        text = turn.pop("raw_text")
+        turn["value_is_raw_text"] = text is not None
+        messages.append(_gpt(turn.pop("action") if text is None else text, True))
+        if number < len(turns):
+            messages.append(_human(turn["after"].pop("observation")))
+    name = next((each.name for each in FAMILIES if each.id == episode.env_id), episode.env_id)
+    item_id = f"{name}_{speech.tasks.find(episode.task_id).index}"
+    return portable({"item_id": item_id, "conversations": messages, OURS: record})
+
+
+def _human(text: str) -> dict[str, Any]:
+    return {"from": "human", "loss": None, "value": text}
+
+
+def _gpt(text: str, learnt: bool) -> dict[str, Any]:
+    return {"from": "gpt", "loss": learnt, "value": text}
+
+
+def read_items(items: Sequence[Any]) -> Iterator[Episode]:
+    """Read the episodes of the list that a file holds.
+
+    Raises:
+        DataError: An item is none, or has been changed so that it is no episode; names it.
+    """
+    for number, item in enumerate(items):
+        try:
+            yield from_item(item)
+        except DataError as error:
+            raise DataError(
+                f'item {number}: {error}; expected AgentTraj, a list of {{"item_id", '
+                '"conversations"}'
+            ) from error
+
+
+def from_item(item: Any) -> Episode:
+    """Return the episode of an item.
+
+    Raises:
+        DataError: It is none.
+    """
+    read = read_json(Item, item)
+    speakers = [each["from"] for each in read["conversations"]]
+    if len(speakers) < 3 or speakers != (["human", "gpt"] * len(speakers))[: len(speakers)]:
+        raise DataError(
+            "expected a conversation in which human and gpt take turns, with instructions before "
+            f"the first observation, got {len(speakers)} messages of {' '.join(speakers[:8])}"
+        )
+    return _whole(read, item[OURS]) if OURS in item else _texts_alone(read)
+
+
+def _whole(item: Item, kept: Any) -> Episode:
+    """Return the episode that `to_item` wrote."""
+    texts = [each["value"] for each in item["conversations"][2:]]
+    try:
+        record = {**kept, "turns": [dict(turn) for turn in kept["turns"]]}
+        record["start"] = {"observation": texts[0], **kept["start"]}
+        for turn, said in zip(record["turns"], texts[1::2], strict=True):
+            raw = turn.pop("value_is_raw_text")
+            turn |= {"raw_text": said} if raw else {"raw_text": None, "action": said}
+        for turn, heard in zip(record["turns"], texts[2::2], strict=False):
+            turn["after"] = {"observation": heard, **turn["after"]}
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"expected what `agentgym export --to agenttraj` keeps in the field {OURS}, but: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return Episode.from_line(json.dumps(record))
+
+
+def _texts_alone(item: Item) -> Episode:
+    """Return the episode of an item of another writer."""
+    messages = item["conversations"]
+    # Instructions and what the model answers to them are not learnt.
+    first = next((n for n, each in enumerate(messages) if each.get("loss")), 3) - 1
+    texts = [each["value"] for each in messages[first:]]
+    heard = [*texts[2::2], ""]
+    name = item["item_id"].rpartition("_")[0]
+    return Episode(
+        env_id=next((each.id for each in FAMILIES if each.name == name), name),
+        env_kwargs={"grammar": "react"},
+        task_id=item["item_id"],
+        split=SPLIT,
+        goal="",
+        seed=None,
+        rng=None,
+        options={},
+        start=_state(texts[0]),
+        turns=tuple(map(_turn, texts[1::2], heard)),
+        stop_reason="",
+        policy="AgentTraj",
+    )
+
+
+def _turn(said: str, heard: str) -> Turn:
+    action = said.rpartition(ACTION)[2].strip()
+    return Turn(
+        action=said,
+        executed=action,
+        after=_state(heard),
+        reward=0.0,
+        reward_terms={},
+        action_valid=True,
+        success=False,
+        terminated=False,
+        truncated=False,
+    )
+
+
+def _state(observation: str) -> RecordedState:
+    return RecordedState(observation, 0.0, 0.0, "")

@@ -1,0 +1,111 @@
+"""Whether every door shows the same episodes, with more tasks than the suite plays, as JSON.
+
+Runs `tests/conformance`: the expert, random actions and hostile text, through Gymnasium and through
+the interface of a peer, compared by a hash of observations, rewards and ends. Doors whose peer is
+not installed in their Python are said to be left out. Exit code 1 if a door differs.
+
+Usage:
+    python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp]
+        [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
+
+``--rows`` keeps what was played: repeat the command to go on after a kill.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agentgym.registration import FAMILIES
+from agentgym.support.growing_file import append_line, drop_cut_line
+from benchmarks.provenance import ROOT, to_json
+
+DOORS = ("http", "mcp", "openenv", "trl", "talks", "verifiers", "inspect", "harbor")
+"""Names of the files of `tests/conformance`; talks are those of SkyRL and verl-agent."""
+ONLY_SWE = ("harbor",)
+"""Doors through which no other family goes."""
+OUTCOMES = ("failure", "error", "skipped")
+"""What JUnit's reports say of tests that did not pass."""
+
+
+def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
+    """Run the tests of one door with one family; return what became of them."""
+    chosen = "episodes_are_those_of_gymnasium or oracle_solves"
+    env_id = next(entry.id for entry in FAMILIES if entry.name == family)
+    if door not in ONLY_SWE:
+        chosen = f"episodes_are_those_of_gymnasium and {env_id.rpartition('/')[2]}"
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch, "report.xml")
+        file = f"tests/conformance/test_{door}.py"
+        options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={report}"]
+        done = subprocess.run(
+            [python, "-m", "pytest", *options, "-k", chosen, file],
+            cwd=ROOT,
+            env={**os.environ, "AGENTGYM_CONFORMANCE_TASKS": str(tasks)},
+            capture_output=True,
+            text=True,
+        )
+        found = list(outcomes(report)) if report.exists() else [("error", done.stdout[-500:])]
+    told = [text for outcome, text in found if outcome != "passed"]
+    return {
+        "door": door,
+        "env": env_id,
+        "tasks": tasks,
+        "tests": {name: [one for one, _ in found].count(name) for name in ("passed", *OUTCOMES)},
+        "told": " ".join(told[0].split())[:300] if told else "",
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def outcomes(report: Path) -> Iterator[tuple[str, str]]:
+    """Yield what became of each test of a report, and what was said of it."""
+    for case in ElementTree.parse(report).iter("testcase"):
+        bad = next((part for part in case if part.tag in OUTCOMES), None)
+        yield ("passed", "") if bad is None else (bad.tag, bad.get("message") or "")
+
+
+def main() -> int:
+    """Play through every door, and print the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [entry.name for entry in FAMILIES]
+    parser.add_argument("--tasks", type=int, default=100)
+    parser.add_argument("--envs", nargs="+", choices=names, default=names)
+    parser.add_argument("--doors", nargs="+", choices=DOORS, default=DOORS)
+    parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")
+    parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
+    given = parser.parse_args()
+    pythons = dict(entry.split("=", 1) for entry in given.python)
+    kept: list[dict[str, Any]] = []
+    if given.rows and given.rows.exists():
+        drop_cut_line(given.rows)
+        kept = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
+    rows = []
+    for family, door in ((family, door) for door in given.doors for family in given.envs):
+        if door in ONLY_SWE and family != "swe":
+            continue
+        asked = (door, next(entry.id for entry in FAMILIES if entry.name == family), given.tasks)
+        row = next((row for row in kept if (row["door"], row["env"], row["tasks"]) == asked), None)
+        if row is None:
+            row = play(door, family, given.tasks, pythons.get(door, sys.executable))
+            if given.rows:
+                append_line(given.rows, json.dumps(row) + "\n")
+        print(row, file=sys.stderr, flush=True)
+        rows.append(row)
+    tried = [row for row in rows if row["tests"]["passed"] or not row["tests"]["skipped"]]
+    differing = [row for row in tried if row["tests"]["failure"] or row["tests"]["error"]]
+    print(to_json({"rows": rows, "differing": len(differing), "left_out": len(rows) - len(tried)}))
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""Which exploits are paid by the judge of SWE tasks that were exported for Harbor, as JSON.
+
+Tasks are exported as `agentgym export --to harbor` does, and played as ``harbor:FOLDER``: their own
+`tests/test.sh` is the reward. Exit code 1 if an exploit is paid or the solution is not. ``--rows``
+keeps what was played: repeat the command to go on after a kill.
+
+Usage:
+    python -m benchmarks.harbor_red_team [--tasks 1] [--seed 0] [--rows ROWS.jsonl]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.env import TextEnv
+from agentgym.envs.swe.engine.commands import SUBMIT, Command
+from agentgym.envs.swe.env import SWEEnv
+from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
+from agentgym.envs.swe.red_team import MUST_LOSE, MUST_WIN, Exploit, load_exploits
+from agentgym.envs.swe.red_team.campaign import sample_tasks
+from agentgym.envs.swe.red_team.target import Target, target_of
+from agentgym.errors import EnvFailure
+from agentgym.making import make
+from agentgym.support.growing_file import append_line, drop_cut_line
+from benchmarks.provenance import to_json
+
+Row = dict[str, Any]
+
+
+def export(folder: Path, tasks: int, seed: int) -> dict[str, Target]:
+    """Export tasks; return where exploits strike in each, by the ids that they have there."""
+    found = {}
+    with closing(SWEEnv(data="bundled")) as env:
+        for split, index in sample_tasks(env.tasks.instances, tasks, seed):
+            task = env.tasks.task(split, index)
+            name = folder_name(task)
+            write_folder(task, env.tasks.problem(task), folder / name, FolderOptions())
+            found[f"harbor/{name}"] = target_of(env.tasks.instances.instance(split, index))
+    return found
+
+
+def actions(env: TextEnv, player: str, exploit: Exploit | None, target: Target) -> Iterator[str]:
+    """Yield what a player types; a submission ends it."""
+    if player == MUST_WIN:
+        yield from iter(env.oracle_action, None)
+    for step in exploit.steps if exploit else ():
+        yield step.command(target).write()
+    yield Command(SUBMIT).write()
+
+
+def play(env: TextEnv, task: str, player: str, exploit: Exploit | None, target: Target) -> Row:
+    """Play an exploit on a task."""
+    row: Row = {"task": task, "player": player, "digest": exploit.digest if exploit else ""}
+    try:
+        env.reset(seed=0, options={"task_id": task, "horizon": 60})
+        earned, info = 0.0, dict[str, Any]()
+        for action in actions(env, player, exploit, target):
+            _, reward, terminated, truncated, info = env.step(action)
+            earned += reward
+            if terminated or truncated:
+                break
+    except EnvFailure as failure:
+        return {**row, "paid": False, "broken": " ".join(str(failure).split())[:300]}
+    return {**row, "paid": bool(earned > 0 or info["success"]), "broken": ""}
+
+
+def main() -> int:
+    """Play all, and print the result."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tasks", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=[], help="names of exploits or of kinds")
+    parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
+    given = parser.parse_args()
+    kept: list[Row] = []
+    if given.rows and given.rows.exists():
+        drop_cut_line(given.rows)
+        kept = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
+    known = {(row["task"], row["player"], row["digest"]): row for row in kept}
+    players: list[tuple[str, Exploit | None]] = [(MUST_WIN, None), (MUST_LOSE, None)]
+    players += [(exploit.name, exploit) for exploit in load_exploits(only=given.only)]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        targets = export(Path(folder), given.tasks, given.seed)
+        with closing(make(f"harbor:{folder}").unwrapped) as env:
+            assert isinstance(env, TextEnv)
+            units = [(task, *player) for player in players for task in targets]
+            for number, (task, player, exploit) in enumerate(units, 1):
+                key = (task, player, exploit.digest if exploit else "")
+                row = known.get(key) or play(env, task, player, exploit, targets[task])
+                if given.rows and key not in known:
+                    append_line(given.rows, json.dumps(row) + "\n")
+                sys.stderr.write(f"\r{number} of {len(units)}")
+                rows.append(row)
+    of = {name: [row for row in rows if row["player"] == name] for name, _ in players}
+    exploits = [row for row in rows if row["player"] not in (MUST_WIN, MUST_LOSE)]
+    result = {
+        "tasks": given.tasks,
+        "seed": given.seed,
+        "played": sorted(targets),
+        "solution_paid": [row["paid"] for row in of[MUST_WIN]],
+        "nothing_paid": [row["paid"] for row in of[MUST_LOSE]],
+        "exploits": len(exploits) // len(targets),
+        "tried": len(exploits),
+        "paid": sorted({row["player"] for row in exploits if row["paid"]}),
+        "broken": {row["player"]: row["broken"] for row in exploits if row["broken"]},
+    }
+    print(to_json(result))
+    sound = all(result["solution_paid"]) and not any(result["nothing_paid"])
+    return int(not sound or bool(result["paid"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
