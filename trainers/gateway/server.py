@@ -42,7 +42,6 @@ __all__ = ["GatewayServer"]
 
 logger = logging.getLogger(__name__)
 
-EXTRA = "serve"
 LARGEST = 4 << 20
 """Most bytes of a request."""
 WORKERS = 256
@@ -95,7 +94,7 @@ class GatewayServer:
 
     def _start(self) -> None:
         """Begin to answer."""
-        uvicorn = require("uvicorn", EXTRA)
+        uvicorn = require("uvicorn", "serve")
         self._pool = ThreadPoolExecutor(WORKERS, "agentgym-gateway")
         listening = listen("127.0.0.1", 0)
         config = uvicorn.Config(
@@ -111,7 +110,7 @@ class GatewayServer:
 
     def _app(self) -> Starlette:
         """Return the application."""
-        require("starlette", EXTRA)
+        require("starlette", "serve")
         from starlette.applications import Starlette
         from starlette.routing import Route
 

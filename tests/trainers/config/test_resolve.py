@@ -54,6 +54,9 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 
 
 NONE_IS_A_CHOICE = {
+    "agent",
+    "agent_command",
+    "rollout.agent_calls",
     "eval.rival_steps",
     "horizon_gate",
     "preset_file",
