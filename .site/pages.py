@@ -6,6 +6,7 @@ an episode and its spaces; every public name gets an entry in the reference.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -68,7 +69,13 @@ def gather() -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     for page in sorted(PAGES.rglob("*.md")):
-        _take_along(page)
+        page.write_text(_take_along(page, page.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in sorted(PAGES.rglob("*.ipynb")):
+        notebook = json.loads(page.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = _take_along(page, "".join(cell["source"]))
+        page.write_text(json.dumps(notebook), encoding="utf-8")
     for family in families():
         _begin_family_page(family)
     _write_reference()
@@ -86,14 +93,19 @@ def _hidden(path: Path) -> bool:
     return not HIDDEN.isdisjoint(path.relative_to(ROOT).parts)
 
 
-def _take_along(page: Path) -> None:
-    """Copy the files that a page links to; a folder has no page of its own, but by its README."""
+def _take_along(page: Path, text: str) -> str:
+    """Copy the files that a page links to, and return its text with links that hold on the site.
+
+    A folder has no page of its own, but by its README. The README of the root is the index.
+    """
 
     def link(found: re.Match[str]) -> str:
         words, target = found[1], found[2].partition("#")[0]
         if not target or re.match(r"[a-z]+:", target):
             return found[0]
         path = (page.parent / target).resolve()
+        if path == PAGES / "README.md":
+            return f"[{words}]({found[2].replace('README.md', 'index.md')})"
         source = ROOT / path.relative_to(PAGES)
         if source.is_dir():
             readme = source / "README.md"
@@ -103,8 +115,7 @@ def _take_along(page: Path) -> None:
             shutil.copyfile(source, path)
         return found[0]
 
-    text = page.read_text(encoding="utf-8")
-    page.write_text(LINK.sub(link, text), encoding="utf-8")
+    return LINK.sub(link, text)
 
 
 def _page_of(family: EnvFamily) -> Path:
