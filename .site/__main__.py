@@ -10,6 +10,8 @@ import runpy
 import sys
 from pathlib import Path
 
+from pages import FOLDERS
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -21,7 +23,8 @@ def main() -> None:
     folders = ["-c", str(HERE), str(HERE / "pages"), str(HERE.parent / "build" / "site")]
     # What is gathered changes at each build, so that it is the originals that have to be watched.
     watch = ["--ignore", str(HERE / "pages" / "*")]
-    watch += [f"--watch={HERE.parent / name}" for name in ("agentgym", "trainers", "README.md")]
+    watch += [f"--watch={HERE.parent / name}" for name in FOLDERS]
+    watch += [f"--watch={page}" for page in sorted(HERE.parent.glob("*.md"))]
     sys.argv = ["sphinx", *folders, *(watch if serve else ["-q", "-W", "--keep-going"])]
     runpy.run_module("sphinx_autobuild" if serve else "sphinx", run_name="__main__")
 

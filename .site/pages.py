@@ -6,9 +6,10 @@ an episode and its spaces; every public name gets an entry in the reference.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pictures
@@ -22,8 +23,10 @@ PAGES = Path(__file__).resolve().parent / "pages"
 SUFFIXES = (".md", ".ipynb", ".png", ".svg")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 """A link as pages write it: its words, and where it leads."""
-HIDDEN = ("tests", "bundled.d", ".site", ".venv", ".git", "build", "dist", "runs")
-"""Folders whose pages are not ours, or not for readers."""
+FOLDERS = (".agents", "agentgym", "benchmarks", "notebooks", "trainers")
+"""Where pages lie, besides the root."""
+HIDDEN = frozenset(("bundled.d", "runs"))
+"""Folders in them whose pages are not ours, or not for readers."""
 GUIDES = (
     "agentgym/README", "agentgym/adapters/README", "agentgym/imports/README",
     "agentgym/sandbox/README", "trainers/README", "benchmarks/README",
@@ -44,10 +47,11 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Other projects": (
         "agentgym.adapters.trl", "agentgym.adapters.skyrl", "agentgym.adapters.verl_agent",
         "agentgym.adapters.verifiers", "agentgym.adapters.inspect_ai", "agentgym.adapters.harbor",
+        "agentgym.adapters.served_envs", "agentgym.adapters.conformance", "agentgym.imports.world",
     ),
     "Training": (
         "trainers.algorithms.preset", "trainers.algorithms.sampling",
-        "trainers.algorithms.schedule", "trainers.algorithms.shaping",
+        "trainers.algorithms.schedule", "trainers.algorithms.shaping", "trainers.gateway.agents",
     ),
 }  # fmt: skip
 """Modules whose public names are listed, by what a reader looks for."""
@@ -60,36 +64,48 @@ def gather() -> None:
             shutil.rmtree(old)
         elif old.name != ".gitignore":
             old.unlink()
-    for path in _files(ROOT):
+    for path in sources():
         target = PAGES / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
     for page in sorted(PAGES.rglob("*.md")):
-        _take_along(page)
+        page.write_text(_take_along(page, page.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in sorted(PAGES.rglob("*.ipynb")):
+        notebook = json.loads(page.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = _take_along(page, "".join(cell["source"]))
+        page.write_text(json.dumps(notebook), encoding="utf-8")
     for family in families():
         _begin_family_page(family)
     _write_reference()
     (PAGES / "index.md").write_text(_index(), encoding="utf-8")
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def sources() -> Iterator[Path]:
     """Find pages, notebooks and pictures, in the order of their names."""
-    for path in sorted(folder.iterdir()):
-        if path.is_dir():
-            if path.name not in HIDDEN and (path.name[0] != "." or path.name == ".agents"):
-                yield from _files(path)
-        elif path.suffix in SUFFIXES:
-            yield path
+    for path in sorted(ROOT.iterdir()):
+        below = sorted(path.rglob("*")) if path.name in FOLDERS else [path]
+        yield from (each for each in below if each.suffix in SUFFIXES and not _hidden(each))
 
 
-def _take_along(page: Path) -> None:
-    """Copy the files that a page links to; a folder has no page of its own, but by its README."""
+def _hidden(path: Path) -> bool:
+    return not HIDDEN.isdisjoint(path.relative_to(ROOT).parts)
+
+
+def _take_along(page: Path, text: str) -> str:
+    """Copy the files that a page links to, and return its text with links that hold on the site.
+
+    A folder has no page of its own, but by its README. The README of the root is the index.
+    """
 
     def link(found: re.Match[str]) -> str:
         words, target = found[1], found[2].partition("#")[0]
         if not target or re.match(r"[a-z]+:", target):
             return found[0]
         path = (page.parent / target).resolve()
+        if path == PAGES / "README.md":
+            return f"[{words}]({found[2].replace('README.md', 'index.md')})"
         source = ROOT / path.relative_to(PAGES)
         if source.is_dir():
             readme = source / "README.md"
@@ -99,14 +115,17 @@ def _take_along(page: Path) -> None:
             shutil.copyfile(source, path)
         return found[0]
 
-    text = page.read_text(encoding="utf-8")
-    page.write_text(LINK.sub(link, text), encoding="utf-8")
+    return LINK.sub(link, text)
+
+
+def _page_of(family: EnvFamily) -> Path:
+    """Return where the page of a family lies, if it is one of ours."""
+    return Path(family.entry_point.partition(":")[0].replace(".", "/")).parent / "README.md"
 
 
 def _begin_family_page(family: EnvFamily) -> None:
     """Put a picture and the spaces of an environment below the title of its page."""
-    folder = Path(family.entry_point.partition(":")[0].replace(".", "/")).parent
-    page = PAGES / folder / "README.md"
+    page = PAGES / _page_of(family)
     if not page.is_file():  # Another package's.
         return
     (page.parent / "episode.svg").write_text(pictures.screencast(family.name), encoding="utf-8")
@@ -146,33 +165,33 @@ def _write_reference() -> None:
     (folder / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
+def contents() -> dict[str, Sequence[str]]:
+    """Return the pages that the table of contents lists, by what stands above them."""
+    pages = [path.relative_to(ROOT) for path in sources() if path.suffix in (".md", ".ipynb")]
+
+    def below(folder: str) -> list[str]:
+        return [_name(page) for page in pages if page.parts[0] == folder]
+
+    return {
+        "Guides": GUIDES,
+        "Environments": [_name(page) for page in map(_page_of, families()) if page in pages],
+        "Notebooks and scripts": below("notebooks"),
+        "Reference": ("reference/index",),
+        "Project": (*ABOUT, *below(".agents")),
+    }
+
+
+def _name(page: Path) -> str:
+    return page.with_suffix("").as_posix()
+
+
 def _index() -> str:
     """Return the first page: the README, and the table of contents of the site."""
-    envs = [
-        f"{Path(one.entry_point.partition(':')[0].replace('.', '/')).parent}/README"
-        for one in families()
-    ]
-    notebooks = [
-        str(path.relative_to(PAGES).with_suffix("")) for path in sorted(PAGES.rglob("*.ipynb"))
-    ]
-    contents = {
-        "Guides": GUIDES,
-        "Environments": envs,
-        "Notebooks": notebooks,
-        "Reference": ("reference/index",),
-        "Project": (*ABOUT, *_skills()),
-    }
     trees = "\n".join(
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```"
-        for caption, pages in contents.items()
+        for caption, pages in contents().items()
     )
     return f"{(ROOT / 'README.md').read_text(encoding='utf-8')}\n{trees}\n"
-
-
-def _skills() -> list[str]:
-    """Return the pages for coding agents."""
-    found = sorted((PAGES / ".agents").rglob("SKILL.md"))
-    return [str(path.relative_to(PAGES).with_suffix("")) for path in found]
 
 
 def write_llms(site: Path) -> None:
@@ -186,7 +205,7 @@ def write_llms(site: Path) -> None:
         f"> {_summary((ROOT / 'README.md').read_text(encoding='utf-8'))[1]}.\n",
     ]
     for page in sorted(PAGES.rglob("*.md")):
-        name = page.relative_to(PAGES).with_suffix("")
+        name = _name(page.relative_to(PAGES))
         title, sentence = _summary(page.read_text(encoding="utf-8"))
         lines.append(f"- [{title}](_sources/{name}.md.txt){sentence and f': {sentence}'}")
     (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -19,7 +19,13 @@ from agentgym.cli.parsing import parse, subcommands
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "agentgym/**/*.md", "trainers/*.md", "benchmarks/*.md")
+    for pattern in (
+        "*.md",
+        "agentgym/**/*.md",
+        "trainers/*.md",
+        "benchmarks/*.md",
+        "notebooks/**/*.md",
+    )
     for page in ROOT.glob(pattern)
     if not any("." in part for part in page.relative_to(ROOT).parts[:-1])  # data, no pages of ours
 )

@@ -1,9 +1,10 @@
-"""The pictures of the site, and of the README, are what the command shows now."""
+"""The site lists every page, and its pictures, like the README's, are what the command shows."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -12,13 +13,26 @@ import pytest
 SITE = Path(__file__).resolve().parents[1] / ".site"
 
 
-@pytest.fixture(scope="module")
-def pictures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("site_pictures", SITE / "pictures.py")
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"site_{name}", SITE / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def pictures() -> ModuleType:
+    return load("pictures")
+
+
+def test_every_page_is_in_the_table_of_contents(pictures, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pictures", pictures)
+    pages = load("pages")
+    found = [path for path in pages.sources() if path.suffix in (".md", ".ipynb")]
+    names = {path.relative_to(pages.ROOT).with_suffix("").as_posix() for path in found}
+    listed = [name for part in pages.contents().values() for name in part]
+    assert sorted(listed) == sorted(names - {"README"} | {"reference/index"})
 
 
 def test_the_screencast_of_the_readme_is_not_old(pictures):

@@ -16,6 +16,7 @@ BOXED = "swe"
 COMPILERS = ("g++", "cmake", "make")
 """What the original engines are built with."""
 COMPILE = "apt-get install build-essential cmake"
+"""What installs them on Debian."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from agentgym.support.terminal import cell, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-
 SANDBOX = "sandbox "
 """Begins the names of the checks of sandboxes."""
 
@@ -46,8 +45,8 @@ def show(command: Doctor, console: Console) -> int:
 
 def _as_check(able: Ability) -> dict[str, object]:
     """Return an ability in the form of a check, for programs."""
-    fix = install_command(able.extra) if able.extra else ""
-    name, detail = able.name, able.problem or "can be done here"
+    lines = [*able.commands, *([install_command(able.extra)] if able.extra else [])]
+    name, detail, fix = able.name, able.problem or "can be done here", " && ".join(lines)
     return {"group": able.group, "name": name, "ok": able.ok, "detail": detail, "fix": fix}
 
 
@@ -81,19 +80,12 @@ def _found(group: Sequence[Check]) -> str:
     for check in group:
         if not check.ok and check.name not in lacking.setdefault(check.detail, []):
             lacking[check.detail].append(check.name)
-    return "; ".join(
-        filter(
-            None,
-            (
-                ", ".join(found),
-                *(f"{', '.join(names)} {detail}" for detail, names in lacking.items()),
-            ),
-        )
-    )
+    parts = [", ".join(found), *(f"{', '.join(names)} {why}" for why, names in lacking.items())]
+    return "; ".join(filter(None, parts))
 
 
 def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """One table row for the core, for each extra and for the machine."""
+    """Put the checks of a group together, in the order in which groups come."""
     rows: dict[str, list[Check]] = {}
     for check in checks:
         rows.setdefault(check.group, []).append(check)

@@ -16,7 +16,9 @@ from agentgym.errors import NotSupported
 from agentgym.policies import play as playing
 
 Ask = Callable[[], str]
+"""Reads one line of what a person types."""
 NO_HINT = "none (the task cannot be solved from here)"
+"""The hint where the expert has no action."""
 _FENCE = re.compile(r"`{3,}")
 
 

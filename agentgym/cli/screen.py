@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentgym.support.terminal import say
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -59,7 +61,7 @@ class PlainScreen:
         self._console = console
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
     def task(self, info: Mapping[str, Any]) -> None:
         """Print the task's id, its goal and how to play."""

@@ -1,4 +1,4 @@
-"""Train with several values of one flag and several seeds each; print a table with intervals.
+"""Train with several values of one flag and several seeds each; print the verdict on each value.
 
     python sweep_seeds.py --env webshop --flag rl.lr --values 3e-4 1e-3 --seeds 0 1 2 -- --quick
 

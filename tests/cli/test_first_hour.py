@@ -47,6 +47,7 @@ def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare
     assert here["swe: bundled tasks"]["fix"] == doctor.install_command("swe")
     original = here["textworld engine=inform7 (the original)"]
     assert original["detail"] == "needs textworld, built with g++, cmake, make"
+    assert original["fix"] == f"{abilities.COMPILE} && {doctor.install_command('textworld')}"
     code, out = lines(capsys, "doctor")
     assert code == 0  # nothing of this is needed to begin
     assert f"\n  {abilities.COMPILE}\n" in out

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import agentgym
+from agentgym.sandbox import SandboxConfig, open_sandbox
 from tests.policies.endpoint import ChatServer, completion
 
 SCRIPTS = Path(__file__).parents[2] / "notebooks" / "scripts"
+LIBRARY = Path(__file__).parents[1] / "envs" / "swe" / "repositories" / "sums"
 
 
 def main_of(name: str) -> Callable[[list[str]], Any]:
@@ -56,7 +58,7 @@ def test_evaluate_endpoint(url: str, tmp_path: Path) -> None:
     [("langgraph_agent.py", "langchain_openai"), ("smolagents_agent.py", "smolagents")],
 )
 def test_agents_of_frameworks(script: str, package: str, url: str) -> None:
-    pytest.importorskip(package, reason=f"needs {package}: .ci/peers runs it")
+    pytest.importorskip(package, reason=f"{package} is in .ci/peers")
     report = main_of(script)(["--base-url", url, "--model", "m", "--n", "2"])
     assert report.n == 2 and not any(row.error for row in report.rows)
     assert report.tokens["prompt"] > 0
@@ -74,6 +76,13 @@ def test_serve_to_another_trainer() -> None:
     pytest.importorskip("uvicorn")
     played = main_of("serve_to_another_trainer.py")(["--episodes", "1", "--env", "textworld"])
     assert len(played) == 1 and played[0]
+
+
+@pytest.mark.slow
+def test_tasks_from_library(tmp_path: Path) -> None:
+    open_sandbox(SandboxConfig()).close()  # Where none can be made, this is skipped.
+    flags = [str(LIBRARY), "--out", str(tmp_path / "tasks"), "--limit", "1"]
+    assert main_of("tasks_from_library.py")(flags).success == 1.0
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ PACKAGES = {"smolagents": "smolagents", "langgraph": "langchain_openai", "openai
 def test_an_agent_of_a_framework_is_trained_as_it_is(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip(PACKAGES[name], reason=f"{PACKAGES[name]} is not installed (.ci/peers)")
+    pytest.importorskip(PACKAGES[name], reason=f"{PACKAGES[name]} is in .ci/peers")
     monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
     lines = inspect.getsource(getattr(framework_agents, name)).splitlines()
     glue = [line for line in lines[1:] if line.strip() and " import " not in line]
