@@ -259,8 +259,8 @@ def as_calls(
     with closing(make(env, kwargs)) as said, closing(make(env, calls)) as made:
 
         def call(action: str) -> str:
-            native = said.language.read(action).native
-            written = made.language.write(native)
+            native = said.spoken.read(action).native
+            written = made.spoken.write(native)
             if written.startswith("<tool_call>"):
                 return written
             return call_text(NO_TOOL, {"x": well_formed(action)})

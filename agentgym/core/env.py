@@ -51,8 +51,8 @@ OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
 OVERRIDABLE = (
-    "_start", "_act", "_misread", "_admissible", "_state", "_oracle_turns", "_oracle_action",
-    "_potential", "_snapshot", "_restore",
+    "_start", "_act", "_misread", "_idle", "_admissible", "_state", "_oracle_turns",
+    "_oracle_action", "_potential", "_snapshot", "_restore",
 )  # fmt: skip
 """Private methods of :class:`TextEnv` that a family implements or overrides."""
 
@@ -85,6 +85,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             out of range (the message names it).
 
     Attributes:
+        spoken: The language of policies: the family's, and where there are workers their actions.
         horizon: Turn budget of the running episode.
         default_horizon: Turn budget of episodes whose reset names none.
 
@@ -148,9 +149,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
-        self.language = Language(self.action_specs, grammar, self.action_length)
         self.delegation = None if worker_turns == 0 else Delegation(worker_turns)
-        self.__spoken: Language | None = None
+        self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = integer(horizon, "horizon", 1)
         if split is None:
@@ -188,6 +188,13 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         A family overrides it that counts such turns, or has something to add.
         """
         return Outcome(problem, valid=False)
+
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        """Report a turn in which the engine does nothing: agents told one another what was said.
+
+        A family overrides it that reports details at every step.
+        """
+        return Outcome(said, valid=valid)
 
     def _admissible(self) -> Sequence[str]:
         """Return the actions, in the native grammar, that do something in this state.
@@ -302,7 +309,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             outcome = self._misread(action, problem) if problem else self._act(text)
         else:
             outcome = self.delegation.play(
-                text, lambda: self._misread(action, problem) if problem else self._act(text)
+                text,
+                lambda: self._misread(action, problem) if problem else self._act(text),
+                self._idle,
             )
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
@@ -365,14 +374,15 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         return self._session
 
     @property
-    def spoken(self) -> Language:
-        """The language of policies: the family's, and where there are workers their actions."""
-        if self.delegation is None:
-            return self.language
-        # Late: a family puts a language of its own into `language` when this class is made.
-        if self.__spoken is None:
-            self.__spoken = DelegatingLanguage(self.language)
-        return self.__spoken
+    def language(self) -> Language:
+        """The family's language; a constructor may put another one here."""
+        return self.__language
+
+    @language.setter
+    def language(self, language: Language) -> None:
+        self.__language = language
+        # An attribute, because every turn reads it twice.
+        self.spoken = language if self.delegation is None else DelegatingLanguage(language)
 
     @property
     def last_action(self) -> str | None:
@@ -523,9 +533,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
-        phi, key = self._potential(), hashed(self.__state())
-        left = self.plan_turns(self._oracle_turns())
-        return TurnState(self.__observation, self.turn, self.__score, phi, key, left)
+        phi, state, left = self._potential(), self._state(), self._oracle_turns()
+        if self.delegation is not None:
+            state, left = self.delegation.told(state, left)
+        return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
 
     def _info(
         self,
@@ -538,6 +549,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
         task = self.__task
         assert task is not None
+        state, left = self._state(), self._oracle_turns()
+        if self.delegation is not None:
+            state, left = self.delegation.told(state, left)
         info = {
             "task_id": task.id,
             "split": task.split,
@@ -548,7 +562,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             "score": self.__score,
             "reward_terms": terms,
             "stop_reason": reason.value if reason else "",
-            "oracle_turns": self.plan_turns(self._oracle_turns()),
+            "oracle_turns": left,
             "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
@@ -557,8 +571,4 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         if self.delegation is not None:
             info |= self.delegation.info
         admissible = self._admissible() if self._running else ()
-        return Info.of(info, later, (task.id, self.spoken, admissible, self.__state()))
-
-    def __state(self) -> str:
-        """Return a text that is equal for equal states of engine and agents."""
-        return self._state() if self.delegation is None else self._state() + self.delegation.state
+        return Info.of(info, later, (task.id, self.spoken, admissible, state))
