@@ -7,7 +7,7 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.core.env import OVERRIDABLE
+from agentgym.core.family_contract import OVERRIDABLE
 from agentgym.core.tasks import Task
 from tests.toy import ToyEnv
 

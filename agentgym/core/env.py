@@ -1,28 +1,25 @@
 """The contract of an environment: :class:`TextEnv`.
 
-A family implements ``_start`` and ``_act`` (and the optional methods below them); the base class
-does seeding, the choice of the task, the turn budget, the info dict, reward hooks and snapshots.
+A family implements what `FamilyContract` names; this class does seeding, the choice of the task,
+the turn budget, the info dict, reward hooks and snapshots.
 """
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import gymnasium
-import numpy as np
 from gymnasium.error import ResetNeeded
 
-from agentgym.actions import ActionSpec
 from agentgym.core.delegation import DelegatingLanguage, Delegation
+from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
-from agentgym.core.language import ACTION_LENGTH, Language
+from agentgym.core.language import Language
 from agentgym.core.options import (
     check_arguments,
     check_render_mode,
@@ -42,19 +39,11 @@ from agentgym.core.outcome import (
 )
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
-from agentgym.errors import ConfigurationError, NotSupported
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from agentgym.errors import ConfigurationError
 
 OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
-OVERRIDABLE = (
-    "_start", "_act", "_misread", "_idle", "_admissible", "_state", "_oracle_turns",
-    "_oracle_action", "_potential", "_snapshot", "_restore",
-)  # fmt: skip
-"""Private methods of :class:`TextEnv` that a family implements or overrides."""
 
 
 def _is_private(name: str) -> bool:
@@ -62,7 +51,7 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith(("__", "_abc_", "_TextEnv__"))
 
 
-class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
+class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     """A Gymnasium environment whose observations and actions are text.
 
     Args:
@@ -94,21 +83,6 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
-    action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
-    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
-    """Options of ``reset`` that only this family has, each with what validates it (called with the
-    value and its name). The task set finds them in :meth:`TaskSet.choose`."""
-    repeatable: ClassVar[bool] = True
-    """Whether actions may be carried out a second time to bring back an episode whose worker died;
-    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
-    blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read nothing of a task, by names that begin with ``blind-``;
-    each is made from an environment. ``load_policy`` knows the names, ``validate`` plays them."""
-    reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read the task and know no solution, as ``blind_policies``; they
-    are rungs between those and the expert, so ``validate`` does not play them."""
-    action_length: ClassVar[int] = ACTION_LENGTH
-    """Most characters of an action, thinking removed."""
     __configuration: str
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -171,79 +145,6 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
-
-    # -- what a family implements ---------------------------------------------------------------
-
-    @abstractmethod
-    def _start(self, task: Task, rng: np.random.Generator) -> str:
-        """Begin ``task`` and return the first observation; all randomness comes from ``rng``."""
-
-    @abstractmethod
-    def _act(self, action: str) -> Outcome:
-        """Carry out one action in the native grammar; never raises on any text."""
-
-    def _misread(self, action: str, problem: str) -> Outcome:
-        """Answer a policy's text in which :class:`Language` found no action, for the reason given.
-
-        A family overrides it that counts such turns, or has something to add.
-        """
-        return Outcome(problem, valid=False)
-
-    def _idle(self, said: str, valid: bool) -> Outcome:
-        """Report a turn in which the engine does nothing: agents told one another what was said.
-
-        A family overrides it that reports details at every step.
-        """
-        return Outcome(said, valid=valid)
-
-    def _admissible(self) -> Sequence[str]:
-        """Return the actions, in the native grammar, that do something in this state.
-
-        Their order is the engine's; ``info`` has another. What is returned does not change
-        afterwards: it may be read after the next turn.
-        """
-        return ()
-
-    def _state(self) -> str:
-        """Return a text that is equal for equal engine states; its hash is ``state_key``."""
-        return self.__observation
-
-    def _oracle_turns(self) -> int | None:
-        """Return the remaining length of the expert's plan, or None where unknown."""
-        return None
-
-    def _oracle_action(self) -> str | None:
-        """Return the expert's next action in the native grammar, or None."""
-        return None
-
-    def _potential(self) -> float:
-        """Return phi of this state, for potential-based shaping."""
-        return 0.0
-
-    def reported_details(self) -> Collection[str]:
-        """Return the keys that ``info["details"]`` holds at every step, on which hooks rely."""
-        return ()
-
-    @classmethod
-    def prepare(cls, members: Sequence[tuple[Self, str]]) -> None:
-        """Do at once what the next steps of several environments need, each with its action.
-
-        A vector environment calls it before it steps them, with running environments of this
-        class that it holds in one thread: a family whose steps ask something outside, such as a
-        search engine, asks once for all. The steps must come out the same without it.
-        """
-
-    def _snapshot(self) -> Any:
-        """Return a picklable copy of the engine's state."""
-        raise NotSupported(
-            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
-        )
-
-    def _restore(self, state: Any) -> None:
-        """Return the engine to a state taken by :meth:`_snapshot`."""
-        raise NotSupported(
-            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
-        )
 
     # -- the Gymnasium face ---------------------------------------------------------------------
 
@@ -516,6 +417,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             self.delegation.restore(episode["delegation"])
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
+
+    def _state(self) -> str:
+        """Return the observation, of a family that tells states apart by nothing else."""
+        return self.__observation
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
