@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.adapters.dialogue import Dialogue
 from agentgym.adapters.trl import TrlTasks
+from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
 from agentgym.core.delegation import LONGEST, PLANNER, DelegatingLanguage, read_order
 from agentgym.core.env import TextEnv
 from agentgym.core.language import ACTION_LENGTH, Language
@@ -196,6 +197,27 @@ def test_a_fork_goes_on_with_the_same_worker():
     assert [(o, dict(i)) for o, i in walk(twin, *rest)] == [(o, dict(i)) for o, i in ahead]
     with pytest.raises(ConfigurationError, match="made like this"):
         ToyEnv(worker_turns=4).restore(state)
+
+
+def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
+    env = ToyEnv(worker_turns=3, horizon=4)
+    said = iter(["delegate go", "press red", "report done", "press red"])
+
+    class Talker:
+        """Reads what chat models and local ones read."""
+
+        def reset(self, observation: str, info: dict[str, Any]) -> None:
+            self.talk, self.read = EpisodeConversation(Prompt.at(env, DEFAULT)), []
+
+        def act(self, observation: str, info: dict[str, Any]) -> str:
+            seen, action = SeenTurn.of(observation, info), next(said)
+            self.read.append(len(self.talk.messages(seen)))
+            self.talk.add(seen, action)
+            return action
+
+    player = Talker()
+    assert len(list(play(player, env, options=TASK))) == 5
+    assert player.read == [2, 2, 4, 4]  # planner, worker, worker, and the planner again
 
 
 # -- the expert ------------------------------------------------------------------------------------
