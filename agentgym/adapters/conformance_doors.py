@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -33,6 +35,8 @@ from agentgym.vector.isolated import IsolatedEnv
 
 PATIENCE = 600.0
 """Seconds that a door may take for all episodes in a process of its own."""
+_ADDRESS = re.compile(r" is at (http[^;\s]+);")
+"""What a server says when it is there."""
 NO_TOOL = "no tool"
 """What is called where an action is no call of a tool."""
 
@@ -259,8 +263,8 @@ def as_calls(
     with closing(make(env, kwargs)) as said, closing(make(env, calls)) as made:
 
         def call(action: str) -> str:
-            native = said.language.read(action).native
-            written = made.language.write(native)
+            native = said.spoken.read(action).native
+            written = made.spoken.write(native)
             if written.startswith("<tool_call>"):
                 return written
             return call_text(NO_TOOL, {"x": well_formed(action)})
@@ -296,19 +300,24 @@ def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
     known = kind == "openenv" and bool(os.environ.get(TOKEN))
     command = [sys.executable, "-m", "agentgym", "serve", kind, env, "--port", "0"]
     variables = {name: value for name, value in os.environ.items() if name != "AGENTGYM_HTTP_TOKEN"}
-    with subprocess.Popen(
-        [*command, *([] if known else ["--open"]), *_typed(kwargs)],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**variables, "COLUMNS": "1000"},
-    ) as server:
-        assert server.stdout is not None and server.stderr is not None
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        # No pipe: nobody would read on, and a library that prints much would stop the server.
+        (log := Path(folder, "said")).open("w") as said,
+        subprocess.Popen(
+            [*command, *([] if known else ["--open"]), *_typed(kwargs)],
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            env={**variables, "COLUMNS": "1000"},
+        ) as server,
+    ):
         try:
-            said = next((line for line in server.stdout if " is at http" in line), "")
-            if not said:
-                raise EnvFailure(f"no server: {server.stderr.read()[-500:].strip()}")
-            yield said.rpartition(" is at ")[2].partition(";")[0].strip()
+            while not (found := _ADDRESS.search(log.read_text("utf-8", "replace"))):
+                if server.poll() is not None:
+                    told = log.read_text("utf-8", "replace")
+                    raise EnvFailure(f"no server: {told[-500:].strip()}")
+                time.sleep(0.05)
+            yield found[1]
         finally:
             server.terminate()
 

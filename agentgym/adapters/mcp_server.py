@@ -63,7 +63,7 @@ class McpSessions:
     def __init__(self, envs: ServedEnvs, name: str, env: TextEnv) -> None:
         self.envs, self._name = envs, name
         try:
-            specs, splits = env.language.specs, env.tasks.splits
+            specs, splits = env.spoken.specs, env.tasks.splits
             about = (type(env).__doc__ or "").partition("\n")[0]
             self._horizon = env.default_horizon
         finally:

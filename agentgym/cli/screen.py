@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentgym.support.terminal import say
+from agentgym.core.delegation import PLANNER
+from agentgym.support.terminal import printable, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +15,10 @@ HELP = (
     "Type an action or its number; one that begins with ``` ends at the line that closes it; "
     "'help' shows this again, 'quit' stops."
 )
+
+
+TASK = 80
+"""Most characters of a worker's task in the line that says whose turn it is."""
 
 
 class Screen(Protocol):
@@ -50,6 +55,14 @@ def result(info: Mapping[str, Any], total: float, ending: str) -> str:
     )
 
 
+def actor(info: Mapping[str, Any]) -> str:
+    """Return who acts now behind a comma, with a worker's task; empty where one plays alone."""
+    who = info.get("agent", "")
+    if who in ("", PLANNER):
+        return who and f", {who}"
+    return f", {who}: {printable(info['agent_task'], TASK)}"
+
+
 class PlainScreen:
     """Plain lines.
 
@@ -61,7 +74,7 @@ class PlainScreen:
         self._console = console
 
     def _say(self, text: str) -> None:
-        say(self._console, text)
+        say(self._console, printable(text, None))
 
     def task(self, info: Mapping[str, Any]) -> None:
         """Print the task's id, its goal and how to play."""
@@ -75,7 +88,7 @@ class PlainScreen:
         actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
         menu = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
         told = [] if hint is None else [f"hint: {hint}"]
-        turn = f"turn {info['turn'] + 1} of {info['horizon']}"
+        turn = f"turn {info['turn'] + 1} of {info['horizon']}{actor(info)}"
         self._say("\n".join([observation, "", *menu, turn, *told]))
 
     def refused(self, why: str) -> None:
@@ -107,9 +120,8 @@ class FramedScreen:
         from rich.panel import Panel
         from rich.text import Text
 
-        self._console.print(
-            Panel(Text(text.rstrip()), title=Text(title), title_align="left", border_style=style)
-        )
+        shown, head = Text(printable(text.rstrip(), None)), Text(printable(title))
+        self._console.print(Panel(shown, title=head, title_align="left", border_style=style))
 
     def task(self, info: Mapping[str, Any]) -> None:
         """Frame the goal under the task's id."""
@@ -120,11 +132,15 @@ class FramedScreen:
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
     ) -> None:
         """Frame the observation under turn and reward; list the actions below it."""
-        where = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}"
+        where = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}{actor(info)}"
         self._frame(observation, where, "cyan")
-        self._menu(info["admissible_actions"])
+        self._menu([printable(action, None) for action in info["admissible_actions"]])
         if hint is not None:
-            self._console.print(f"hint: {hint}", style="yellow", markup=False, highlight=False)
+            self._line(f"hint: {hint}", "yellow")
+
+    def _line(self, text: str, style: str) -> None:
+        shown = printable(text, None)
+        self._console.print(shown, style=style, markup=False, highlight=False)
 
     def _menu(self, actions: Sequence[str]) -> None:
         from rich.columns import Columns
@@ -144,12 +160,11 @@ class FramedScreen:
 
     def refused(self, why: str) -> None:
         """Print a red line."""
-        told = f"Not a valid action{': ' if why else '.'}{why}"
-        self._console.print(told, style="red", markup=False, highlight=False)
+        self._line(f"Not a valid action{': ' if why else '.'}{why}", "red")
 
     def help(self) -> None:
         """Print how to play, dimmed."""
-        self._console.print(HELP, style="dim", markup=False, highlight=False)
+        self._line(HELP, "dim")
 
     def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
         """Frame the last observation, and the result in the colour of how well it went."""

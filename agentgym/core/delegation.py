@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from agentgym.actions import ActionSpec, Param, parse, strip_think
 from agentgym.core.language import Language, Reading
 from agentgym.core.options import integer
-from agentgym.core.outcome import Outcome, bounded
+from agentgym.core.outcome import Outcome, bounded, well_formed
 from agentgym.errors import ConfigurationError
 
 PLANNER = "planner"
@@ -91,13 +91,12 @@ class DelegatingLanguage(Language):
 
     def read(self, action: str) -> Reading:
         """Understand model text; what is no order to another agent is the family's to read."""
-        found = self._order(action) if isinstance(action, str) else None
+        found = self._order(well_formed(action)) if isinstance(action, str) else None
         return self._inner.read(action) if found is None else found
 
     def write(self, native: str) -> str:
         """Write a native action in the grammar."""
-        language = self._inner if read_order(native) is None else self._orders
-        return language.write(native)
+        return self._inner.write(native) if read_order(native) is None else super().write(native)
 
     def prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
@@ -110,9 +109,10 @@ class DelegatingLanguage(Language):
     def _order(self, action: str) -> Reading | None:
         """Return the order of a text, if it is one."""
         if self.native:
-            text, trailing = strip_think(action[: 2 * self.length]), ""
+            text, trailing = strip_think(action), ""
         else:
-            found = parse(action, SPECS, self.grammar)
+            # Among the family's actions: the first one counts, and an order inside of it is text.
+            found = parse(action, self.specs, self.grammar)
             text, trailing = found.native, found.trailing
         order = read_order(text)
         return None if order is None else Reading(f"{order.name} {order.text}".strip(), trailing)
@@ -152,20 +152,26 @@ class Delegation:
         """What the info dict says of who acts now: ``agent``, and its ``agent_task`` in words."""
         return {"agent": self.agent, "agent_task": self._task if self.works else self._goal}
 
-    @property
-    def state(self) -> str:
-        """What tells states apart in which the engine's state is the same."""
-        return f"\n{REPORT}: {self._task}" if self.works else ""
+    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+        """Return what info and hooks are told of the engine's state and of its expert's plan.
 
-    def play(self, native: str, act: Callable[[], Outcome]) -> Outcome:
+        A worker's state is none of the planner's, nor of a worker with another task.
+        """
+        return f"{state}\n{REPORT}: {self._task}" if self.works else state, self.turns(plan)
+
+    def play(
+        self, native: str, act: Callable[[], Outcome], idle: Callable[[str, bool], Outcome]
+    ) -> Outcome:
         """Take one turn.
 
         Args:
             native: The action.
-            act: Has the environment answer it, where it is none of another agent's business.
+            act: Has the environment answer it, where it is no order to another agent.
+            idle: Reports a turn in which the environment does nothing, from what the policy is
+                told and whether its action was valid.
         """
         worked, order = self.works, read_order(native)
-        outcome = act() if order is None else self._obey(order)
+        outcome = act() if order is None else idle(*self._obey(order))
         if order is None and outcome.valid:
             self._scene = outcome.observation
         if worked and self.works:
@@ -175,21 +181,25 @@ class Delegation:
                 outcome = replace(outcome, observation=said)
         return outcome
 
-    def _obey(self, order: Order) -> Outcome:
-        """Let another agent act, if the one that acts now may ask for it."""
+    def _obey(self, order: Order) -> tuple[str, bool]:
+        """Let another agent act, if the one that acts now may ask for it.
+
+        Returns:
+            What the policy is told, and whether it may.
+        """
         if (order.name == REPORT) != self.works:
-            return _refused(
-                f"a worker cannot {DELEGATE}, only {REPORT}" if self.works
-                else f"only a worker can {REPORT}; as the planner, act or {DELEGATE}"
-            )  # fmt: skip
+            return (
+                f"invalid: a worker cannot {DELEGATE}, only {REPORT}" if self.works
+                else f"invalid: only a worker can {REPORT}; as the planner, act or {DELEGATE}"
+            ), False  # fmt: skip
         if not order.text:
-            return _refused(f"write words behind {order.name}")
+            return f"invalid: write words behind {order.name}", False
         if self.works:
             said = f"{self.agent} reports: {order.text}"
             self._left = 0
-            return Outcome(said)
+            return said, True
         self._workers, self._task, self._left = self._workers + 1, order.text, self.worker_turns
-        return Outcome(f"you are {self.agent} . your task: {order.text}\n\n{self._scene}")
+        return f"you are {self.agent} . your task: {order.text}\n\n{self._scene}", True
 
     # -- the expert -----------------------------------------------------------------------------
 
@@ -200,7 +210,8 @@ class Delegation:
         of the expert, and reports in its last turn.
         """
         if not self.works:
-            return f"{DELEGATE} {bounded(' '.join(self._goal.split()), LONGEST, brackets=False)}"
+            task = " ".join(self._goal.split()) or "the task"  # an order without words is refused
+            return f"{DELEGATE} {bounded(task, LONGEST, brackets=False)}"
         return action if self._left > 1 else UNFINISHED
 
     def turns(self, plan: int | None) -> int | None:
@@ -244,8 +255,3 @@ def refuse_workers(env: object) -> None:
             "worker cannot have its own; play workers with agentgym eval, agentgym-train, "
             "verl-agent or Inspect"
         )
-
-
-def _refused(reason: str) -> Outcome:
-    """Answer an order that cannot be carried out."""
-    return Outcome(f"invalid: {reason}", valid=False)

@@ -1,28 +1,25 @@
 """The contract of an environment: :class:`TextEnv`.
 
-A family implements ``_start`` and ``_act`` (and the optional methods below them); the base class
-does seeding, the choice of the task, the turn budget, the info dict, reward hooks and snapshots.
+A family implements what `FamilyContract` names; this class does seeding, the choice of the task,
+the turn budget, the info dict, reward hooks and snapshots.
 """
 
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import gymnasium
-import numpy as np
 from gymnasium.error import ResetNeeded
 
-from agentgym.actions import ActionSpec
 from agentgym.core.delegation import DelegatingLanguage, Delegation
+from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
-from agentgym.core.language import ACTION_LENGTH, Language
+from agentgym.core.language import Language
 from agentgym.core.options import (
     check_arguments,
     check_render_mode,
@@ -42,19 +39,11 @@ from agentgym.core.outcome import (
 )
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
-from agentgym.errors import ConfigurationError, NotSupported
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from agentgym.errors import ConfigurationError
 
 OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
-OVERRIDABLE = (
-    "_start", "_act", "_misread", "_admissible", "_state", "_oracle_turns", "_oracle_action",
-    "_potential", "_snapshot", "_restore",
-)  # fmt: skip
-"""Private methods of :class:`TextEnv` that a family implements or overrides."""
 
 
 def _is_private(name: str) -> bool:
@@ -62,7 +51,7 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith(("__", "_abc_", "_TextEnv__"))
 
 
-class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
+class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     """A Gymnasium environment whose observations and actions are text.
 
     Args:
@@ -85,6 +74,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             out of range (the message names it).
 
     Attributes:
+        spoken: The language of policies: the family's, and where there are workers their actions.
         horizon: Turn budget of the running episode.
         default_horizon: Turn budget of episodes whose reset names none.
 
@@ -93,21 +83,6 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
-    action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
-    reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
-    """Options of ``reset`` that only this family has, each with what validates it (called with the
-    value and its name). The task set finds them in :meth:`TaskSet.choose`."""
-    repeatable: ClassVar[bool] = True
-    """Whether actions may be carried out a second time to bring back an episode whose worker died;
-    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
-    blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read nothing of a task, by names that begin with ``blind-``;
-    each is made from an environment. ``load_policy`` knows the names, ``validate`` plays them."""
-    reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read the task and know no solution, as ``blind_policies``; they
-    are rungs between those and the expert, so ``validate`` does not play them."""
-    action_length: ClassVar[int] = ACTION_LENGTH
-    """Most characters of an action, thinking removed."""
     __configuration: str
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -148,9 +123,8 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
-        self.language = Language(self.action_specs, grammar, self.action_length)
         self.delegation = None if worker_turns == 0 else Delegation(worker_turns)
-        self.__spoken: Language | None = None
+        self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = integer(horizon, "horizon", 1)
         if split is None:
@@ -171,72 +145,6 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
-
-    # -- what a family implements ---------------------------------------------------------------
-
-    @abstractmethod
-    def _start(self, task: Task, rng: np.random.Generator) -> str:
-        """Begin ``task`` and return the first observation; all randomness comes from ``rng``."""
-
-    @abstractmethod
-    def _act(self, action: str) -> Outcome:
-        """Carry out one action in the native grammar; never raises on any text."""
-
-    def _misread(self, action: str, problem: str) -> Outcome:
-        """Answer a policy's text in which :class:`Language` found no action, for the reason given.
-
-        A family overrides it that counts such turns, or has something to add.
-        """
-        return Outcome(problem, valid=False)
-
-    def _admissible(self) -> Sequence[str]:
-        """Return the actions, in the native grammar, that do something in this state.
-
-        Their order is the engine's; ``info`` has another. What is returned does not change
-        afterwards: it may be read after the next turn.
-        """
-        return ()
-
-    def _state(self) -> str:
-        """Return a text that is equal for equal engine states; its hash is ``state_key``."""
-        return self.__observation
-
-    def _oracle_turns(self) -> int | None:
-        """Return the remaining length of the expert's plan, or None where unknown."""
-        return None
-
-    def _oracle_action(self) -> str | None:
-        """Return the expert's next action in the native grammar, or None."""
-        return None
-
-    def _potential(self) -> float:
-        """Return phi of this state, for potential-based shaping."""
-        return 0.0
-
-    def reported_details(self) -> Collection[str]:
-        """Return the keys that ``info["details"]`` holds at every step, on which hooks rely."""
-        return ()
-
-    @classmethod
-    def prepare(cls, members: Sequence[tuple[Self, str]]) -> None:
-        """Do at once what the next steps of several environments need, each with its action.
-
-        A vector environment calls it before it steps them, with running environments of this
-        class that it holds in one thread: a family whose steps ask something outside, such as a
-        search engine, asks once for all. The steps must come out the same without it.
-        """
-
-    def _snapshot(self) -> Any:
-        """Return a picklable copy of the engine's state."""
-        raise NotSupported(
-            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
-        )
-
-    def _restore(self, state: Any) -> None:
-        """Return the engine to a state taken by :meth:`_snapshot`."""
-        raise NotSupported(
-            f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
-        )
 
     # -- the Gymnasium face ---------------------------------------------------------------------
 
@@ -302,7 +210,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             outcome = self._misread(action, problem) if problem else self._act(text)
         else:
             outcome = self.delegation.play(
-                text, lambda: self._misread(action, problem) if problem else self._act(text)
+                text,
+                lambda: self._misread(action, problem) if problem else self._act(text),
+                self._idle,
             )
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
@@ -365,14 +275,15 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         return self._session
 
     @property
-    def spoken(self) -> Language:
-        """The language of policies: the family's, and where there are workers their actions."""
-        if self.delegation is None:
-            return self.language
-        # Late: a family puts a language of its own into `language` when this class is made.
-        if self.__spoken is None:
-            self.__spoken = DelegatingLanguage(self.language)
-        return self.__spoken
+    def language(self) -> Language:
+        """The family's language; a constructor may put another one here."""
+        return self.__language
+
+    @language.setter
+    def language(self, language: Language) -> None:
+        self.__language = language
+        # An attribute, because every turn reads it twice.
+        self.spoken = language if self.delegation is None else DelegatingLanguage(language)
 
     @property
     def last_action(self) -> str | None:
@@ -507,6 +418,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
+    def _state(self) -> str:
+        """Return the observation, of a family that tells states apart by nothing else."""
+        return self.__observation
+
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
         # Spare nearly every turn two passes over its text.
@@ -523,9 +438,10 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
 
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
-        phi, key = self._potential(), hashed(self.__state())
-        left = self.plan_turns(self._oracle_turns())
-        return TurnState(self.__observation, self.turn, self.__score, phi, key, left)
+        phi, state, left = self._potential(), self._state(), self._oracle_turns()
+        if self.delegation is not None:
+            state, left = self.delegation.told(state, left)
+        return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
 
     def _info(
         self,
@@ -538,6 +454,9 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
         task = self.__task
         assert task is not None
+        state, left = self._state(), self._oracle_turns()
+        if self.delegation is not None:
+            state, left = self.delegation.told(state, left)
         info = {
             "task_id": task.id,
             "split": task.split,
@@ -548,7 +467,7 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
             "score": self.__score,
             "reward_terms": terms,
             "stop_reason": reason.value if reason else "",
-            "oracle_turns": self.plan_turns(self._oracle_turns()),
+            "oracle_turns": left,
             "details": dict(outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
@@ -557,8 +476,4 @@ class TextEnv(gymnasium.Env[str, str], ABC, Generic[Session]):
         if self.delegation is not None:
             info |= self.delegation.info
         admissible = self._admissible() if self._running else ()
-        return Info.of(info, later, (task.id, self.spoken, admissible, self.__state()))
-
-    def __state(self) -> str:
-        """Return a text that is equal for equal states of engine and agents."""
-        return self._state() if self.delegation is None else self._state() + self.delegation.state
+        return Info.of(info, later, (task.id, self.spoken, admissible, state))

@@ -142,7 +142,8 @@ def _texts_alone(item: Item) -> Episode:
     """Return the episode of an item of another writer."""
     messages = item["conversations"]
     # Instructions and what the model answers to them are not learnt.
-    first = next((n for n, each in enumerate(messages) if each.get("loss")), 3) - 1
+    learnt = (n for n, each in enumerate(messages) if each["from"] == "gpt" and each.get("loss"))
+    first = next(learnt, 3) - 1
     texts = [each["value"] for each in messages[first:]]
     heard = [*texts[2::2], ""]
     name = item["item_id"].rpartition("_")[0]

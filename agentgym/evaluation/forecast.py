@@ -52,7 +52,7 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
         NotSupported: It has no expert.
     """
     episodes = [_expert(env, job, horizon) for job in planned.jobs[:MEASURED]]
-    tools = env.language.tools() if env.language.grammar == "tool_call" else []
+    tools = env.spoken.tools() if env.spoken.grammar == "tool_call" else []
     opening = (prompt.for_tools(horizon) if tools else prompt).opening("")
     told = [len(message["content"]) for message in opening]
     head = sum(told) + len(json.dumps(tools)) + _mean([len(e[0].observation) for e in episodes])

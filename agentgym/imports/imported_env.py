@@ -132,7 +132,10 @@ class ImportedEnv(TextEnv[World]):
         return ("reason",)
 
     def _misread(self, action: str, problem: str) -> Outcome:
-        return Outcome(problem, valid=False, details={"reason": problem})
+        return self._idle(problem, False)
+
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        return Outcome(said, valid=valid, details={"reason": "" if valid else said})
 
     def _admissible(self) -> Sequence[str]:
         with as_env_failure():

@@ -19,13 +19,15 @@ PUBLIC_INFO = (
     "admissible_actions",
     "trailing_text",
     "stop_reason",
+    "agent",
+    "agent_task",
     "goal",
     "tools",
 )
 """Keys of the info dict that a policy may read: where it is, what was understood, what it may do,
-and, at reset, the instruction and the tools. The others are facts for trainers, reward hooks and
-reports, and tell how far the solution is; of ``details`` a policy reads the reason of an invalid
-action alone."""
+who it is where it plays several agents, and, at reset, the instruction and the tools. The others
+are facts for trainers, reward hooks and reports, and tell how far the solution is; of ``details``
+a policy reads the reason of an invalid action alone."""
 
 
 def public_info(info: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,12 @@ from agentgym.cli.screen import FramedScreen, PlainScreen, screen_of
 from tests.toy import TOY_ID
 
 
-def shown(typed: list[str], *, terminal: bool, hints: bool = False, **options: object) -> str:
+def shown(
+    typed: list[str], *, terminal: bool, hints: bool = False, workers: int = 0, **options: object
+) -> str:
     console = Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
     lines = iter([*typed, "quit"])
-    env = agentgym.make(TOY_ID)
+    env = agentgym.make(TOY_ID, worker_turns=workers)
     screen = screen_of(console)
     play(env, dict(options), seed=0, hints=hints, screen=screen, ask=lambda: next(lines))
     assert isinstance(screen, FramedScreen if terminal else PlainScreen)
@@ -30,6 +32,16 @@ def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
         assert "ot a valid action" in text and "stopped after 1 of 8 turns" in text
     assert "╭─ goal of toy/" in framed and "╭─ not solved" in framed
     assert not set("╭╰│") & set(plain)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_person_who_plays_planner_and_workers_is_told_which(terminal):
+    text = shown(["delegate press \x1b[2J red", "report done"], terminal=terminal, workers=3)
+    told = [each for each in text.splitlines() if "turn" in each and " of 8" in each]
+    assert [told[at].count("planner") for at in (0, 1, 2)] == [1, 0, 1]
+    assert "worker 1: press" in told[1] and "red" in told[1] and "\x1b[2J" not in text
+    alone = shown(["press red"], terminal=terminal)
+    assert "planner" not in alone
 
 
 @pytest.mark.parametrize("hostile", ["[red]x[/red]", "\x1b[2Jx", "a" * 5_000])

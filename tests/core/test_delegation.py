@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.adapters.dialogue import Dialogue
 from agentgym.adapters.trl import TrlTasks
+from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
 from agentgym.core.delegation import LONGEST, PLANNER, DelegatingLanguage, read_order
 from agentgym.core.env import TextEnv
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env
 from agentgym.policies.play import play
+from agentgym.rewards import parse_hooks
 from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID, ToyEnv
 
@@ -74,6 +76,43 @@ def test_no_text_raises_and_what_is_passed_on_is_short(text, grammar, head):
 )
 def test_a_word_inside_of_an_action_is_no_order(text):
     assert read_order(text) is None and LANGUAGES["native"].read(text).native == text
+
+
+@pytest.mark.parametrize(
+    ("grammar", "text", "native"),
+    [
+        ("xml", "<press>red</press> <report>done</report>", "press red"),
+        ("xml", "<press>a <report>done</report></press>", ""),  # for the family to refuse
+        ("react", "Action: press red\nAction: report done", "press red"),
+        ("action_tag", "<action>press report done</action>", "press report done"),
+    ],
+)
+def test_an_order_behind_or_inside_of_another_action_is_none(grammar, text, native):
+    assert LANGUAGES[grammar].read(text).native == native
+
+
+def test_what_an_agent_is_told_to_do_can_be_encoded():
+    env = ToyEnv(worker_turns=3)
+    env.reset(options=TASK)
+    ((_, info),) = walk(env, "delegate \ud800 go")
+    assert (info["agent_task"], env.last_action) == ("? go", "delegate ? go")
+
+
+def test_hooks_that_read_details_find_them_in_every_turn():
+    # An order is no search and no answer, and breaks no format.
+    hooks = parse_hooks(["format", "search_cost", "no_search_penalty", "retrieval_hit"])
+    env = make_env(
+        "agentgym/Search-v0", {"worker_turns": 2, "size": 200, "reward_hooks": hooks}, "--set"
+    )
+    env.reset(seed=0)
+    (_, first), (_, refused), (_, cut) = walk(env, "delegate find it", "delegate on", "report no")
+    for info in (first, refused, cut):
+        assert set(info["details"]) == set(env.reported_details())
+        assert sum(info["reward_terms"].values()) == 0 and not info["details"]["searched"]
+    assert not refused["action_valid"] and first["details"]["format_ok"]
+    moments = list(play(env.oracle(), env, options={"split": "test", "index": 0}))
+    assert moments[-1].info["reward_terms"]["format"] == 0.2
+    env.close()
 
 
 def test_thinking_orders_nothing():
@@ -158,6 +197,27 @@ def test_a_fork_goes_on_with_the_same_worker():
     assert [(o, dict(i)) for o, i in walk(twin, *rest)] == [(o, dict(i)) for o, i in ahead]
     with pytest.raises(ConfigurationError, match="made like this"):
         ToyEnv(worker_turns=4).restore(state)
+
+
+def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
+    env = ToyEnv(worker_turns=3, horizon=4)
+    said = iter(["delegate go", "press red", "report done", "press red"])
+
+    class Talker:
+        """Reads what chat models and local ones read."""
+
+        def reset(self, observation: str, info: dict[str, Any]) -> None:
+            self.talk, self.read = EpisodeConversation(Prompt.at(env, DEFAULT)), []
+
+        def act(self, observation: str, info: dict[str, Any]) -> str:
+            seen, action = SeenTurn.of(observation, info), next(said)
+            self.read.append(len(self.talk.messages(seen)))
+            self.talk.add(seen, action)
+            return action
+
+    player = Talker()
+    assert len(list(play(player, env, options=TASK))) == 5
+    assert player.read == [2, 2, 4, 4]  # planner, worker, worker, and the planner again
 
 
 # -- the expert ------------------------------------------------------------------------------------

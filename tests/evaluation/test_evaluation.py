@@ -159,7 +159,7 @@ def test_failed_episodes_are_listed_but_not_averaged():
 
 
 def test_policies_see_the_public_part_of_info_only():
-    env = ToyEnv(expose_oracle=True)
+    env = ToyEnv(expose_oracle=True, worker_turns=6)
     seen: list[set[str]] = []
 
     class Spy:

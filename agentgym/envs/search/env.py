@@ -166,6 +166,9 @@ class SearchEnv(TextEnv[SearchSession]):
         turn = self.session.refuse(problem, self._turns_left() - 1, self_information=forged)
         return self._outcome(turn)
 
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        return self._outcome(Turn(said, valid))
+
     def _admissible(self) -> Sequence[str]:
         return [one.write() for one in admissible(self.session, self._turns_left())]
 

@@ -170,6 +170,9 @@ class SWEEnv(TextEnv[SWESession]):
         turn = session.refuse(problem, self._turns_left() - 1)
         return self._outcome(turn, session.state.potential)
 
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        return self._outcome(Turn(said, valid), self.session.state.potential)
+
     def _admissible(self) -> Sequence[str]:
         return [one.write() for one in admissible(self.session.instance, self._turns_left())]
 
