@@ -150,10 +150,11 @@ class CallLog:
             self.calls = self.answered
 
     def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
-        """Return the seed of an answer, which does not depend on who asks first of several.
+        """Return the seed of an answer.
 
         The first conversation draws as the trainer's own loop does in its turns; another one by
-        what it says, and how often that was asked.
+        what it says, and how often that was asked. So of calls at once only who is first where they
+        begin or fork the first conversation depends on the order in which they come.
         """
         if main:
             return turn_seed(self._seed, self._number, request.depth)

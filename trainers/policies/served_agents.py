@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass
+from inspect import iscoroutine
 from typing import Any
 
 import gymnasium
@@ -42,7 +45,10 @@ class ServedAgent:
         keys: list[int] = []
 
         def complete(call: Call) -> tuple[Completion, int]:
-            key = keys.pop() if keys else player.engine.take_key()
+            try:
+                key = keys.pop()
+            except IndexError:  # calls at once have keys of their own
+                key = player.engine.take_key()
             try:
                 out = player.engine.complete(key, call.prompt, call.max_tokens, call.seed)
             finally:
@@ -51,14 +57,25 @@ class ServedAgent:
 
         log = CallLog(player.chat, player.budget, self.seed, 0)
         answers = PolicyAnswers(log, session, player.chat, complete)
-        self.server.open(address, AgentEpisode(session, answers))
         session.base_url, session.api_key, session.model = address
-        try:
-            return self.agent(session)
-        finally:
+
+        def shut() -> None:
             self.server.shut(address)
             for key in keys:
                 player.engine.return_key(key)
+
+        with ExitStack() as opened:
+            opened.callback(shut)
+            self.server.open(address, AgentEpisode(session, answers))
+            returned = self.agent(session)
+            # An async agent has not begun yet: whoever awaits it shuts the endpoint.
+            return _within(opened.pop_all(), returned) if iscoroutine(returned) else returned
+
+
+async def _within(opened: ExitStack, coroutine: Coroutine[Any, Any, object]) -> object:
+    """Await a coroutine, and close what it needs."""
+    with opened:
+        return await coroutine
 
 
 def agent_maker(
