@@ -121,7 +121,7 @@ class _Asked:
 
     episode: _Live
     call: Call
-    future: Future[Completion] = field(default_factory=Future)
+    future: Future[tuple[Completion, int]] = field(default_factory=Future)
 
 
 @dataclass(eq=False)
@@ -252,7 +252,8 @@ class _AgentRollout:
         for key, out in self._engine.advance(IDLE_SECONDS):
             asked = self._asked.pop(key)
             if not asked.future.cancelled():
-                asked.future.set_result(out)
+                # Told here: by the time that its thread wakes the weights may be others.
+                asked.future.set_result((out, self._engine.version))
         self._runner.stats.engine_seconds += time.perf_counter() - began
 
     def _watch(self) -> None:
@@ -297,8 +298,7 @@ class _AgentRollout:
         self._free.append(live.slot)
         trajectory, episode = live.trajectory, live.episode
         if episode is not None and episode.session.over:
-            live.log.forget()
-            fill(trajectory, episode.session, live.log.calls, self._runner.chat)
+            fill(trajectory, episode.session, live.log.answered, self._runner.chat)
         elif not trajectory.stop_reason:
             trajectory.stop_reason = StopReason.ERROR.value
             trajectory.error = f"the environment did not answer: {live.words}"
@@ -356,7 +356,7 @@ class _AgentRollout:
         self._events.put(asked)
         while not self._over.is_set():
             try:
-                return asked.future.result(timeout=WAIT_SECONDS), self._engine.version
+                return asked.future.result(timeout=WAIT_SECONDS)
             except Timeout:
                 continue
             except CancelledError:

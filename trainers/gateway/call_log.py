@@ -90,8 +90,9 @@ class CallLog:
 
     @property
     def answered(self) -> list[Call]:
-        """The calls that were answered."""
-        return [call for call in self.calls if call.out is not None]
+        """The calls that were answered so far, in a list of its own."""
+        with self._lock:
+            return [call for call in self.calls if call.out is not None]
 
     def ask(self, request: ChatRequest, asked_at: int) -> Call:
         """Take in a request.
@@ -143,11 +144,6 @@ class CallLog:
             end = call.digest.copy()
             end.update(_line(said))
             self._ends[end.digest()] = call
-
-    def forget(self) -> None:
-        """Leave out calls that were never answered."""
-        with self._lock:
-            self.calls = self.answered
 
     def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
         """Return the seed of an answer.

@@ -36,6 +36,8 @@ class ServedAgent:
     """The endpoint."""
     seed: int
     """Seed of what is drawn."""
+    calls: int | None
+    """Calls that it may make in an episode; None: four for each turn, and 16."""
     any_grammar = True
     """Its environment may have any grammar: calls are written in it."""
 
@@ -66,7 +68,7 @@ class ServedAgent:
 
         with ExitStack() as opened:
             opened.callback(shut)
-            self.server.open(address, AgentEpisode(session, answers))
+            self.server.open(address, AgentEpisode(session, answers, self.calls))
             returned = self.agent(session)
             # An async agent has not begun yet: whoever awaits it shuts the endpoint.
             return _within(opened.pop_all(), returned) if iscoroutine(returned) else returned
@@ -85,6 +87,7 @@ def agent_maker(
     seed: int,
     agent: str | None,
     command: str | None = None,
+    calls: int | None = None,
 ) -> PolicyMaker:
     """Return an agent that plays with a model.
 
@@ -95,6 +98,7 @@ def agent_maker(
         seed: Seed of what is drawn.
         agent: ``MODULE:FUNCTION`` of one session.
         command: A command in its place.
+        calls: Calls that it may make in an episode; None: four for each turn, and 16.
 
     Raises:
         ConfigurationError: There is no such agent.
@@ -109,6 +113,5 @@ def agent_maker(
         server.close()
         player.engine.close()
 
-    return PolicyMaker(
-        name, None, env, facts, agent=ServedAgent(found, player, server, seed), release=release
-    )
+    served = ServedAgent(found, player, server, seed, calls)
+    return PolicyMaker(name, None, env, facts, agent=served, release=release)

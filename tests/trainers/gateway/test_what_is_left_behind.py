@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,6 +135,24 @@ def test_an_environment_that_was_given_up_is_closed_and_tells_nothing_more(in_re
         go.set()
         assert closed.wait(20)
         assert episode.error == told
+
+
+def test_a_command_does_not_outlive_the_interpreter(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    program = f"""
+import threading, time
+from pathlib import Path
+from types import SimpleNamespace
+from trainers.gateway.agents import CommandAgent
+agent = CommandAgent("sh -c 'echo $$ > {mark}; exec sleep 60'")
+session = SimpleNamespace(base_url="", api_key="", model="", over=False)
+threading.Thread(target=agent, args=(session,), daemon=True).start()
+while not Path({str(mark)!r}).exists() or not Path({str(mark)!r}).read_text().strip():
+    time.sleep(0.01)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
 
 
 def test_a_model_that_fails_leaves_no_score() -> None:
