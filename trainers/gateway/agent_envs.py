@@ -40,9 +40,12 @@ class AgentEnvs:
             self._made[slot] = self._makers[slot]()
         return self._made[slot]
 
-    def give_up(self, slot: int) -> None:
-        """Leave an environment to an agent that hangs in it; the slot gets another."""
-        self._made.pop(slot, None)
+    def give_up(self, slot: int) -> gymnasium.Env[str, str]:
+        """Return the environment of a slot, which gets another; the caller closes it.
+
+        An agent may hang in it, and it cannot be closed before that has ended.
+        """
+        return self._made.pop(slot)
 
     def close(self) -> None:
         """Stop the endpoint and close the environments."""

@@ -17,8 +17,11 @@ from concurrent.futures import TimeoutError as Timeout
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import cast
+
+import gymnasium
 
 from agentgym.conversation import Prompt
 from agentgym.core.outcome import StopReason
@@ -118,7 +121,7 @@ class _Asked:
 
     episode: _Live
     call: Call
-    future: Future[Completion] = field(default_factory=Future)
+    future: Future[tuple[Completion, int]] = field(default_factory=Future)
 
 
 @dataclass(eq=False)
@@ -133,6 +136,8 @@ class _Live:
     episode: AgentEpisode | None = None
     words: str = ""
     """Why it was given up, if it was."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held to give it up, and by its thread to write: what was given up is written no more."""
 
 
 class _AgentRollout:
@@ -170,11 +175,12 @@ class _AgentRollout:
                 self._generate()
                 self._watch()
         except BaseException:
-            self._engine.abort()
             for live in list(self._live.values()):
                 self._abandon(live, "the rollout was given up")
             raise
         finally:
+            # What agents asked and did not wait for: the next rollout wants an idle engine.
+            self._engine.abort()
             self._over.set()
 
     # -- the thread that drives the engine ---------------------------------------------------------
@@ -195,8 +201,8 @@ class _AgentRollout:
                 trajectory, slot, log, self._envs.server.address(),
                 time.monotonic() + runner.rules.seconds,
             )  # fmt: skip
-            self._live[slot] = live
             env = self._envs.env(slot)
+            self._live[slot] = live
             name = f"agentgym-agent-{trajectory.number}"
             # A daemon: an agent that hangs must not keep the interpreter alive.
             threading.Thread(target=self._episode, args=(live, env), name=name, daemon=True).start()
@@ -227,8 +233,8 @@ class _AgentRollout:
     def _request(self, asked: _Asked) -> Request:
         """Return a call as a request; calls at once have keys of their own."""
         live, call = asked.episode, asked.call
-        first = live.slot * AT_ONCE
-        key = next(key for key in range(first, first + AT_ONCE) if key not in self._asked)
+        # Not within bounds: the engine may still be at calls of the episode before in this slot.
+        key = next(key for key in count(live.slot * AT_ONCE) if key not in self._asked)
         self._asked[key] = asked
         return Request(
             key=key,
@@ -246,7 +252,8 @@ class _AgentRollout:
         for key, out in self._engine.advance(IDLE_SECONDS):
             asked = self._asked.pop(key)
             if not asked.future.cancelled():
-                asked.future.set_result(out)
+                # Told here: by the time that its thread wakes the weights may be others.
+                asked.future.set_result((out, self._engine.version))
         self._runner.stats.engine_seconds += time.perf_counter() - began
 
     def _watch(self) -> None:
@@ -260,19 +267,25 @@ class _AgentRollout:
 
     def _abandon(self, live: _Live, words: str) -> None:
         """Leave an agent to itself: its token opens nothing, and its environment is another's."""
+        with live.lock:
+            live.words = words
         self._envs.server.shut(live.address)
-        self._envs.give_up(live.slot)
+        env = self._envs.give_up(live.slot)
         for waiting in self._asked.values():
             if waiting.episode is live:
                 waiting.future.cancel()
-        live.words = words
-        if live.episode is None:
+        if live.episode is None:  # its thread closes the environment when the reset has returned
             return
+        session, ended = live.episode.session, threading.Event()
+
+        def end() -> None:
+            session.end(StopReason.STOPPED.value, words)
+            ended.set()
+            env.close()
+
         # The session may be held by a turn that hangs.
-        end = partial(live.episode.session.end, StopReason.STOPPED.value, words)
-        thread = threading.Thread(target=end, daemon=True)
-        thread.start()
-        thread.join(END_SECONDS)
+        threading.Thread(target=end, daemon=True).start()
+        ended.wait(END_SECONDS)
 
     def _end(self, live: _Live) -> None:
         """Take in an episode whose agent is done."""
@@ -285,8 +298,7 @@ class _AgentRollout:
         self._free.append(live.slot)
         trajectory, episode = live.trajectory, live.episode
         if episode is not None and episode.session.over:
-            live.log.forget()
-            fill(trajectory, episode.session, live.log.calls, self._runner.chat)
+            fill(trajectory, episode.session, live.log.answered, self._runner.chat)
         elif not trajectory.stop_reason:
             trajectory.stop_reason = StopReason.ERROR.value
             trajectory.error = f"the environment did not answer: {live.words}"
@@ -299,7 +311,7 @@ class _AgentRollout:
 
     # -- the thread of an episode ------------------------------------------------------------------
 
-    def _episode(self, live: _Live, env: Any) -> None:
+    def _episode(self, live: _Live, env: gymnasium.Env[str, str]) -> None:
         """Let the agent play an episode, from its reset to its end."""
         trajectory = live.trajectory
         try:
@@ -307,23 +319,32 @@ class _AgentRollout:
                 env, seed=trajectory.seed, options=dict(trajectory.options), model=live.address,
                 any_grammar=True,
             )  # fmt: skip
-            if live.words:  # given up meanwhile: its trajectory is written
-                return
             first = session.moments[0]
-            begin(trajectory, first.observation, first.info)
             complete = partial(self._complete, live)
             answers = PolicyAnswers(live.log, session, self._runner.chat, complete)
-            live.episode = AgentEpisode(session, answers, self._runner.rules.calls)
-            self._envs.server.open(live.address, live.episode)
+            with live.lock:
+                if live.words:
+                    return
+                begin(trajectory, first.observation, first.info)
+                live.episode = AgentEpisode(session, answers, self._runner.rules.calls)
+                self._envs.server.open(live.address, live.episode)
             run_agent(self._runner.agent, session)
         except EnvFailure as failure:
-            trajectory.stop_reason, trajectory.error = StopReason.ERROR.value, str(failure)
+            self._fail(live, str(failure))
         except BaseException as error:  # such as an environment that tells less than it should
             logger.warning("an episode of an agent could not be played", exc_info=error)
-            trajectory.stop_reason = StopReason.ERROR.value
-            trajectory.error = f"{type(error).__name__}: {error}"
+            self._fail(live, f"{type(error).__name__}: {error}")
         finally:
+            if live.words and live.episode is None:
+                env.close()
             self._events.put(live)
+
+    def _fail(self, live: _Live, error: str) -> None:
+        """Write down why an episode could not be played."""
+        with live.lock:
+            if not live.words:
+                live.trajectory.stop_reason = StopReason.ERROR.value
+                live.trajectory.error = error
 
     def _complete(self, live: _Live, call: Call) -> tuple[Completion, int]:
         """Wait for the engine to answer a call, as long as anybody drives it.
@@ -335,7 +356,7 @@ class _AgentRollout:
         self._events.put(asked)
         while not self._over.is_set():
             try:
-                return asked.future.result(timeout=WAIT_SECONDS), self._engine.version
+                return asked.future.result(timeout=WAIT_SECONDS)
             except Timeout:
                 continue
             except CancelledError:

@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -78,6 +79,9 @@ class CommandAgent:
             ) from None
         if not self._command:
             raise ConfigurationError("expected --agent-command to be a command, got nothing")
+        self._running: set[subprocess.Popen[bytes]] = set()
+        # The threads that wait for commands do not outlive the interpreter, and nor may these.
+        weakref.finalize(self, _end_all, self._running)
 
     def __call__(self, session: Session) -> None:
         """Play an episode.
@@ -95,9 +99,11 @@ class CommandAgent:
                 )  # fmt: skip
             except OSError as error:
                 raise RuntimeError(f"{self._command[0]} could not be started: {error}") from error
+            self._running.add(process)
             try:
                 _wait(process, session)
             finally:
+                self._running.discard(process)
                 _end(process)
             if process.returncode and not session.over:
                 output.seek(0, os.SEEK_END)
@@ -122,3 +128,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _end_all(running: set[subprocess.Popen[bytes]]) -> None:
+    """Kill the commands that are still running."""
+    for process in list(running):
+        _end(process)

@@ -90,8 +90,9 @@ class CallLog:
 
     @property
     def answered(self) -> list[Call]:
-        """The calls that were answered."""
-        return [call for call in self.calls if call.out is not None]
+        """The calls that were answered so far, in a list of its own."""
+        with self._lock:
+            return [call for call in self.calls if call.out is not None]
 
     def ask(self, request: ChatRequest, asked_at: int) -> Call:
         """Take in a request.
@@ -144,16 +145,12 @@ class CallLog:
             end.update(_line(said))
             self._ends[end.digest()] = call
 
-    def forget(self) -> None:
-        """Leave out calls that were never answered."""
-        with self._lock:
-            self.calls = self.answered
-
     def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
-        """Return the seed of an answer, which does not depend on who asks first of several.
+        """Return the seed of an answer.
 
         The first conversation draws as the trainer's own loop does in its turns; another one by
-        what it says, and how often that was asked.
+        what it says, and how often that was asked. So of calls at once only who is first where they
+        begin or fork the first conversation depends on the order in which they come.
         """
         if main:
             return turn_seed(self._seed, self._number, request.depth)

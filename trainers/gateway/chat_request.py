@@ -89,8 +89,8 @@ def read_request(body: Mapping[str, Any]) -> ChatRequest:
     messages = body.get("messages")
     if not isinstance(messages, list) or not 1 <= len(messages) <= MOST_MESSAGES:
         raise Refused(400, f"expected messages, a list of 1 to {MOST_MESSAGES:,} messages")
-    if body.get("n") not in (None, 1):
-        raise Refused(400, f"expected n to be 1, because each answer is an action; got {body['n']}")
+    if (many := body.get("n")) not in (None, 1):
+        raise Refused(400, f"expected n to be 1: each answer is an action; got {many!r:.80}")
     limits = (body.get("max_completion_tokens"), body.get("max_tokens"))
     limit = next((each for each in limits if each is not None), None)
     if limit is not None and (type(limit) is not int or limit < 1):
@@ -99,7 +99,7 @@ def read_request(body: Mapping[str, Any]) -> ChatRequest:
         tuple(_message(each) for each in messages),
         () if body.get("tool_choice") == "none" else _tools(body.get("tools")),
         limit,
-        str(body.get("model", "")),
+        str(body.get("model") or ""),
     )
 
 

@@ -96,12 +96,14 @@ def player_of(
         calls: list[ShownCall] = []
         first = session.moments[0]
         begin_policy(expert, first.observation, public_info(first.info))
+        lock = threading.Lock()
 
         def answers(request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
-            now = session.moments[-1]
-            text = expert.act(now.observation, public_info(now.info))
-            said, finish = read_answer(text, True, request, session.language)
-            calls.append(ShownCall(request, text, said, len(session.moments)))
+            with lock:  # calls at once have one expert
+                now = session.moments[-1]
+                text = expert.act(now.observation, public_info(now.info))
+                said, finish = read_answer(text, True, request, session.language)
+                calls.append(ShownCall(request, text, said, len(session.moments)))
             return ChatAnswer(said, finish), ModelOutput(text)
 
         server.open(address, AgentEpisode(session, answers, rules.calls))

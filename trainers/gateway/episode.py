@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
+from itertools import count
 from typing import Any, Protocol
 
 from agentgym.core.outcome import StopReason
-from agentgym.errors import EnvFailure, PolicyStopped
+from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput
 from agentgym.support.http_server import Refused
@@ -35,6 +37,8 @@ class Answerer(Protocol):
         Raises:
             NoRoom: The token budgets have no room for an answer.
             Refused: The request cannot be answered.
+            EnvFailure: What the answer is taken from has failed.
+            PolicyFailure: What answers has failed.
         """
         ...
 
@@ -49,10 +53,12 @@ class AgentEpisode:
 
     Attributes:
         session: The session.
+        numbers: Numbers of the answers, by which these are named.
     """
 
     def __init__(self, session: Session, answers: Answerer, most_calls: int | None = None) -> None:
         self.session = session
+        self.numbers = count()
         self._answers = answers
         self._most = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
         self._lock = threading.Lock()
@@ -86,13 +92,20 @@ class AgentEpisode:
             Refused: It is neither, or the episode has long been over.
         """
         session, text, name = self.session, told.get("text"), told.get("name")
+        given = told.get("arguments")
+        if not isinstance(given, str | Mapping | None):
+            given = json.dumps(given)  # a model's mistake, which the environment explains
         try:
             if isinstance(text, str):
                 session.act(text)
             elif isinstance(name, str):
-                session.call(name, told.get("arguments"))
+                session.call(name, given)
             elif told:
-                raise Refused(400, "expected text, or the name and the arguments of a tool")
+                raise Refused(
+                    400,
+                    "expected text, or the name and the arguments of a tool, got "
+                    f"{sorted(told)!r:.80}",
+                )
         except (EnvFailure, PolicyStopped) as error:
             raise Refused(410, f"the episode is over: {error}") from error
         return {
@@ -120,6 +133,10 @@ class AgentEpisode:
         except NoRoom:
             words = "used up the tokens of its episode"
             raise self.ended(400, words, StopReason.TOKEN_LIMIT.value) from None
+        except (EnvFailure, PolicyFailure) as error:  # not the agent's fault: there is no score
+            failure = error if isinstance(error, PolicyFailure) else PolicyFailure(str(error))
+            self.session.fail(failure)
+            raise Refused(503, f"the episode is over: {error}") from error
         self.session.served(output)
         return answer
 

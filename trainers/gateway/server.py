@@ -17,12 +17,13 @@ import secrets
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import require
 from agentgym.evaluation.agent_session import ModelAddress
 from agentgym.support.http_server import (
+    KEEP_ALIVE,
     Refused,
     answer_json,
     listen,
@@ -46,8 +47,8 @@ LARGEST = 4 << 20
 """Most bytes of a request."""
 WORKERS = 256
 """Calls that are under way at the same time, of all episodes together."""
-START_SECONDS = 30.0
-"""How long the server may take to begin to answer."""
+STOP_SECONDS = 30.0
+"""How long the server may take to stop."""
 
 
 class GatewayServer:
@@ -58,7 +59,6 @@ class GatewayServer:
 
     def __init__(self) -> None:
         self._episodes: dict[str, AgentEpisode] = {}
-        self._numbers = count()
         self._lock = threading.Lock()
         self._url = ""
         self._server: Any = None
@@ -88,7 +88,7 @@ class GatewayServer:
                 return
             self._episodes.clear()
             server.should_exit = server.force_exit = True
-            thread.join(START_SECONDS)
+            thread.join(STOP_SECONDS)
             assert self._pool is not None
             self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -99,7 +99,7 @@ class GatewayServer:
         listening = listen("127.0.0.1", 0)
         config = uvicorn.Config(
             self._app(), access_log=False, log_level="error", server_header=False, ws="none",
-            lifespan="off", timeout_graceful_shutdown=1,
+            lifespan="off", timeout_graceful_shutdown=1, timeout_keep_alive=KEEP_ALIVE,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -137,33 +137,35 @@ class GatewayServer:
             episode = self._episode(request)
             if episode is None:
                 return _refusal(Refused(401, "expected the token of an episode under way"))
+            # What ends an episode waits for its turn under way: here it would hold all others.
+            in_thread = partial(asyncio.get_running_loop().run_in_executor, self._pool)
             try:
                 body = await read_body(request, LARGEST)
             except Refused as problem:
                 words = f"sent more than {LARGEST:,} bytes"
-                return _refusal(episode.ended(problem.status, words))
+                return _refusal(await in_thread(episode.ended, problem.status, words))
             try:
                 given = parse_object(body) if body.strip() else {}
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._pool, answer, episode, given)
+                return await in_thread(answer, episode, given)
             except Refused as problem:
                 return _refusal(problem)
             except Exception as error:  # such as of tools that are nested too deeply
                 logger.warning("a request of an agent could not be answered", exc_info=error)
                 words = f"asked what could not be answered ({type(error).__name__})"
-                return _refusal(episode.ended(400, words))
+                return _refusal(await in_thread(episode.ended, 400, words))
 
         return respond
 
     def _episode(self, request: Request) -> AgentEpisode | None:
         """Return the episode whose token a request brings; None if there is none."""
+        # Found by its hash: how long that takes tells nothing of another token.
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         return self._episodes.get(token.strip()) if kind.lower() == "bearer" else None
 
     def _complete(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
         """Answer a chat completion."""
         answer = episode.ask(body)
-        name = str(next(self._numbers))
+        name = str(next(episode.numbers))
         if body.get("stream") is not True:
             return answer_json(200, completion(answer, name, MODEL_NAME))
         from starlette.responses import StreamingResponse

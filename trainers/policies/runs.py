@@ -145,9 +145,9 @@ class Runs:
         )
         command = None if agent else settings.get("agent_command")
         if agent or command or settings.get("agent"):
-            return agent_maker(
-                f"run:{path}", player, env, seed, agent or settings.get("agent"), command
-            )
+            played_by = agent or settings.get("agent")
+            calls = settings.get("rollout", "agent_calls")
+            return agent_maker(f"run:{path}", player, env, seed, played_by, command, calls)
         return maker(f"run:{path}", player, env, seed)
 
 

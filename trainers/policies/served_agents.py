@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass
+from inspect import iscoroutine
 from typing import Any
 
 import gymnasium
@@ -33,6 +36,8 @@ class ServedAgent:
     """The endpoint."""
     seed: int
     """Seed of what is drawn."""
+    calls: int | None
+    """Calls that it may make in an episode; None: four for each turn, and 16."""
     any_grammar = True
     """Its environment may have any grammar: calls are written in it."""
 
@@ -42,7 +47,10 @@ class ServedAgent:
         keys: list[int] = []
 
         def complete(call: Call) -> tuple[Completion, int]:
-            key = keys.pop() if keys else player.engine.take_key()
+            try:
+                key = keys.pop()
+            except IndexError:  # calls at once have keys of their own
+                key = player.engine.take_key()
             try:
                 out = player.engine.complete(key, call.prompt, call.max_tokens, call.seed)
             finally:
@@ -51,14 +59,25 @@ class ServedAgent:
 
         log = CallLog(player.chat, player.budget, self.seed, 0)
         answers = PolicyAnswers(log, session, player.chat, complete)
-        self.server.open(address, AgentEpisode(session, answers))
         session.base_url, session.api_key, session.model = address
-        try:
-            return self.agent(session)
-        finally:
+
+        def shut() -> None:
             self.server.shut(address)
             for key in keys:
                 player.engine.return_key(key)
+
+        with ExitStack() as opened:
+            opened.callback(shut)
+            self.server.open(address, AgentEpisode(session, answers, self.calls))
+            returned = self.agent(session)
+            # An async agent has not begun yet: whoever awaits it shuts the endpoint.
+            return _within(opened.pop_all(), returned) if iscoroutine(returned) else returned
+
+
+async def _within(opened: ExitStack, coroutine: Coroutine[Any, Any, object]) -> object:
+    """Await a coroutine, and close what it needs."""
+    with opened:
+        return await coroutine
 
 
 def agent_maker(
@@ -68,6 +87,7 @@ def agent_maker(
     seed: int,
     agent: str | None,
     command: str | None = None,
+    calls: int | None = None,
 ) -> PolicyMaker:
     """Return an agent that plays with a model.
 
@@ -78,6 +98,7 @@ def agent_maker(
         seed: Seed of what is drawn.
         agent: ``MODULE:FUNCTION`` of one session.
         command: A command in its place.
+        calls: Calls that it may make in an episode; None: four for each turn, and 16.
 
     Raises:
         ConfigurationError: There is no such agent.
@@ -92,6 +113,5 @@ def agent_maker(
         server.close()
         player.engine.close()
 
-    return PolicyMaker(
-        name, None, env, facts, agent=ServedAgent(found, player, server, seed), release=release
-    )
+    served = ServedAgent(found, player, server, seed, calls)
+    return PolicyMaker(name, None, env, facts, agent=served, release=release)

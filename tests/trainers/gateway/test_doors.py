@@ -58,7 +58,9 @@ def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
 
 
 def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_path: Path) -> None:
-    for name, flags in (("own", []), ("other", ["--agent", "tests.trainers.toy_agents:roles"])):
+    others = {"other": "roles", "async": "later"}
+    told = {name: ["--agent", f"tests.trainers.toy_agents:{each}"] for name, each in others.items()}
+    for name, flags in {"own": [], **told}.items():
         out = tmp_path / name
         command = ["eval", TOY_ID, "--policy", str(trained), "--n", "3", "--no-scale", *flags]
         assert agentgym([*command, "--out", str(out)]) == 0
