@@ -105,7 +105,6 @@ HOSTILE = [
     (["replay", sys.executable], "expected a file of episodes"),
     (["replay", str(ROOT / "README.md")], "line 1"),
     (["replay", "a" * 5000], "File name too long"),
-    ([], "Missing subcommand"),
     (["list", "extra"], "extra"),
 ]
 

@@ -143,6 +143,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "difficulty": tuple(NAMED),
         "challenge": tuple(CHALLENGES),
         "description": SWITCH,
+        "brief": SWITCH,
         "inventory": SWITCH,
         "show_admissible": SWITCH,
     },
