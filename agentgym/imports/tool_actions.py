@@ -173,8 +173,8 @@ def _kind(schema: Mapping[str, Any]) -> str:
 def _items(schema: Mapping[str, Any]) -> str:
     """Return the type of a list's values, or "" where there is not one."""
     options = [schema, *(each for each in schema.get("anyOf") or () if isinstance(each, Mapping))]
-    inner = next((each["items"] for each in options if isinstance(each.get("items"), Mapping)), {})
-    kind = _kind(inner)
+    found = [each["items"] for each in options if isinstance(each.get("items"), Mapping)]
+    kind = _kind(found[0]) if found else ""
     return kind if kind in (*PLAIN_TYPES, *JSON_TYPES) else ""
 
 

@@ -114,7 +114,7 @@ class ToolEnv(TextEnv[ToolSet]):
         call = parse(action, self.action_specs).call
         if call is None:
             return self._misread(action, f"invalid: {problem(action, self.action_specs)}")
-        native = self._native(call)
+        native = render(call, self.action_specs, "native")
         if call.name not in self._tools:
             self._played += (native,)
             return self._ended(self._worth(call.arguments["text"]), "")
@@ -181,9 +181,6 @@ class ToolEnv(TextEnv[ToolSet]):
         if before is not None:
             with as_env_failure():
                 before.close()
-
-    def _native(self, call: ActionCall) -> str:
-        return render(call, self.action_specs, "native")
 
     def _worth(self, answer: str | None) -> float | None:
         """Ask what the episode is worth; None: it goes on."""

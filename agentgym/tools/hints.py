@@ -1,4 +1,4 @@
-"""Types of arguments: from Python's annotations to JSON schemas, to words, and to checked values."""
+"""Types of arguments: from Python's annotations to JSON schemas, words and checked values."""
 
 from __future__ import annotations
 

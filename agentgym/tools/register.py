@@ -40,8 +40,8 @@ def register_tools(
 ) -> None:
     """Register an environment of tools with Gymnasium, and so for every command.
 
-    Call it at the top of a module, ``own.py``: ``own:own/Sums-v0`` is then its name. The data set is
-    read when the first environment is made.
+    Call it at the top of a module, ``own.py``: ``own:own/Sums-v0`` is then its name. The data set
+    is read when the first environment is made.
 
     Args:
         env_id: The id, such as ``own/Sums-v0``.

@@ -66,7 +66,7 @@ def typed_tool(
     name = getattr(function, "__name__", "")
     if not inspect.isroutine(function) or not name.isidentifier():
         raise ConfigurationError(
-            f"expected a tool to be a function with a name, got {function!r:.120}: write it with def"
+            f"expected a tool to be a function with a name, got {function!r:.120}; use def"
         )
     about, told = read_docstring(function.__doc__)
     if not about:
@@ -92,7 +92,7 @@ def typed_tool(
     if len(properties) - len(required) > MOST_OPTIONAL:
         raise ConfigurationError(
             f"expected the tool {name} to have at most {MOST_OPTIONAL} arguments that may be left "
-            f"out, got {len(properties) - len(required)}: every choice of them has a form of its own"
+            f"out, got {len(properties) - len(required)}: give some no default, or make two tools of it"
         )
     made = make_tool(name, about, {"properties": properties, "required": required}, taken)
     kept = {parameter.name: hints[parameter.name] for parameter in parameters}

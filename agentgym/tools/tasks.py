@@ -99,7 +99,8 @@ def _goal(row: Row, goal: Goal, place: str) -> str:
     if not isinstance(found, str) or not found.strip():
         wanted = "goal(row)" if callable(goal) else " or ".join((goal,) if goal else GOALS)
         raise ConfigurationError(
-            f"expected {place} to hold an instruction as {wanted}, got {found!r:.80} in {row!r:.200}"
+            f"expected {place} to hold an instruction as {wanted}, got {found!r:.80} in "
+            f"{row!r:.200}"
         )
     return found
 

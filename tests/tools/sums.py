@@ -8,7 +8,9 @@ from typing import Any, Literal
 from agentgym.tools import ToolEpisode, register_tools
 
 SUMS_ID = "agentgym-test/Sums-v0"
-ROWS = [{"question": f"What is {a} + {b}?", "numbers": [a, b]} for a in range(20) for b in range(20)]
+ROWS = [
+    {"question": f"What is {a} + {b}?", "numbers": [a, b]} for a in range(20) for b in range(20)
+]
 
 
 class Calculator:
