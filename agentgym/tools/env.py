@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from agentgym.actions import ActionSpec, parse, render
-from agentgym.actions.specs import ActionCall
+from agentgym.actions.specs import MAX_ACTION_CHARS, ActionCall
 from agentgym.actions.templates import find_native
 from agentgym.actions.values import Fault, build_call
 from agentgym.core.env import TextEnv
@@ -58,6 +58,8 @@ class ToolEnv(TextEnv[ToolSet]):
     arguments are refused, with what was expected. An `agentgym.errors.EnvFailure` that a tool
     raises, and whatever reward, expert, or the making of the tools raise, breaks the episode.
     """
+
+    action_length = MAX_ACTION_CHARS
 
     def __init__(
         self,

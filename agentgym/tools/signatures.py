@@ -92,7 +92,7 @@ def typed_tool(
     if len(properties) - len(required) > MOST_OPTIONAL:
         raise ConfigurationError(
             f"expected the tool {name} to have at most {MOST_OPTIONAL} arguments that may be left "
-            f"out, got {len(properties) - len(required)}: give some no default, or make two tools of it"
+            f"out, got {len(properties) - len(required)}: some need no default"
         )
     made = make_tool(name, about, {"properties": properties, "required": required}, taken)
     kept = {parameter.name: hints[parameter.name] for parameter in parameters}
