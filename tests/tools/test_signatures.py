@@ -80,7 +80,7 @@ def test_calls_pass_through_every_grammar(drawn: Any) -> None:
 
 def test_docstrings_become_descriptions() -> None:
     def find(query: str, tags: list[str], limit: int | None = 5) -> str:
-        """Find pages
+        """Find pages,
         by words.
 
         Args:
@@ -91,11 +91,11 @@ def test_docstrings_become_descriptions() -> None:
 
         Returns:
             Pages: not an argument.
-        """
+        """  # noqa: D205
         return query
 
     tool = openai_tools((typed_tool(find).spec,))[0]["function"]
-    assert tool["description"] == "Find pages by words."
+    assert tool["description"] == "Find pages, by words."
     assert tool["parameters"] == {
         "type": "object",
         "properties": {
