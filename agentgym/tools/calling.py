@@ -43,8 +43,9 @@ class _Box:
 class Caller:
     """Calls the tools of one environment.
 
-    A coroutine that takes too long is cancelled. A thread cannot be ended: a plain function goes on
-    in the background until it returns, and `busy` says so.
+    A coroutine that takes too long is cancelled; one that never awaits is left behind with its
+    loop. A thread cannot be ended: a plain function goes on in the background until it returns, and
+    `busy` says so.
 
     Args:
         timeout: Seconds that a call may take; None: as long as it likes, and plain functions run in
@@ -141,7 +142,7 @@ async def _limited(
     awaitable: Awaitable[Any], timeout: float | None
 ) -> tuple[Any, BaseException | None, bool]:
     """Return the value or the error of a coroutine, and whether it took too long."""
-    task = asyncio.ensure_future(awaitable)
+    task = asyncio.ensure_future(_caught(awaitable))
     try:
         done, _ = await asyncio.wait({task}, timeout=timeout)
         if not done:
@@ -152,8 +153,17 @@ async def _limited(
         task.cancel()
     if task.cancelled():
         return None, asyncio.CancelledError("the tool cancelled itself"), False
-    error = task.exception()
-    return (None, error, False) if error else (task.result(), None, False)
+    return (*task.result(), False)
+
+
+async def _caught(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """Return the value or the error of a coroutine: a SystemExit would end the event loop."""
+    try:
+        return await awaitable, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
 
 
 def shown(value: object) -> str:

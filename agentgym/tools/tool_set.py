@@ -96,6 +96,8 @@ class ToolSource:
         if not self.typed:
             made = self._made(example(), np.random.Generator(np.random.PCG64(0)))
             self.typed = _typed_result(made)
+            if not _is_list(made):
+                self.around(made).close()
 
     def make(self, row: Mapping[str, Any], rng: np.random.Generator) -> ToolSet:
         """Make the tools of an episode.

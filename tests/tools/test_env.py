@@ -41,6 +41,8 @@ async def fetch(page: str) -> dict[str, str]:
         await asyncio.sleep(60)
     if page == "gone":
         raise LookupError("no such page")
+    if page == "exit":
+        raise SystemExit(4)
     return {"page": page}
 
 
@@ -80,7 +82,8 @@ def test_errors_are_text_and_cost_a_turn(timeout: float | None) -> None:
     assert seen(env, "leave") == ("error: SystemExit: 3", True, True)
     assert seen(env, "fetch[home]") == ('{"page": "home"}', True, False)
     assert seen(env, "fetch[gone]") == ("error: LookupError: no such page", True, True)
-    assert env.turn == 5
+    assert seen(env, "fetch[exit]") == ("error: SystemExit: 4", True, True)
+    assert env.turn == 6
     guarded = GuardedEnv(env)
     with pytest.raises(EnvFailure, match="index is gone"):
         guarded.step("lost")
