@@ -86,7 +86,7 @@ class ToolEnv(TextEnv[ToolSet]):
         self._caller = Caller(timeout)
         self._calls: tuple[Called, ...] = ()
         self._played: tuple[str, ...] = ()
-        self._solution: tuple[str, ...] | None = None
+        self._solution: tuple[tuple[str, str], ...] | None = None
         self._offered = [
             render(ActionCall(tool.spec.name, arguments), self.action_specs, "native")
             for tool in self._source.typed
@@ -116,9 +116,9 @@ class ToolEnv(TextEnv[ToolSet]):
         call = parse(action, self.action_specs).call
         if call is None:
             return self._misread(action, f"invalid: {problem(action, self.action_specs)}")
-        native = render(call, self.action_specs, "native")
+        key = _key(call)
         if call.name not in self._tools:
-            self._played += (native,)
+            self._played += (key,)
             return self._ended(self._worth(call.arguments["text"]), "")
         tool = self._tools[call.name]
         try:
@@ -131,7 +131,7 @@ class ToolEnv(TextEnv[ToolSet]):
             self.session.functions[tool.name], copy.deepcopy(arguments)
         )
         self._calls += (Called(tool.name, arguments, text, failed),)
-        self._played += (native,)
+        self._played += (key,)
         worth = None if self._answer else self._worth(None)
         if worth is not None:
             return self._ended(worth, text)
@@ -218,7 +218,7 @@ class ToolEnv(TextEnv[ToolSet]):
         )
 
     def _left(self) -> tuple[str, ...]:
-        """Return the expert's calls that have not been made, in their order."""
+        """Return the expert's calls that have not been made, in their order, as native text."""
         if self._expert is None:
             return ()
         if self._solution is None:
@@ -226,19 +226,24 @@ class ToolEnv(TextEnv[ToolSet]):
                 row = copy.deepcopy(dict(self.task.content))
                 self._solution = tuple(self._written(*each) for each in self._expert(row))
         done = 0
-        for native in self._played:
-            done += done < len(self._solution) and native == self._solution[done]
-        return self._solution[done:]
+        for key in self._played:
+            done += done < len(self._solution) and key == self._solution[done][1]
+        return tuple(native for native, _ in self._solution[done:])
 
-    def _written(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Write a call of the expert."""
+    def _written(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+        """Write a call of the expert; return it as native text and as its key."""
         text = json.dumps({"name": name, "arguments": dict(arguments)})
         found = parse(text, self.action_specs, "tool_call")
         if found.call is None:
             raise EnvFailure(
                 f"expected calls of the expert that fit, got {text:.200}: {found.error}"
             )
-        return found.native
+        return found.native, _key(found.call)
+
+
+def _key(call: ActionCall) -> str:
+    """Name a call, so that two ways to write it are one."""
+    return canonical_json([call.name, call.arguments])
 
 
 def check_parts(

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
@@ -71,6 +73,25 @@ def seen(env: ToolEnv, action: str) -> tuple[str, bool, bool]:
     observation, paid, ended, _, info = env.step(action)
     assert (paid, ended) == (0.0, False)
     return observation, info["action_valid"], info["details"]["failed"]
+
+
+def note(text: str, times: int = 1) -> str:
+    """Repeat a text."""
+    return text * times
+
+
+PARTS = (
+    "note[", "note", "]", "[", "```note\n", "<text>", "</text>", "<times>", "</times>", "\n```",
+    "2", "answer", "total[", "1e999", '"', "\ud800", "\x00", "<think>", "</think>", "\n", " x ",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
+def test_no_text_breaks_an_episode(text: str) -> None:
+    env = begun([note, total], timeout=None)
+    env.step(text)
+    assert env.turn == 1
 
 
 @pytest.mark.parametrize("timeout", [None, 5.0])
