@@ -73,8 +73,8 @@ Read = dict[str, tuple[str, dict[str, Any]]]
 def _read(source: Rows, goal: Goal) -> Read:
     """Return the rows of a data set in their order."""
     if isinstance(source, str | Path):
-        # An error names the file, and the row by its place in it.
-        places: Iterable[tuple[str, Any]] = read_records(Path(source).expanduser(), "datasets")
+        # The extra brings pyarrow, for parquet.
+        places: Iterable[tuple[str, Any]] = read_records(Path(source).expanduser(), "search")
     else:
         places = ((f"row {number}", row) for number, row in enumerate(source))
     read: Read = {}
