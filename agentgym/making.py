@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import gymnasium
-from gymnasium.envs.registration import load_env_creator
+from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from agentgym.core.env import TextEnv
 from agentgym.core.options import import_named
@@ -60,12 +60,15 @@ def resolve(name: str) -> tuple[str, str]:
 
 def _registered_by(module: str) -> list[str]:
     """Return the ids of the environments that a module holds."""
-    points = {name: spec.entry_point for name, spec in gymnasium.registry.items()}
-    return [
-        name
-        for name, point in points.items()
-        if (point.partition(":")[0] if isinstance(point, str) else point.__module__) == module
-    ]
+    return [name for name, spec in gymnasium.registry.items() if _home(spec) == module]
+
+
+def _home(spec: EnvSpec) -> object:
+    """Return the module that an environment is of: it makes it, or names itself to what does."""
+    if (told := spec.kwargs.get("module")) is not None:
+        return told
+    point = spec.entry_point
+    return point.partition(":")[0] if isinstance(point, str) else getattr(point, "__module__", "")
 
 
 def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:

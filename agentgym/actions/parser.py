@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import (
     MAX_ACTION_CHARS,
     ActionCall,
@@ -249,19 +250,10 @@ def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCa
     return build_call(spec, dict(arguments)), text[end:]
 
 
-def _literal(token: str) -> str:
-    return token
-
-
-_DECODER = json.JSONDecoder(
-    strict=False, parse_int=_literal, parse_float=_literal, parse_constant=_literal
-)
-
-
 def _decode(text: str, start: int) -> tuple[Any, int]:
-    """Decode one JSON value; numbers stay text, so that no digit is lost."""
+    """Decode one JSON value; see `DECODER`."""
     try:
-        payload, end = _DECODER.raw_decode(text, start)
+        payload, end = DECODER.raw_decode(text, start)
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply"
         raise Fault(f"the tool call is not valid JSON: {reason}") from None

@@ -11,6 +11,8 @@ def _property(param: Param) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": param.type}
     if param.description:
         schema["description"] = param.description
+    if param.type == "array":
+        schema["items"] = {"type": param.items} if param.items else {}
     if param.enum:
         schema["enum"] = [_typed(param, value) for value in param.enum]
     return schema

@@ -15,7 +15,12 @@ GRAMMARS = ("native", "xml", "react", "tool_call", "action_tag")
 MAX_ACTION_CHARS = 32_768
 """Characters of an agent's text (thinking removed) that a parser looks at."""
 
-_TYPES = ("string", "integer", "number", "boolean")
+PLAIN_TYPES = ("string", "integer", "number", "boolean")
+"""JSON types of arguments that are written as they are."""
+
+JSON_TYPES: Mapping[str, type] = {"array": list, "object": dict}
+"""JSON types of arguments that are written as JSON, and Python's for them."""
+
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _RESERVED = frozenset({"think", "tool_call", "tool_response"})
 PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,63})\}")
@@ -46,7 +51,8 @@ class Param:
     name: str
     """Identifier, unique within its action."""
     type: str = "string"
-    """JSON type: ``string``, ``integer``, ``number`` or ``boolean``."""
+    """JSON type: ``string``, ``integer``, ``number``, ``boolean``, or ``array`` and ``object``,
+    whose values are JSON on one line."""
     description: str = ""
     """One line for prompts and schemas."""
     required: bool = True
@@ -55,13 +61,26 @@ class Param:
     """The only values allowed, matched without regard to case; empty means any."""
     verbatim: bool = False
     """Keep white space and line breaks exactly (strings only)."""
+    items: str = ""
+    """JSON type of an array's values, for schemas; empty means any."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration with a field out of its domain."""
         _check_name("parameter", self.name)
-        if self.type not in _TYPES:
+        known = (*PLAIN_TYPES, *JSON_TYPES)
+        if self.type not in known:
             raise ConfigurationError(
-                f"parameter {self.name!r}: type must be one of {', '.join(_TYPES)}, "
+                f"parameter {self.name!r}: type must be one of {', '.join(known)}, "
+                f"got {self.type!r}"
+            )
+        if self.items and (self.type != "array" or self.items not in known):
+            raise ConfigurationError(
+                f"parameter {self.name!r}: items needs type 'array' and is one of "
+                f"{', '.join(known)}, got type {self.type!r} and items {self.items!r}"
+            )
+        if self.enum and self.type in JSON_TYPES:
+            raise ConfigurationError(
+                f"parameter {self.name!r}: enum needs one of the types {', '.join(PLAIN_TYPES)}, "
                 f"got {self.type!r}"
             )
         object.__setattr__(self, "enum", tuple(self.enum))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentgym.actions.specs import ActionCall, ActionSpec, Param
+from agentgym.actions.json_values import json_value
+from agentgym.actions.specs import JSON_TYPES, ActionCall, ActionSpec, Param
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,63})(?:\.[0-9]{1,64})?(?:[eE][+-]?[0-9]{1,4})?")
@@ -38,10 +39,17 @@ def _value(spec: ActionSpec, param: Param, value: Any) -> str:
     """Bring one value to canonical text."""
     if isinstance(value, bool):
         value = "true" if value else "false"
+    if param.type in JSON_TYPES:
+        written = json_value(value, param.type)
+        if written is None:
+            raise Fault(
+                f"the argument {param.name!r} of {spec.name!r} must be JSON, an {param.type}"
+            )
+        return written
     if not isinstance(value, str):
         raise Fault(f"the argument {param.name!r} of {spec.name!r} must be a {param.type}")
     if param.verbatim:
-        return value
+        return str(value)
     value = " ".join(value.split())
     if param.type == "integer" and not _INTEGER.fullmatch(value):
         value = value[:-2] if value.endswith(".0") and _INTEGER.fullmatch(value[:-2]) else ""

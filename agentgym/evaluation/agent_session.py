@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 import gymnasium
 
 from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools, parse
+from agentgym.actions.specs import JSON_TYPES
 from agentgym.conversation import tool_instructions
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
@@ -46,7 +47,13 @@ GRAMMAR = "tool_call"
 PATIENCE = 10
 """Calls after the end that are answered. Loops of frameworks go on for as long as the model calls,
 thousands of times where it does not read the answers."""
-TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float, "boolean": bool}
+TYPES: Mapping[str, type] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    **JSON_TYPES,
+}
 """Python's types of arguments, by JSON's."""
 
 

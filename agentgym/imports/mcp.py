@@ -11,7 +11,6 @@ import hashlib
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agentgym.actions import ActionSpec, parse, render
@@ -24,7 +23,7 @@ from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.mcp_client import McpServer
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.tool_actions import BadArgument, Tool, make_tool
+from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool
 from agentgym.imports.world import Turn, World
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
@@ -37,20 +36,6 @@ TIMEOUT = 60.0
 NO_REWARD = "the server pays nothing: rewards are those of `reward`, or of reward hooks"
 NO_SEED = "the server takes no seed: tasks differ in nothing but their number"
 FAILED = "isError"
-
-
-@dataclass(frozen=True)
-class Called:
-    """A call of a tool, as a reward function reads it."""
-
-    tool: str
-    """Name of the tool."""
-    arguments: Mapping[str, Any]
-    """Its arguments."""
-    answer: str
-    """The text of its answer."""
-    failed: bool
-    """Whether the tool says that it failed."""
 
 
 Reward = Callable[[str, Sequence[Called]], "float | None"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.actions.specs import ActionCall
+from agentgym.actions.specs import JSON_TYPES, PLAIN_TYPES, ActionCall
 from agentgym.errors import ConfigurationError
 
 MOST_OPTIONAL = 4
@@ -22,13 +22,26 @@ LONGEST = 64
 """Most characters of a name."""
 LONGEST_TEXT = 2000
 """Most characters of a description that are shown."""
-PLAIN = ("string", "integer", "number", "boolean")
 RESERVED = ("think", "tool_call", "tool_response")
 """Names that an action cannot have."""
 
 
 class BadArgument(ValueError):
     """An argument is not what its schema says; the message is for the policy."""
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call of a tool, as a reward function reads it."""
+
+    tool: str
+    """Name of the tool."""
+    arguments: Mapping[str, Any]
+    """Its arguments."""
+    answer: str
+    """The text of its answer."""
+    failed: bool
+    """Whether the tool says that it failed."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ class Tool:
     fields: Mapping[str, str]
     """Its own names of its arguments, by those of the action's parameters."""
     encoded: frozenset[str]
-    """Parameters whose value is JSON: lists and objects."""
+    """Parameters whose value is JSON: lists, objects, and what may be of several types."""
 
     def arguments(self, call: ActionCall) -> dict[str, Any]:
         """Return the arguments of a call, as the tool takes them.
@@ -113,7 +126,7 @@ def make_tool(name: str, description: str, schema: object, taken: Iterable[str] 
     word = identifier(name, taken)
     spec = ActionSpec(word, _line(description) or name, tuple(params), native=_native(word, params))
     encoded = frozenset(
-        each for each, field in fields.items() if _kind(properties[field]) not in PLAIN
+        each for each, field in fields.items() if _kind(properties[field]) not in PLAIN_TYPES
     )
     return Tool(name, spec, fields, encoded)
 
@@ -133,7 +146,9 @@ def identifier(name: str, taken: Iterable[str]) -> str:
 def _param(word: str, schema: Mapping[str, Any], required: bool) -> Param:
     """Declare an argument."""
     kind, text = _kind(schema), _line(str(schema.get("description", "")))
-    if kind not in PLAIN:
+    if kind in JSON_TYPES:
+        return Param(word, kind, text, required, items=_items(schema))
+    if kind not in PLAIN_TYPES:
         text = f"{text} As JSON.".strip()
         return Param(word, description=text, required=required, verbatim=True)
     enum = _enum(schema.get("enum"), kind)
@@ -142,7 +157,7 @@ def _param(word: str, schema: Mapping[str, Any], required: bool) -> Param:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the type of an argument; one of several is that which is not null."""
+    """Return the type of an argument: of two that which is not null, "any" if there are more."""
     kinds = schema.get("type")
     if kinds is None:
         options = [each for each in schema.get("anyOf") or () if isinstance(each, Mapping)]
@@ -151,8 +166,16 @@ def _kind(schema: Mapping[str, Any]) -> str:
             return "string"
     if isinstance(kinds, list):
         plain = [each for each in kinds if each != "null"]
-        kinds = plain[0] if len(plain) == 1 else "object"
+        kinds = plain[0] if len(plain) == 1 else "any"
     return str(kinds)
+
+
+def _items(schema: Mapping[str, Any]) -> str:
+    """Return the type of a list's values, or "" where there is not one."""
+    options = [schema, *(each for each in schema.get("anyOf") or () if isinstance(each, Mapping))]
+    found = [each["items"] for each in options if isinstance(each.get("items"), Mapping)]
+    kind = _kind(found[0]) if found else ""
+    return kind if kind in (*PLAIN_TYPES, *JSON_TYPES) else ""
 
 
 def _enum(values: object, kind: str) -> tuple[str, ...]:
@@ -166,8 +189,14 @@ def _enum(values: object, kind: str) -> tuple[str, ...]:
 
 def _native(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:
     """Return templates for every choice of the arguments that may be left out."""
-    if len(params) < 2:
+    if not params:
         return ""
+    if len(params) == 1:
+        name, free = params[0].name, params[0].verbatim
+        short = (f"{word}[{{{name}}}]",)
+        # Brackets end a value in which they do not pair, as in code; a fence does not.
+        fenced = (f"```{word}\n<{name}>{{{name}}}</{name}>\n```",) if free else ()
+        return (*short, *fenced) if params[0].required else (*short, *fenced, word)
     needed = [param for param in params if param.required]
     others = [param for param in params if not param.required]
     templates = []

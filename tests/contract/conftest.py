@@ -15,6 +15,7 @@ from agentgym.registration import FAMILIES
 from tests.contract.variants import VARIANTS, packages
 from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
+from tests.tools.sums import SUMS_ID
 from tests.toy import TOY_ID
 
 keep_grammars()
@@ -27,7 +28,7 @@ SLOW = {
 """Those whose every turn asks another process: a sandbox, or an engine of other people."""
 IDS = [
     pytest.param(env_id, marks=[pytest.mark.slow] * (env_id in SLOW))
-    for env_id in (TOY_ID, *PACKAGES, *VARIANTS)
+    for env_id in (TOY_ID, SUMS_ID, *PACKAGES, *VARIANTS)
 ]
 
 Make = Callable[..., TextEnv]

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANY = 300
 
 PANELS = """
-import json, sys, gymnasium, agentgym, tests.toy, tests.contract.variants
+import json, sys, gymnasium, agentgym, tests.toy, tests.tools.sums, tests.contract.variants
 for env_id in sys.argv[1:]:
     try:
         tasks = gymnasium.make(env_id).unwrapped.tasks

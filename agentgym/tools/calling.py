@@ -1,0 +1,178 @@
+"""Call a tool, sync or async, within a time limit, and answer with text whatever it does."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import threading
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.guard import raise_if_meant_for_us, words
+from agentgym.core.outcome import bounded
+from agentgym.errors import EnvFailure, PolicyFailure
+from agentgym.policies.asynchronous import GRACE, EventLoop
+
+DONE = "done"
+"""What a tool answers that returns nothing."""
+
+
+class Answer(NamedTuple):
+    """What a tool answered."""
+
+    text: str
+    """For the agent."""
+    failed: bool = False
+    """Whether it raised, or took too long."""
+
+
+class _Late(Exception):
+    """A call took too long."""
+
+
+class _Box:
+    """What a thread brings back."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Caller:
+    """Calls the tools of one environment.
+
+    A coroutine that takes too long is cancelled; one that never awaits is left behind with its
+    loop. A thread cannot be ended: a plain function goes on in the background until it returns, and
+    `busy` says so.
+
+    Args:
+        timeout: Seconds that a call may take; None: as long as it likes, and plain functions run in
+            the calling thread.
+    """
+
+    def __init__(self, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._loop: EventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call that took too long still runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool; an exception of it is its answer.
+
+        Raises:
+            EnvFailure: The tool says that what it needs has failed, which is nobody's fault.
+        """
+        try:
+            if inspect.iscoroutinefunction(function):
+                return Answer(shown(self.wait(function(**arguments), self._timeout)))
+            if self._timeout is None:
+                return Answer(shown(function(**arguments)))
+            return Answer(shown(self._in_thread(function, arguments, self._timeout)))
+        except _Late:
+            return Answer(f"error: the call took longer than {self._timeout:g} seconds", True)
+        except EnvFailure:
+            raise
+        except BaseException as error:
+            raise_if_meant_for_us(error)
+            return Answer(f"error: {words(error)}", True)
+
+    def wait(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
+        """Return what a coroutine returns.
+
+        Args:
+            awaitable: The coroutine.
+            timeout: Seconds after which it is cancelled.
+        """
+        self._loop = loop = self._loop or EventLoop()
+        end = None if timeout is None else time.monotonic() + timeout + 2 * GRACE
+        try:
+            # The second limit is for coroutines that hold the loop, which nothing can cancel.
+            value, error, late = loop.run(
+                _limited(awaitable, timeout),
+                cancelled=None if end is None else lambda: time.monotonic() > end,
+            )
+        except PolicyFailure:
+            self._loop = None
+            raise _Late from None
+        if late:
+            raise _Late
+        if error is not None:
+            raise error
+        return value
+
+    def forget(self) -> None:
+        """Leave a call that still runs to itself: the tools of the next episode are others."""
+        self._thread = None
+
+    def close(self) -> None:
+        """End the event loop; calling it twice is allowed."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.close()
+
+    def _in_thread(
+        self, function: Callable[..., Any], arguments: Mapping[str, Any], timeout: float
+    ) -> Any:
+        box = _Box()
+
+        def run() -> None:
+            try:
+                box.value = function(**arguments)
+            except BaseException as error:
+                box.error = error
+
+        thread = threading.Thread(target=run, name="agentgym-tool", daemon=True)
+        thread.start()
+        thread.join(timeout)
+        if thread.is_alive():
+            self._thread = thread
+            raise _Late
+        if box.error is not None:
+            raise box.error
+        return box.value
+
+
+async def _limited(
+    awaitable: Awaitable[Any], timeout: float | None
+) -> tuple[Any, BaseException | None, bool]:
+    """Return the value or the error of a coroutine, and whether it took too long."""
+    task = asyncio.ensure_future(_caught(awaitable))
+    try:
+        done, _ = await asyncio.wait({task}, timeout=timeout)
+        if not done:
+            task.cancel()
+            await asyncio.wait({task}, timeout=GRACE)
+            return None, None, True
+    finally:
+        task.cancel()
+    if task.cancelled():
+        return None, asyncio.CancelledError("the tool cancelled itself"), False
+    return (*task.result(), False)
+
+
+async def _caught(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+    """Return the value or the error of a coroutine: a SystemExit would end the event loop."""
+    try:
+        return await awaitable, None
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
+        return None, error
+
+
+def shown(value: object) -> str:
+    """Write what a tool returns: text as it is, all else as JSON where that is possible."""
+    if value is None:
+        return DONE
+    if not isinstance(value, str):
+        try:
+            value = json.dumps(value, ensure_ascii=False)
+        except (TypeError, ValueError, RecursionError):
+            value = str(value)
+    return bounded(value, OBSERVATION_LENGTH)

@@ -1,0 +1,141 @@
+"""Rows of a data set as tasks in disjoint splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.tasks import SPLITS, Task, TaskList, TaskSet, canonical_json
+from agentgym.errors import ConfigurationError
+from agentgym.support.datafiles import read_records
+
+GOALS = ("goal", "question", "instruction", "prompt", "problem", "task")
+"""Columns that may hold the instruction; the first that a row has is taken."""
+SHARES = (60, 20, 20)
+"""Percent of the questions in train, valid and test, where one data set is dealt."""
+
+Row = Mapping[str, Any]
+Rows = str | Path | Iterable[Row]
+Goal = str | Callable[[Row], str] | None
+
+
+def tool_tasks(
+    source: Rows | Mapping[str, Rows] | TaskSet, *, name: str = "tools", goal: Goal = None
+) -> TaskSet:
+    """Make a task set of a data set.
+
+    Args:
+        source: Rows, a file of rows (JSON lines, gzipped or not, JSON or parquet), or a mapping of
+            names of splits to these. One data set is dealt to ``train``, ``valid`` and ``test``, 60
+            to 20 to 20, by hashes of the instructions: equal ones come into the same split. Rows
+            that are equal in everything count once. A task set is returned as it is.
+        name: Name of the set, which begins the id of every task. An id ends in the row's ``id``,
+            or in its hash if it has none.
+        goal: The column that holds the instruction, or a function of the row that returns it; the
+            first of :data:`GOALS` if left out.
+
+    Returns:
+        The tasks; each has its row as its content.
+
+    Raises:
+        ConfigurationError: A row has no instruction or is no JSON, two rows have the same id, or
+            there are too few for three splits.
+        DataError: A file cannot be read.
+    """
+    if isinstance(source, TaskSet):
+        return source
+    if isinstance(source, Mapping):
+        named = {split: _read(rows, goal) for split, rows in source.items()}
+        _check_disjoint(named)
+    else:
+        named = _dealt(_read(source, goal))
+    for split, rows in named.items():
+        if not rows:
+            raise ConfigurationError(f"expected a row or more for the split {split!r}, got none")
+    return TaskList(
+        name,
+        {
+            split: [
+                Task(f"{name}/{row.get('id', digest)}", split, index, text, row)
+                for index, (digest, (text, row)) in enumerate(rows.items())
+            ]
+            for split, rows in named.items()
+        },
+    )
+
+
+Read = dict[str, tuple[str, dict[str, Any]]]
+"""Instruction and row by the row's hash."""
+
+
+def _read(source: Rows, goal: Goal) -> Read:
+    """Return the rows of a data set in their order."""
+    if isinstance(source, str | Path):
+        # The extra brings pyarrow, for parquet.
+        places: Iterable[tuple[str, Any]] = read_records(Path(source).expanduser(), "search")
+    else:
+        places = ((f"row {number}", row) for number, row in enumerate(source))
+    read: Read = {}
+    for place, row in places:
+        if not isinstance(row, Mapping):
+            raise ConfigurationError(f"expected {place} to be a mapping, got {row!r:.120}")
+        try:
+            text = canonical_json(dict(row))
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"expected {place} to be JSON: {error}") from error
+        digest = _hash(text)[:16]
+        read[digest] = (_goal(row, goal, place), dict(row))
+    return read
+
+
+def _goal(row: Row, goal: Goal, place: str) -> str:
+    """Return the instruction of a row."""
+    if callable(goal):
+        found: Any = goal(row)
+    else:
+        found = next((row[name] for name in ((goal,) if goal else GOALS) if name in row), None)
+    if not isinstance(found, str) or not found.strip():
+        wanted = "goal(row)" if callable(goal) else " or ".join((goal,) if goal else GOALS)
+        raise ConfigurationError(
+            f"expected {place} to hold an instruction as {wanted}, got {found!r:.80} in "
+            f"{row!r:.200}"
+        )
+    return found
+
+
+def _dealt(rows: Read) -> dict[str, Read]:
+    """Deal rows to three splits, so that equal instructions stay together."""
+    order = {text: place for place, text in enumerate(sorted({_hash(t) for t, _ in rows.values()}))}
+    if len(order) < len(SPLITS):
+        raise ConfigurationError(
+            f"expected at least {len(SPLITS)} different instructions, one for each split, got "
+            f"{len(order)}; name the splits yourself: tasks={{'train': rows, 'test': others}}"
+        )
+    held = max(1, len(order) * SHARES[1] // 100), max(1, len(order) * SHARES[2] // 100)
+    first = len(order) - sum(held)
+    ends = (first, first + held[0], len(order))
+    dealt: dict[str, Read] = {split: {} for split in SPLITS}
+    for digest, (text, row) in rows.items():
+        place = order[_hash(text)]
+        split = next(split for split, end in zip(SPLITS, ends, strict=True) if place < end)
+        dealt[split][digest] = (text, row)
+    return dealt
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+def _check_disjoint(named: Mapping[str, Read]) -> None:
+    """Refuse a row that stands in two splits."""
+    seen: dict[str, str] = {}
+    for split, rows in named.items():
+        for digest, (text, _) in rows.items():
+            if digest in seen:
+                raise ConfigurationError(
+                    f"expected disjoint splits, got the row {text!r:.80} in {seen[digest]!r} and "
+                    f"{split!r}"
+                )
+            seen[digest] = split

@@ -1,0 +1,207 @@
+"""The tools of an episode: plain functions, or an object of its own whose methods they are."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
+from agentgym.tools.signatures import TypedTool, typed_tool
+
+OWN = ("close", "snapshot", "restore")
+"""Public methods that are no tools: they free an object, and copy its state where `copy.deepcopy`
+cannot."""
+EXPECTED = (
+    "expected tools to be a list of functions, a class whose methods are the tools, or a function "
+    "of a task that returns an object of such a class or a list of functions"
+)
+
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class Kept(NamedTuple):
+    """The state of an episode's tools."""
+
+    own: bool
+    """Whether the object's own ``snapshot`` returned it."""
+    state: Any
+    """It, or a copy of the object; None for plain functions."""
+
+
+class ToolSet:
+    """The tools of one episode.
+
+    Args:
+        functions: They, by their names.
+        holder: The object whose methods they are; None for plain functions.
+        stateless: Whether they may be taken to hold no state of an episode.
+    """
+
+    def __init__(self, functions: Functions, holder: object, stateless: bool) -> None:
+        self.functions, self.holder, self._stateless = functions, holder, stateless
+
+    def snapshot(self) -> Kept:
+        """Return a copy of the state.
+
+        Raises:
+            NotSupported: It cannot be copied.
+        """
+        if self.holder is None:
+            if self._stateless:
+                return Kept(False, None)
+            raise NotSupported(
+                "expected tools that can be copied to fork an episode, got functions made for a "
+                "task, whose state nobody knows: return an object whose methods are the tools"
+            )
+        name = type(self.holder).__name__
+        try:
+            if hasattr(self.holder, "snapshot"):
+                return Kept(True, self.holder.snapshot())
+            return Kept(False, copy.deepcopy(self.holder))
+        except NotSupported:
+            raise
+        except Exception as error:
+            raise NotSupported(
+                f"expected {name} to be one that copy.deepcopy copies, to fork an episode, got "
+                f"{type(error).__name__}: {error}; give it `snapshot` and `restore`"
+            ) from error
+
+    def close(self) -> None:
+        """Free the object, if it has something to free."""
+        if hasattr(self.holder, "close"):
+            self.holder.close()
+
+
+class ToolSource:
+    """What makes the tools of each episode.
+
+    Args:
+        tools: Functions, a class, or a function that makes one of these of a task.
+        example: Returns a task's row, from which such a function tells what tools there are.
+
+    Attributes:
+        typed: The tools, which are the same in every episode.
+
+    Raises:
+        ConfigurationError: It is none of these, or a function cannot be a tool.
+    """
+
+    def __init__(self, tools: Any, example: Callable[[], Mapping[str, Any]]) -> None:
+        self._tools = tools
+        self.typed: tuple[TypedTool, ...] = declared(tools)
+        if not self.typed:
+            made = self._made(example(), np.random.Generator(np.random.PCG64(0)))
+            self.typed = _typed_result(made)
+            if not _is_list(made):
+                self.around(made).close()
+
+    def make(self, row: Mapping[str, Any], rng: np.random.Generator) -> ToolSet:
+        """Make the tools of an episode.
+
+        Raises:
+            EnvFailure: They are others than those of another task.
+        """
+        if _is_list(self._tools):
+            return ToolSet(_by_name(self._tools), None, stateless=True)
+        made = self._made(row, rng)
+        if not inspect.isclass(self._tools) and _typed_result(made) != self.typed:
+            raise EnvFailure("expected the same tools for every task, got others for this one")
+        if _is_list(made):
+            return ToolSet(_by_name(made), None, stateless=False)
+        return self.around(made)
+
+    def around(self, holder: object) -> ToolSet:
+        """Return the tools that are methods of an object."""
+        methods = {tool.name: getattr(holder, tool.name) for tool in self.typed}
+        return ToolSet(methods, holder, stateless=False)
+
+    def restored(self, kept: Kept, row: Mapping[str, Any]) -> ToolSet:
+        """Return the tools as they were when `ToolSet.snapshot` kept them."""
+        if not kept.own and kept.state is not None:
+            return self.around(copy.deepcopy(kept.state))
+        fresh = self.make(row, np.random.Generator(np.random.PCG64(0)))
+        if kept.own:
+            holder: Any = fresh.holder
+            holder.restore(kept.state)
+        return fresh
+
+    def _made(self, row: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        """Call the class or function with as much as it takes: nothing, the row, the generator."""
+        taken = [
+            each
+            for each in inspect.signature(self._tools).parameters.values()
+            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        ]
+        return self._tools(*(copy.deepcopy(dict(row)), rng)[: len(taken)])
+
+
+def declared(tools: Any) -> tuple[TypedTool, ...]:
+    """Return the tools of a list or a class; none of a function, which has to be asked.
+
+    Raises:
+        ConfigurationError: It is none of these, or a function cannot be a tool.
+    """
+    if inspect.isclass(tools):
+        return _methods(tools)
+    if _is_list(tools):
+        return _typed(tools, method=False)
+    if inspect.isroutine(tools):
+        return ()
+    raise ConfigurationError(f"{EXPECTED}; got {tools!r:.120}")
+
+
+def _is_list(tools: object) -> bool:
+    return isinstance(tools, list | tuple)
+
+
+def _by_name(functions: Sequence[Callable[..., Any]]) -> Functions:
+    return {function.__name__: function for function in functions}
+
+
+def _typed_result(made: object) -> tuple[TypedTool, ...]:
+    """Return the tools that a function made."""
+    if made is None or inspect.isroutine(made) or inspect.isclass(made):
+        raise ConfigurationError(f"{EXPECTED}; the function returned {made!r:.120}")
+    return declared(made) if _is_list(made) else _methods(type(made))
+
+
+def _methods(kind: type) -> tuple[TypedTool, ...]:
+    """Return the public methods of a class as tools, those of its bases first."""
+    names = dict.fromkeys(
+        name
+        for each in reversed(kind.__mro__[:-1])
+        for name, found in vars(each).items()
+        if not name.startswith("_")
+        and name not in OWN
+        and (inspect.isfunction(found) or isinstance(found, staticmethod | classmethod))
+    )
+    bare = [name for name in names if isinstance(_static(kind, name), staticmethod | classmethod)]
+    if not names:
+        raise ConfigurationError(f"{EXPECTED}; got {kind.__name__}, which has no public method")
+    found = [(getattr(kind, name), name not in bare) for name in names]
+    return _each_typed(found)
+
+
+def _static(kind: type, name: str) -> object:
+    return inspect.getattr_static(kind, name)
+
+
+def _typed(functions: Sequence[Any], *, method: bool) -> tuple[TypedTool, ...]:
+    if not functions:
+        raise ConfigurationError(f"{EXPECTED}; got an empty list")
+    return _each_typed([(function, method) for function in functions])
+
+
+def _each_typed(functions: Sequence[tuple[Any, bool]]) -> tuple[TypedTool, ...]:
+    """Make tools whose names differ."""
+    made: list[TypedTool] = []
+    for function, method in functions:
+        tool = typed_tool(function, [each.spec.name.lower() for each in made], method=method)
+        if tool.name in [each.name for each in made]:
+            raise ConfigurationError(f"expected tools of different names, got {tool.name} twice")
+        made.append(tool)
+    return tuple(made)

@@ -1,0 +1,56 @@
+"""Lists and objects as arguments: canonical, with every digit, in every grammar."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentgym.actions import ActionSpec, Param, openai_tools, parse, render
+from agentgym.actions.specs import GRAMMARS
+from agentgym.errors import ConfigurationError
+
+SPECS = (
+    ActionSpec("sum", "Add.", (Param("numbers", "array", items="number"),)),
+    ActionSpec("put", "Store.", (Param("row", "object"),)),
+)
+
+
+def read(name: str, value: Any) -> str:
+    """Return what is read of a call as models write it."""
+    text = json.dumps({"name": name, "arguments": value}) if not isinstance(value, str) else value
+    found = parse(text, SPECS, "tool_call")
+    return "".join(found.call.arguments.values()) if found.call else found.error
+
+
+def test_values_are_canonical_and_keep_their_digits() -> None:
+    digits = '{"name": "sum", "arguments": {"numbers": [0.10, 123456789012345678901234567890]}}'
+    assert read("sum", digits) == "[0.10, 123456789012345678901234567890]"
+    assert read("sum", {"numbers": " [1,2 ] "}) == "[1, 2]"
+    marks = {"row": {"a]": "</row>```", "b": [None, True]}}
+    written = read("put", marks)
+    assert json.loads(written) == marks["row"] and not set("<`]") & set(written.split("[null")[0])
+    for value in ("{}", "[1", "[1] 2", 1, True, "[" * 10_000):
+        assert read("sum", {"numbers": value}).endswith("must be JSON, an array")
+    call = parse(json.dumps({"name": "put", "arguments": marks}), SPECS, "tool_call").call
+    assert call is not None
+    for grammar in GRAMMARS:
+        assert parse(render(call, SPECS, grammar), SPECS, grammar).call == call
+    schema = openai_tools(SPECS)[0]["function"]["parameters"]["properties"]["numbers"]
+    assert schema == {"type": "array", "items": {"type": "number"}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "list"},
+        {"type": "object", "items": "string"},
+        {"type": "array", "items": "text"},
+        {"type": "array", "enum": ("[]",)},
+        {"type": "array", "verbatim": True},
+    ],
+)
+def test_declarations_that_mean_nothing_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="parameter 'a'"):
+        Param("a", **fields)
