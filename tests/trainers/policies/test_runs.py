@@ -238,7 +238,10 @@ def test_an_environment_without_an_id_cannot_be_compared(finished: Path) -> None
         ({"temperature": "hot"}, "expected temperature to be a number"),
         ({"top_p": 2}, "top_p"),
         ({"mismatch": "ignore"}, "expected mismatch to be error or warn"),
-        ({"temprature": 0}, "among checkpoint, temperature, top_p, mismatch, agent; got temprature"),
+        (
+            {"temprature": 0},
+            "among checkpoint, temperature, top_p, mismatch, agent; got temprature",
+        ),
     ],
 )
 def test_bad_options_are_named(finished: Path, env: Any, options: Any, message: str) -> None:
