@@ -60,7 +60,7 @@ def frames(family: str, rows: int = 0) -> list[str]:
 
     def draw() -> None:
         lines = console.export_text(clear=False).count("\n")
-        console.print("\n" * max(0, rows - lines - 1), end="")
+        console.print("\n" * max(0, rows - lines), end="")
         drawn.append(
             console.export_svg(
                 title=f"agentgym play {family}",
@@ -117,7 +117,7 @@ def screencast(family: str = FAMILY) -> str:
 
 def _rows(svg: str) -> int:
     """Return how many lines a drawing has."""
-    return max(int(line) for line in re.findall(r"line-(\d+)\)", svg)) + 1
+    return max(int(line) for line in re.findall(r"line-(\d+)\)", svg)) + 2  # None names the last.
 
 
 if __name__ == "__main__":
