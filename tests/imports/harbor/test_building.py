@@ -25,9 +25,11 @@ def engine() -> Iterator[DockerEngine]:
     engine = find_engine()
     import_image(engine, BASE, {}, python=True, tools=[*ALL_TOOLS, "awk", "tar", "gzip", "base64"])
     yield engine
-    for image in engine.api.images():
-        if any(name.startswith("agentgym-") for name in image.get("RepoTags") or ()):
-            engine.api.remove_image(image["Id"], force=True)
+    # By name: an image that another is built on loses its name alone, and stays for that one.
+    names = [name for image in engine.api.images() for name in image.get("RepoTags") or ()]
+    for name in names:
+        if name.startswith("agentgym-"):
+            engine.api.remove_image(name, force=True)
 
 
 def test_what_its_dockerfile_says_is_there(engine: DockerEngine, tmp_path: Path) -> None:
