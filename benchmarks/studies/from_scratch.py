@@ -24,7 +24,7 @@ RANDOM = (
 """The warm start: random actions, and no more of them than teach to write some."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=2 brief=true "
-    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 30 --rl.groups 12 --rl.lr .0012 '
+    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 80 --rl.groups 12 --rl.lr .0012 '
     "--eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none",
 }
 """Family -> its tasks and sizes: go where the objective says, in its words, and take the coin."""
