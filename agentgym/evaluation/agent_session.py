@@ -30,6 +30,7 @@ import gymnasium
 from agentgym.actions import ActionSpec, Param, mcp_tools, openai_tools, parse
 from agentgym.actions.specs import JSON_TYPES
 from agentgym.conversation import tool_instructions
+from agentgym.core.delegation import refuse_workers
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
@@ -94,7 +95,7 @@ class Session:
         model: Name of that model.
 
     Raises:
-        ConfigurationError: The environment has another grammar, or an option is wrong.
+        ConfigurationError: The environment has another grammar or workers, or an option is wrong.
         EnvFailure: The environment did not start.
     """
 
@@ -112,6 +113,7 @@ class Session:
     ) -> None:
         if not any_grammar:
             check_grammar(env)
+        refuse_workers(env.unwrapped)
         self.language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = self.language.specs
         self.base_url, self.api_key, self.model = model or ModelAddress("", "", "")

@@ -163,6 +163,8 @@ def test_a_tool_that_is_awaited_does_not_hold_the_loop() -> None:
 
 
 def test_a_session_needs_calls_to_be_turns() -> None:
+    with pytest.raises(ConfigurationError, match=r"worker_turns=0 here, where one list"):
+        Session(ToyEnv(grammar="tool_call", worker_turns=3), options=GOLD_RED)
     with pytest.raises(ConfigurationError, match=r"grammar='tool_call'.*got 'native'"):
         Session(gymnasium.make(TOY_ID))
 

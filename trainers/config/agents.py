@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.errors import ConfigurationError
@@ -15,8 +15,16 @@ NEEDS_OWN_LOOP = ("turn_critic", "policy_pool", "branching")
 """Needs of presets that only the trainer's own loop can meet."""
 
 
-def check_agent(asked: TrainConfig, preset: Preset, settings: Mapping[str, Any]) -> None:
+def check_agent(
+    asked: TrainConfig, preset: Preset, settings: Mapping[str, Any], delegating: Sequence[str]
+) -> None:
     """Refuse what agents cannot do, and their settings where there is none.
+
+    Args:
+        asked: The settings as they were given.
+        preset: The method.
+        settings: The settings with all defaults.
+        delegating: The environments in which a policy may delegate to workers.
 
     Raises:
         ConfigurationError: Two settings contradict each other.
@@ -37,6 +45,11 @@ def check_agent(asked: TrainConfig, preset: Preset, settings: Mapping[str, Any])
             f"expected a preset whose turns are any agent's with {flag}, because those of "
             f"{preset.name!r} are forked, judged or divided by the trainer's own loop; got "
             f"{', '.join(missing)}"
+        )
+    if delegating:
+        raise ConfigurationError(
+            f"expected no workers with {flag}, because the agent keeps one list of messages; got "
+            f"them in {', '.join(delegating)}: give --env-kwargs worker_turns=0, or another preset"
         )
     for name, given in (
         ("--prompt", asked.prompt),

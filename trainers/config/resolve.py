@@ -200,7 +200,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
     _check_rivals(settings)
-    check_agent(asked, preset, settings)
+    check_agent(asked, preset, settings, [env.name for env in envs if env.delegates])
     check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
     return ResolvedRun(

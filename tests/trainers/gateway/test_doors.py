@@ -85,6 +85,7 @@ def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_pa
         (["--rollout.agent-calls=3"], "only with --agent or --agent-command"),
         ([f"--agent={AGENT}", "--preset=agentrl"], "the trainer's own loop; got policy_pool"),
         ([f"--agent={AGENT}", "--preset=archer"], "the trainer's own loop; got turn_critic"),
+        ([f"--agent={AGENT}", "--preset=matpo"], "expected no workers with --agent"),
         ([f"--agent={AGENT}", "--prompt=default"], "the agent decides what the policy reads"),
         ([f"--agent={AGENT}", "--sft.rounds=1"], "expected no --sft.rounds with --agent"),
     ],
