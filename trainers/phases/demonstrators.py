@@ -289,8 +289,9 @@ def demonstrated_rows(
             rows += _rows(run, name, each.shown, policy, sft.only_successes)
     if not rows and sft.only_successes:
         raise ConfigurationError(
-            "expected demonstrations that solved their task, but none did (AgentTraj of others "
-            "does not tell); give --sft.no-only-successes, or choose another demonstrator"
+            "expected demonstrations that solved their task, but none did within the horizon (and "
+            "files of AgentTraj do not tell); give a longer --horizon, another --sft.demonstrator, "
+            "or --sft.no-only-successes"
         )
     return rows
 

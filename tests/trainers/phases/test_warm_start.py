@@ -245,7 +245,7 @@ def test_demonstrations_that_failed_can_be_left_out(tmp_path):
 def test_demonstrations_that_all_failed_are_said_to(tmp_path):
     settings = {"sft__demonstrator": "random", "sft__demonstrations": 1}
     plan, folder = started(tmp_path / "run", "--sft.only-successes", **settings)
-    with pytest.raises(ConfigurationError, match="but none did"):
+    with pytest.raises(ConfigurationError, match="but none did within"):
         warm_start(plan, folder, Display(quiet=True))
 
 
