@@ -13,8 +13,14 @@ import pytest
 import agentgym
 from agentgym.sandbox import SandboxConfig, open_sandbox
 from tests.policies.endpoint import ChatServer, completion
+from tests.toy import TOY_ID
+from tests.trainers import toy_runs
+from tests.trainers.pictures import begin_blank, drawn
+from tests.trainers.toy_runs import EASY_ID
 
 SCRIPTS = Path(__file__).parents[2] / "notebooks" / "scripts"
+TINY = [f"tiny__{part}" for part in ("hidden", "layers", "heads", "intermediate", "context")]
+"""Of a model that is made for the run."""
 LIBRARY = Path(__file__).parents[1] / "envs" / "swe" / "repositories" / "sums"
 
 
@@ -86,15 +92,39 @@ def test_tasks_from_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_trainings_can_be_planned(tmp_path: Path, capsys: Any) -> None:
-    pytest.importorskip("trl")
-    out = str(tmp_path / "run")
-    for script, flags in {
-        "train_on_two_families.py": [],
-        "lora_of_local_model.py": ["--env", "textworld"],
-        "sweep_seeds.py": ["--values", "1e-3", "--seeds", "0", "1", "--", "--quick", "--dry-run"],
-    }.items():
-        dry = [] if flags[-1:] == ["--dry-run"] else ["--dry-run"]
-        assert main_of(script)(["--out", out, *dry, *flags]) == 0, script
-    assert "lora" in capsys.readouterr().out
-    assert not Path(out).exists()
+@pytest.mark.parametrize(
+    ("script", "flags", "folders", "told"),
+    [
+        ("train_on_two_families.py", ["--env", TOY_ID, EASY_ID], ("",), f"eval {EASY_ID}"),
+        ("lora_of_local_model.py", ["--env", TOY_ID, "--rank", "2"], ("",), ""),
+        (
+            "sweep_seeds.py",
+            ["--env", f"tests.toy:{TOY_ID}", "--values", "1e-3", "--seeds", "0", "1", "--"],
+            ("rl.lr=1e-3/seed0", "rl.lr=1e-3/seed1"),
+            "rl.lr 1e-3: ",
+        ),
+    ],
+)
+def test_trainings(
+    script: str,
+    flags: list[str],
+    folders: tuple[str, ...],
+    told: str,
+    tmp_path: Path,
+    capsys: Any,
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr("trainers.multirun.seeds.begin_process", begin_blank)
+    out = tmp_path / "run"
+    left = ["env", "rl__lr", *(() if told else TINY)]
+    small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(left))
+    small = [flag for flag in small if not flag.startswith("--out=")]
+    with drawn(False):
+        assert main_of(script)(["--out", str(out), *flags, *small]) == 0
+    for folder in folders:
+        records = (out / folder / "metrics.jsonl").read_text().splitlines()
+        assert any(json.loads(line)["phase"] == "rl" for line in records)
+    if told:
+        assert told in capsys.readouterr().out
+    else:
+        assert list(out.rglob("adapter_model.safetensors"))

@@ -94,7 +94,8 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
         "packages": first["packages"],
         "commits": list(dict.fromkeys(each["commit"] for each in summaries)),
     }
-    return {**result, "headline": seeds_headline(result)._asdict()}
+    headline = seeds_headline(result)
+    return {**result, "verdict": headline.text, "headline": headline._asdict()}
 
 
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:

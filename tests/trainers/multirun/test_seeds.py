@@ -75,7 +75,7 @@ def test_several_seeds_make_one_report_with_intervals_over_them(played: Path) ->
         assert gain["paired"][number] == single["paired"]["rl_minus_sft"]["score_ci95"]
     assert found["eval"]["random"]["over"] == "tasks"
     page = (played / "report.html").read_text()
-    assert found["headline"]["text"] in page and "Student t" in page
+    assert found["verdict"] == found["headline"]["text"] in page and "Student t" in page
     assert all(f"seed{seed}/report.html" in page for seed in found["seeds"])
     assert (played / "curve.png").read_bytes().startswith(b"\x89PNG")
 
