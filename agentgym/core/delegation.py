@@ -9,14 +9,13 @@ is made of ``info["agent"]`` by `agentgym.conversation.EpisodeConversation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import ClassVar
 
-from agentgym.actions import ActionSpec, Param, parse, strip_think
-from agentgym.core.language import Language, Reading
+from agentgym.actions import ActionSpec, Param
+from agentgym.core.extension import LONGEST, Extension, Order, Turn, read_order
 from agentgym.core.options import integer
-from agentgym.core.outcome import Outcome, bounded, well_formed
+from agentgym.core.outcome import Outcome, bounded
 from agentgym.errors import ConfigurationError
 
 PLANNER = "planner"
@@ -24,11 +23,9 @@ PLANNER = "planner"
 DELEGATE, REPORT = "delegate", "report"
 FEWEST_TURNS = 2
 """A worker needs one turn to act and one to report."""
-LONGEST = 1000
-"""Most characters of what is delegated or reported."""
 UNFINISHED = f"{REPORT} not done yet"
 """What the expert says as a worker whose turns are over before the task is."""
-SPECS: tuple[ActionSpec, ...] = (
+_SPECS = (
     ActionSpec(
         DELEGATE,
         "As the planner: let a worker do a part of the task. It reads these words and the last "
@@ -48,77 +45,7 @@ SPECS: tuple[ActionSpec, ...] = (
 """What planners and workers can do besides the actions of the environment."""
 
 
-class Order(NamedTuple):
-    """An action of planner or worker that is none of the environment."""
-
-    name: str
-    """``delegate`` or ``report``."""
-    text: str
-    """Its words, in one line of at most `LONGEST` characters; empty if there are none."""
-
-
-def read_order(native: str) -> Order | None:
-    """Return what a native action asks of another agent; None if it is one of the environment.
-
-    The whole action has to begin with the word: inside of a command to a shell it is none.
-    """
-    word, *rest = native.split(maxsplit=1) or [""]
-    if word.lower() not in (DELEGATE, REPORT):
-        return None
-    text = " ".join(rest[0].split()) if rest else ""
-    return Order(word.lower(), bounded(text, LONGEST, brackets=False))
-
-
-class DelegatingLanguage(Language):
-    """A family's language, with the actions of planners and workers.
-
-    Args:
-        inner: The family's language.
-
-    Raises:
-        ConfigurationError: The family has an action of such a name itself.
-    """
-
-    def __init__(self, inner: Language) -> None:
-        if clash := {spec.name.lower() for spec in inner.specs} & {DELEGATE, REPORT}:
-            raise ConfigurationError(
-                f"expected worker_turns with an environment that has no action of its own named "
-                f"{' or '.join(sorted(clash))}; play it without"
-            )
-        super().__init__((*inner.specs, *SPECS), inner.grammar, inner.length)
-        self._inner = inner
-        self._orders = Language(SPECS, inner.grammar, inner.length)
-
-    def read(self, action: str) -> Reading:
-        """Understand model text; what is no order to another agent is the family's to read."""
-        found = self._order(well_formed(action)) if isinstance(action, str) else None
-        return self._inner.read(action) if found is None else found
-
-    def write(self, native: str) -> str:
-        """Write a native action in the grammar."""
-        return self._inner.write(native) if read_order(native) is None else super().write(native)
-
-    def prompt(self) -> str:
-        """Return the paragraph that tells a language model how to write actions."""
-        return f"{self._inner.prompt()}\n\n{self._orders.prompt()}"
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Describe the actions as OpenAI tools; fresh objects."""
-        return [*self._inner.tools(), *self._orders.tools()]
-
-    def _order(self, action: str) -> Reading | None:
-        """Return the order of a text, if it is one."""
-        if self.native:
-            text, trailing = strip_think(action), ""
-        else:
-            # Among the family's actions: the first one counts, and an order inside of it is text.
-            found = parse(action, self.specs, self.grammar)
-            text, trailing = found.native, found.trailing
-        order = read_order(text)
-        return None if order is None else Reading(f"{order.name} {order.text}".strip(), trailing)
-
-
-class Delegation:
+class Delegation(Extension):
     """Who acts in a running episode, and for how long.
 
     Args:
@@ -128,14 +55,23 @@ class Delegation:
         ConfigurationError: That leaves it no turn to act.
     """
 
+    argument = "worker_turns"
+    specs: ClassVar = _SPECS
+    remembers = ("goal", "scene", "workers", "task", "left")
+
     def __init__(self, worker_turns: int) -> None:
         self.worker_turns = integer(worker_turns, "worker_turns (0: no workers)", FEWEST_TURNS)
-        self.reset("", "")
+        self.begin("", "", 0)
 
-    def reset(self, goal: str, observation: str) -> None:
+    def begin(self, goal: str, observation: str, horizon: int) -> None:
         """Begin an episode, as the planner."""
-        self._goal, self._scene = goal, observation
-        self._workers, self._task, self._left = 0, "", 0
+        self._goal, self._workers = goal, 0
+        self.again(observation)
+
+    def again(self, observation: str) -> str:
+        """Begin another try, as the planner, whose workers count on."""
+        self._scene, self._task, self._left = observation, "", 0
+        return observation
 
     @property
     def works(self) -> bool:
@@ -159,19 +95,10 @@ class Delegation:
         """
         return f"{state}\n{REPORT}: {self._task}" if self.works else state, self.turns(plan)
 
-    def play(
-        self, native: str, act: Callable[[], Outcome], idle: Callable[[str, bool], Outcome]
-    ) -> Outcome:
-        """Take one turn.
-
-        Args:
-            native: The action.
-            act: Has the environment answer it, where it is no order to another agent.
-            idle: Reports a turn in which the environment does nothing, from what the policy is
-                told and whether its action was valid.
-        """
-        worked, order = self.works, read_order(native)
-        outcome = act() if order is None else idle(*self._obey(order))
+    def play(self, native: str, turn: Turn) -> Outcome:
+        """Take one turn, as planner or worker."""
+        worked, order = self.works, read_order(native, (DELEGATE, REPORT))
+        outcome = turn.act() if order is None else turn.idle(*self._obey(order))
         if order is None and outcome.valid:
             self._scene = outcome.observation
         if worked and self.works:
@@ -225,20 +152,6 @@ class Delegation:
         # Each further worker costs the turn that asks for it, all but the last one its report.
         workers = -(-rest // (self.worker_turns - 1))
         return plan + int(self.works) + workers + workers - 1
-
-    # -- snapshots ------------------------------------------------------------------------------
-
-    def snapshot(self) -> Mapping[str, Any]:
-        """Return who acts, as plain values."""
-        return {name: getattr(self, f"_{name}") for name in _STATE}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        for name in _STATE:
-            setattr(self, f"_{name}", state[name])
-
-
-_STATE: Sequence[str] = ("goal", "scene", "workers", "task", "left")
 
 
 def refuse_workers(env: object) -> None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import gymnasium
 from gymnasium.error import ResetNeeded
 
-from agentgym.core.delegation import DelegatingLanguage, Delegation
+from agentgym.core.delegation import Delegation
+from agentgym.core.extension import ExtendedLanguage, Extension, Extensions, Turn
 from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
 from agentgym.core.language import Language
+from agentgym.core.notes import Notes
 from agentgym.core.options import (
     check_arguments,
     check_render_mode,
@@ -39,6 +42,7 @@ from agentgym.core.outcome import (
 )
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
+from agentgym.core.tries import Tries
 from agentgym.errors import ConfigurationError
 
 OBSERVATION_LENGTH = 32768
@@ -65,6 +69,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
         worker_turns: Turns of a worker to whom the policy may delegate a part of the task
             (`agentgym.core.delegation`), its report included; 0: there are no workers.
+        notes: Notes that the policy may keep for itself (`agentgym.core.notes`); 0: it cannot.
+        tries: How often the policy may try a task (`agentgym.core.tries`), each time with an equal
+            share of the horizon; the ``horizon`` above is that of one try.
         render_mode: ``"ansi"`` or None.
         **unknown: What no class of the family knows; a family passes its ``**kwargs`` through, so
             that mistyped names arrive here and are refused.
@@ -74,7 +81,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             out of range (the message names it).
 
     Attributes:
-        spoken: The language of policies: the family's, and where there are workers their actions.
+        spoken: The language of policies: the family's, and the orders of extensions.
+        extensions: What else it is played with (`agentgym.core.extension`).
         horizon: Turn budget of the running episode.
         default_horizon: Turn budget of episodes whose reset names none.
 
@@ -119,14 +127,22 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         reward_hooks: Sequence[TurnReward] = (),
         expose_oracle: bool = False,
         worker_turns: int = 0,
+        notes: int = 0,
+        tries: int = 1,
         render_mode: str | None = None,
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
         self.delegation = None if worker_turns == 0 else Delegation(worker_turns)
+        parts: tuple[Extension | None, ...] = (
+            None if tries == 1 else Tries(tries),
+            None if notes == 0 else Notes(notes),
+            self.delegation,
+        )
+        self.extensions = Extensions([part for part in parts if part is not None])
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
-        self.default_horizon = integer(horizon, "horizon", 1)
+        self.default_horizon = integer(horizon, "horizon", 1) * tries
         if split is None:
             split = "train" if "train" in tasks.splits else tasks.splits[0]
         self.split = tasks.check(split)
@@ -145,6 +161,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
+        self.__dice: Mapping[str, Any] = {}
 
     # -- the Gymnasium face ---------------------------------------------------------------------
 
@@ -176,9 +193,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
+        if self.extensions:
+            self.__dice = copy.deepcopy(self.np_random.bit_generator.state)
         self.__observation = self._text(self._start(task, self.np_random))
-        if self.delegation is not None:
-            self.delegation.reset(well_formed(task.goal), self.__observation)
+        if self.extensions:
+            self.extensions.begin(well_formed(task.goal), self.__observation, self.horizon)
         self._running = True
         self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
         if self.__hooked:
@@ -206,14 +225,13 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self.spoken.read(action)
         self._running = False  # in case the engine fails
-        if self.delegation is None:
+        if not self.extensions:
             outcome = self._misread(action, problem) if problem else self._act(text)
         else:
-            outcome = self.delegation.play(
-                text,
-                lambda: self._misread(action, problem) if problem else self._act(text),
-                self._idle,
+            answer = (
+                partial(self._misread, action, problem) if problem else partial(self._act, text)
             )
+            outcome = self.extensions.play(text, Turn(answer, self._idle, self._again))
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
         if outcome.score is not None:
@@ -283,7 +301,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def language(self, language: Language) -> None:
         self.__language = language
         # An attribute, because every turn reads it twice.
-        self.spoken = language if self.delegation is None else DelegatingLanguage(language)
+        extended = self.extensions.specs
+        self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
 
     @property
     def last_action(self) -> str | None:
@@ -320,7 +339,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 "observation": self.__observation,
                 "last_action": self.__last_action,
                 "score": self.__score,
-                **({"delegation": self.delegation.snapshot()} if self.delegation else {}),
+                **(
+                    {"extensions": self.extensions.snapshot(), "dice": self.__dice}
+                    if self.extensions
+                    else {}
+                ),
             },
             self.hooks.snapshot(),
             self._snapshot(),
@@ -361,9 +384,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def oracle_action(self) -> str | None:
         """Return the expert's next action in this environment's grammar, or None."""
         action = self._oracle_action()
-        if action is not None and self.delegation is not None:
-            action = self.delegation.expert(action)
-        return None if action is None else self.spoken.write(action)
+        return None if action is None else self.spoken.write(self.extensions.expert(action))
 
     def action_prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
@@ -371,9 +392,14 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def plan_turns(self, plan: int | None) -> int | None:
         """Return in how many turns from now a plan of so many actions is played, with workers."""
-        return plan if self.delegation is None else self.delegation.turns(plan)
+        return self.extensions.turns(plan)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _again(self) -> str:
+        """Begin the task anew as the episode began, by the same random numbers."""
+        self.np_random.bit_generator.state = copy.deepcopy(self.__dice)
+        return self._text(self._start(self.task, self.np_random))
 
     def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
@@ -413,8 +439,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
-        if self.delegation is not None:
-            self.delegation.restore(episode["delegation"])
+        if self.extensions:
+            self.extensions.restore(episode["extensions"])
+            self.__dice = episode["dice"]
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
@@ -439,8 +466,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
         phi, state, left = self._potential(), self._state(), self._oracle_turns()
-        if self.delegation is not None:
-            state, left = self.delegation.told(state, left)
+        if self.extensions:
+            state, left = self.extensions.told(state, left)
         return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
 
     def _info(
@@ -455,8 +482,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         task = self.__task
         assert task is not None
         state, left = self._state(), self._oracle_turns()
-        if self.delegation is not None:
-            state, left = self.delegation.told(state, left)
+        if self.extensions:
+            state, left = self.extensions.told(state, left)
         info = {
             "task_id": task.id,
             "split": task.split,
@@ -473,7 +500,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         }
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
-        if self.delegation is not None:
-            info |= self.delegation.info
+        if self.extensions:
+            info |= self.extensions.info
         admissible = self._admissible() if self._running else ()
         return Info.of(info, later, (task.id, self.spoken, admissible, state))

@@ -15,8 +15,9 @@ from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.adapters.dialogue import Dialogue
 from agentgym.adapters.trl import TrlTasks
 from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
-from agentgym.core.delegation import LONGEST, PLANNER, DelegatingLanguage, read_order
+from agentgym.core.delegation import DELEGATE, PLANNER, REPORT, Delegation
 from agentgym.core.env import TextEnv
+from agentgym.core.extension import LONGEST, ExtendedLanguage, Extensions, read_order
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env
@@ -26,7 +27,9 @@ from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID, ToyEnv
 
 TASK = {"split": "train", "index": 3}
-LANGUAGES = {g: DelegatingLanguage(Language(ToyEnv.action_specs, g)) for g in GRAMMARS}
+ORDERS = (DELEGATE, REPORT)
+WORKERS = Extensions([Delegation(3)])
+LANGUAGES = {g: ExtendedLanguage(Language(ToyEnv.action_specs, g), WORKERS) for g in GRAMMARS}
 WORDS = st.text(st.sampled_from("abc xyz,.-'\u00e9\u4e2d"), min_size=1, max_size=60).filter(
     str.strip
 )
@@ -64,7 +67,7 @@ def test_no_text_raises_and_what_is_passed_on_is_short(text, grammar, head):
     language = LANGUAGES[grammar]
     reading = language.read(head + text)
     assert len(reading.native) <= ACTION_LENGTH
-    order = read_order(reading.native)
+    order = read_order(reading.native, ORDERS)
     if order is None:
         assert reading == Language(ToyEnv.action_specs, grammar).read(head + text)
     else:
@@ -75,7 +78,7 @@ def test_no_text_raises_and_what_is_passed_on_is_short(text, grammar, head):
     "text", ["cat <<E\nreport all\nE", "delegated", "reports red", "press red"]
 )
 def test_a_word_inside_of_an_action_is_no_order(text):
-    assert read_order(text) is None and LANGUAGES["native"].read(text).native == text
+    assert read_order(text, ORDERS) is None and LANGUAGES["native"].read(text).native == text
 
 
 @pytest.mark.parametrize(
