@@ -15,14 +15,13 @@ from typing import Any, Generic, TypeVar
 import gymnasium
 from gymnasium.error import ResetNeeded
 
-from agentgym.core.delegation import Delegation
-from agentgym.core.extension import ExtendedLanguage, Extension, Extensions, Turn
+from agentgym.core.extension import Turn
+from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
 from agentgym.core.fingerprint import VIEWS, fingerprint
 from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
 from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
 from agentgym.core.language import Language
-from agentgym.core.notes import Notes
 from agentgym.core.options import (
     check_arguments,
     check_render_mode,
@@ -42,7 +41,6 @@ from agentgym.core.outcome import (
 )
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
-from agentgym.core.tries import Tries
 from agentgym.errors import ConfigurationError
 
 OBSERVATION_LENGTH = 32768
@@ -133,16 +131,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         **unknown: Any,
     ) -> None:
         check_arguments(type(self), unknown)
-        self.delegation = None if worker_turns == 0 else Delegation(worker_turns)
-        parts: tuple[Extension | None, ...] = (
-            None if tries == 1 else Tries(tries),
-            None if notes == 0 else Notes(notes),
-            self.delegation,
-        )
-        self.extensions = Extensions([part for part in parts if part is not None])
+        self.extensions = Extensions.of(worker_turns, notes, tries)
+        self.delegation = self.extensions.delegation
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
-        self.default_horizon = integer(horizon, "horizon", 1) * tries
+        self.default_horizon = self.extensions.horizon(integer(horizon, "horizon", 1))
         if split is None:
             split = "train" if "train" in tasks.splits else tasks.splits[0]
         self.split = tasks.check(split)
@@ -174,8 +167,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             seed: Seeds ``np_random``, from which the task is drawn if none is named.
             options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
                 this episode's turn budget; ``"training_step"`` is read by scheduled hooks;
-                ``"reward_hooks"`` False plays it without them, for the family's own reward. None
-                is as good as left out.
+                ``"reward_hooks"`` False plays it without them, for the family's own reward;
+                ``"prices"`` are those of costs (`agentgym.rewards.costs`). None is as good as left
+                out.
 
         Returns:
             The first observation and the info dict, here with ``goal`` and ``tools``.
@@ -202,7 +196,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
         if self.__hooked:
             step, goal = chosen.get("training_step", 0), well_formed(task.goal)
-            self.hooks.reset(self._turn_state(), step, goal)
+            self.hooks.reset(self._turn_state(), step, goal, chosen.get("prices"))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, "", FIRST_LATER)
         info["goal"] = well_formed(task.goal)
         return self.__observation, info
@@ -256,6 +250,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         info = self._info(outcome, terms, reason, trailing)
         if self.__hooked and self.hooks.judged:
             info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
+        if self.__hooked and self.hooks.costs:
+            info["costs"] = {k: asdict(v) for k, v in self.hooks.costs.items()}
         if outcome.terms or self.__hooked:
             reward = total(terms.values())
         return self.__observation, reward, terminated, truncated, info
@@ -390,9 +386,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """Return the paragraph that tells a language model how to write actions."""
         return self.spoken.prompt()
 
-    def plan_turns(self, plan: int | None) -> int | None:
-        """Return in how many turns from now a plan of so many actions is played, with workers."""
-        return self.extensions.turns(plan)
+    def plan_horizon(self, plan: int | None) -> int | None:
+        """Return the turn budget in which the first try has room for a plan of so many actions."""
+        turns = self.extensions.turns(plan)
+        return turns and self.extensions.horizon(turns)
 
     # -- parts ----------------------------------------------------------------------------------
 

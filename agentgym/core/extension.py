@@ -9,13 +9,11 @@ The extensions there are: notes (`agentgym.core.notes`), planner and workers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from agentgym.actions import ActionSpec, parse, strip_think
-from agentgym.core.language import Language, Reading
-from agentgym.core.outcome import Outcome, bounded, well_formed
-from agentgym.errors import ConfigurationError
+from agentgym.actions import ActionSpec
+from agentgym.core.outcome import Outcome, bounded
 
 LONGEST = 1000
 """Most characters of the words of an order."""
@@ -97,6 +95,10 @@ class Extension:
         """Return in how many turns from now a plan of so many actions is played."""
         return plan
 
+    def horizon(self, turns: int) -> int:
+        """Return the turn budget of an episode in which each try has so many."""
+        return turns
+
     def expert(self, action: str) -> str:
         """Return what is done where the environment's expert would take an action."""
         return action
@@ -109,123 +111,3 @@ class Extension:
         """Go on from a snapshot."""
         for name in self.remembers:
             setattr(self, f"_{name}", state[name])
-
-
-class Extensions(Extension):
-    """Several extensions as one: the first stands next to the policy, the last to the family."""
-
-    def __init__(self, parts: Sequence[Extension]) -> None:
-        self.parts = tuple(parts)
-        self.specs = tuple(spec for part in parts for spec in part.specs)  # type: ignore[misc]
-
-    def __bool__(self) -> bool:
-        """Return whether there is any."""
-        return bool(self.parts)
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """What all of them add."""
-        return {key: value for part in self.parts for key, value in part.info.items()}
-
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
-        """Begin an episode with all of them."""
-        for part in self.parts:
-            part.begin(goal, observation, horizon)
-
-    def play(self, native: str, turn: Turn) -> Outcome:
-        """Take one turn: each answers it through those behind it."""
-        return self._play(0, native, turn)
-
-    def _play(self, place: int, native: str, turn: Turn) -> Outcome:
-        if place == len(self.parts):
-            return turn.act()
-
-        def restart() -> str:
-            observation = turn.restart()
-            for part in reversed(self.parts[place + 1 :]):
-                observation = part.again(observation)
-            return observation
-
-        behind = Turn(lambda: self._play(place + 1, native, turn), turn.idle, restart)
-        return self.parts[place].play(native, behind)
-
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return what all of them tell."""
-        for part in reversed(self.parts):
-            state, plan = part.told(state, plan)
-        return state, plan
-
-    def turns(self, plan: int | None) -> int | None:
-        """Return how long a plan takes with all of them."""
-        for part in reversed(self.parts):
-            plan = part.turns(plan)
-        return plan
-
-    def expert(self, action: str) -> str:
-        """Return what is done with all of them."""
-        for part in reversed(self.parts):
-            action = part.expert(action)
-        return action
-
-    def snapshot(self) -> Mapping[str, Any]:
-        """Return what each remembers, by its argument."""
-        return {part.argument: part.snapshot() for part in self.parts}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
-        for part in self.parts:
-            part.restore(state[part.argument])
-
-
-class ExtendedLanguage(Language):
-    """A family's language, with the orders of extensions.
-
-    Args:
-        inner: The family's language.
-        extensions: Whose orders they are.
-
-    Raises:
-        ConfigurationError: The family has an action of such a name itself.
-    """
-
-    def __init__(self, inner: Language, extensions: Extensions) -> None:
-        own = {spec.name.lower() for spec in inner.specs}
-        for part in extensions.parts:
-            if clash := sorted(own & {spec.name for spec in part.specs}):
-                raise ConfigurationError(
-                    f"expected {part.argument} with an environment that has no action of its own "
-                    f"named {' or '.join(clash)}; play it without"
-                )
-        super().__init__((*inner.specs, *extensions.specs), inner.grammar, inner.length)
-        self._inner = inner
-        self._orders = Language(extensions.specs, inner.grammar, inner.length)
-        self._names = frozenset(spec.name for spec in extensions.specs)
-
-    def read(self, action: str) -> Reading:
-        """Understand model text; what is no order is the family's to read."""
-        found = self._order(well_formed(action)) if isinstance(action, str) else None
-        return self._inner.read(action) if found is None else found
-
-    def write(self, native: str) -> str:
-        """Write a native action in the grammar."""
-        order = read_order(native, self._names)
-        return self._inner.write(native) if order is None else super().write(native)
-
-    def prompt(self) -> str:
-        """Return the paragraph that tells a language model how to write actions."""
-        return f"{self._inner.prompt()}\n\n{self._orders.prompt()}"
-
-    def tools(self) -> list[dict[str, Any]]:
-        """Describe the actions as OpenAI tools; fresh objects."""
-        return [*self._inner.tools(), *self._orders.tools()]
-
-    def _order(self, action: str) -> Reading | None:
-        """Return the order of a text, if it is one."""
-        if self.native:
-            text, trailing = strip_think(action), ""
-        else:
-            # Among the family's actions: the first one counts, and an order inside of it is text.
-            found = parse(action, self.specs, self.grammar)
-            text, trailing = found.native, found.trailing
-        order = read_order(text, self._names)
-        return None if order is None else Reading(f"{order.name} {order.text}".strip(), trailing)

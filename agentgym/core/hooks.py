@@ -120,9 +120,35 @@ class JudgedReward(TurnReward, Protocol):
         ...
 
 
-HookState = tuple[list[TurnReward], TurnState | None, Counter[tuple[str, str]], int, str]
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a turn used of something that an episode is to be sparing with."""
+
+    amount: float
+    """How much, at least 0."""
+    limit: float | None = None
+    """How much an episode may use; None: there is no limit."""
+
+
+@runtime_checkable
+class CostReward(TurnReward, Protocol):
+    """A hook that counts what turns use, and takes a price for each unit of it."""
+
+    limit: float
+    """How much an episode may use; below 0: there is no limit."""
+    price: float
+    """What a unit costs, at least 0, where an episode names no other price."""
+
+    def amount(self, context: TurnContext) -> float:
+        """Return how much a turn uses."""
+        ...
+
+
+HookState = tuple[
+    list[TurnReward], TurnState | None, Counter[tuple[str, str]], int, str, Mapping[str, float]
+]
 """Copies of the hooks, the state before the next turn, how often each action was taken in each
-state, the trainer's step, and the instruction."""
+state, the trainer's step, the instruction, and the prices of the episode."""
 
 
 def finite(value: object) -> bool:
@@ -186,12 +212,16 @@ class HookRunner:
         self._seen: Counter[tuple[str, str]] = Counter()
         self._training_step = 0
         self._goal = ""
+        self._prices: Mapping[str, float] = {}
+        self.costs: dict[str, Cost] = {}
+        """What the last turn used, by the names of the hooks that count it."""
 
     def _keep(self, hooks: list[TurnReward]) -> None:
         """Run these hooks from now on."""
         self._hooks = hooks
         # Found once: every turn asks for them, and to compare with a protocol is slow.
         self._judges = [hook for hook in hooks if isinstance(hook, JudgedReward)]
+        self._counting = {hook.name: hook for hook in hooks if isinstance(hook, CostReward)}
 
     def __bool__(self) -> bool:
         """Return whether there is any hook to run."""
@@ -235,9 +265,23 @@ class HookRunner:
         for hook in self._judges:
             hook.interrupt()
 
-    def reset(self, state: TurnState, training_step: int = 0, goal: str = "") -> None:
-        """Start an episode in ``state``."""
-        self._before, self._goal = state, goal
+    def reset(
+        self,
+        state: TurnState,
+        training_step: int = 0,
+        goal: str = "",
+        prices: Mapping[str, float] | None = None,
+    ) -> None:
+        """Start an episode in ``state``.
+
+        Args:
+            state: The first state.
+            training_step: Step of the trainer, for scheduled hooks.
+            goal: The instruction.
+            prices: What a unit costs in this episode, by the names of hooks that count costs; those
+                of hooks elsewhere, such as a wrapper's, are left to them.
+        """
+        self._before, self._goal, self._prices = state, goal, dict(prices or {})
         self._seen.clear()
         self._training_step = training_step
         for hook in self._hooks:
@@ -270,7 +314,7 @@ class HookRunner:
                 before, action, after, result, valid, done, success, self._seen[key],
                 self._training_step, details or {}, self._goal,
             )  # fmt: skip
-            value = hook(context)
+            value = self._value(hook, context)
             if value is None and isinstance(hook, JudgedReward):
                 continue
             if value is None or not finite(value):
@@ -283,10 +327,21 @@ class HookRunner:
         self._before = after
         return result
 
+    def _value(self, hook: TurnReward, context: TurnContext) -> float | None:
+        """Return what a hook pays for a turn, before its weight."""
+        counting = self._counting.get(hook.name)
+        if counting is None:
+            return hook(context)
+        amount = float(counting.amount(context))
+        limit = None if counting.limit < 0 else float(counting.limit)
+        self.costs[hook.name] = Cost(amount, limit)
+        return -self._prices.get(hook.name, counting.price) * amount
+
     def snapshot(self) -> HookState:
         """Return a picklable copy of the state."""
         hooks = copy.deepcopy(self._hooks) if self._hooks else []
-        return hooks, self._before, self._seen.copy(), self._training_step, self._goal
+        seen, step = self._seen.copy(), self._training_step
+        return hooks, self._before, seen, step, self._goal, self._prices
 
     def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
@@ -296,7 +351,7 @@ class HookRunner:
         Raises:
             ConfigurationError: The hooks of the state are others.
         """
-        hooks, before, seen, training_step, goal = state
+        hooks, before, seen, training_step, goal, prices = state
         ours = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
         theirs = [(type(hook), hook.name, hook.weight) for hook in hooks]
         if ours != theirs:
@@ -305,4 +360,4 @@ class HookRunner:
             )
         self._keep(copy.deepcopy(hooks))
         self._before, self._seen, self._training_step = before, seen.copy(), training_step
-        self._goal = goal
+        self._goal, self._prices = goal, prices

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -172,6 +173,23 @@ def own(name: str, form: str, wanted: str, fits: Callable[[object], bool]) -> An
     return found
 
 
+def prices(value: Any, name: str) -> dict[str, float]:
+    """Validate prices by the names of reward hooks.
+
+    Raises:
+        ConfigurationError: It is no dict of texts and finite numbers of at least 0.
+    """
+    if not isinstance(value, Mapping) or not all(
+        isinstance(key, str) and isinstance(price, int | float) and 0 <= price < math.inf
+        for key, price in value.items()
+    ):
+        raise ConfigurationError(
+            f"expected {name} to be a dict of names of reward hooks and finite prices of at least "
+            f"0, got {value!r:.80}"
+        )
+    return {key: float(price) for key, price in value.items()}
+
+
 RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
     "split": text,
     "index": integer,
@@ -179,6 +197,7 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
     "horizon": partial(integer, low=1),
     "training_step": partial(integer, low=0),
     "reward_hooks": flag,
+    "prices": prices,
 }
 """The options of ``reset`` that every environment has, each with what validates it."""
 

@@ -49,6 +49,10 @@ class Tries(Extension):
         self._now, self._paid = 1, 0.0
         self._share = self._turns_left = max(1, horizon // self.most)
 
+    def horizon(self, turns: int) -> int:
+        """Return the turn budget of all tries."""
+        return turns * self.most
+
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn; begin the next try if that ends this one unsolved."""
         outcome = turn.act()

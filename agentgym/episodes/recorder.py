@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
-from agentgym.core.hooks import Verdict
+from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.outcome import told_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
@@ -206,6 +206,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
             truncated=truncated,
             reason=invalid_reason(self.env, action, info),
             verdicts=verdicts_of(info),
+            costs=costs_of(info),
             **self._note,
         )
         self._turns.append(turn)
@@ -318,6 +319,11 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
 def verdicts_of(info: Mapping[str, Any]) -> dict[str, Verdict]:
     """Return what judges said of a turn, by the names of their hooks."""
     return {name: Verdict(**said) for name, said in info.get("verdicts", {}).items()}
+
+
+def costs_of(info: Mapping[str, Any]) -> dict[str, Cost]:
+    """Return what a turn used, by the names of the hooks that count it."""
+    return {name: Cost(**used) for name, used in info.get("costs", {}).items()}
 
 
 def rng_key(env: gymnasium.Env[str, str]) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict
 
-from agentgym.core.hooks import Verdict
+from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.outcome import total, well_formed
 from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
@@ -85,6 +85,8 @@ class Turn:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """What judges said of the turn, by the names of their hooks; one without an answer has no
     reward term."""
+    costs: dict[str, Cost] = field(default_factory=dict)
+    """What the turn used, by the names of the hooks that count it."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,7 @@ class Episode:
 
 _LATER = (
     "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
-    "rng_key", "verdicts", "agent", "agent_task",
+    "rng_key", "verdicts", "agent", "agent_task", "costs",
 )  # fmt: skip
 """Fields that the first records of the format lack."""
 

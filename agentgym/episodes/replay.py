@@ -18,18 +18,19 @@ still ran at that point. A record that lacks ``reason`` or ``rng_key`` says noth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import gymnasium
 import numpy as np
 
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.hooks import HookRunner, TurnReward, TurnState, Verdict
+from agentgym.core.hooks import Cost, HookRunner, TurnReward, TurnState, Verdict
 from agentgym.core.outcome import StopReason, reason_words
 from agentgym.core.tasks import canonical_json
 from agentgym.episodes.recorder import (
+    costs_of,
     executed,
     hook_names,
     invalid_reason,
@@ -293,6 +294,7 @@ def _turn_differs(turn: Turn, env: gymnasium.Env[str, str], moment: Moment) -> s
         or _state_differs(turn.after, env, moment.observation, info)
         or _differs("reward", float(turn.reward), moment.reward)
         or _differs("reward_terms", turn.reward_terms, info["reward_terms"])
+        or _differs("costs", {k: asdict(v) for k, v in turn.costs.items()}, info.get("costs", {}))
         or _differs("terminated", turn.terminated, moment.terminated)
         or _differs("truncated", turn.truncated, moment.truncated)
         or _differs("action_valid", turn.action_valid, info["action_valid"])
@@ -321,6 +323,17 @@ def _told(reason: str) -> str:
     return f"{reason!r} ({reason_words(reason) or 'still running'})"
 
 
+class Paid(NamedTuple):
+    """What a turn earns under other hooks."""
+
+    terms: dict[str, float]
+    """Reward terms."""
+    verdicts: dict[str, Verdict]
+    """What judges said, by the names of their hooks."""
+    costs: dict[str, Cost]
+    """What it used, by the names of the hooks that count it."""
+
+
 def rescore(
     episode: Episode,
     hooks: Sequence[TurnReward],
@@ -344,15 +357,15 @@ def rescore(
         ConfigurationError: Two hooks share a name with each other or with a family's term, or one
             needs details of each turn and there is no ``env`` to report them.
     """
-    return [terms for terms, _ in rescored(episode, hooks, env)]
+    return [paid.terms for paid in rescored(episode, hooks, env)]
 
 
 def rescored(
     episode: Episode,
     hooks: Sequence[TurnReward],
     env: gymnasium.Env[str, str] | None = None,
-) -> list[tuple[dict[str, float], dict[str, Verdict]]]:
-    """Return what :func:`rescore` does, and for each turn what judges among the hooks said.
+) -> list[Paid]:
+    """Return what :func:`rescore` does, and for each turn what judges said and what it used.
 
     A judge that was asked the same before is not asked again.
     """
@@ -362,7 +375,7 @@ def rescored(
         set_generator(episode, shaped)
         shaped.reset(seed=episode.seed, options=dict(episode.options))
         infos = [shaped.step(turn.action)[4] for turn in episode.turns]
-        return [(info["reward_terms"], verdicts_of(info)) for info in infos]
+        return [Paid(info["reward_terms"], verdicts_of(info), costs_of(info)) for info in infos]
     if needy := [hook.name for hook in hooks if getattr(hook, "needs", ())]:
         raise ConfigurationError(
             f"expected env= for {', '.join(needy)}: a record does not hold what these hooks need "
@@ -372,8 +385,9 @@ def rescored(
     names = {hook.name for hook in hooks}
     runner.recall([turn.verdicts for turn in episode.turns], ask=True)
     step = int(episode.options.get("training_step") or 0)
-    runner.reset(_turn_state(episode.start, 0), step, episode.goal)
-    result: list[tuple[dict[str, float], dict[str, Verdict]]] = []
+    prices = episode.options.get("prices")
+    runner.reset(_turn_state(episode.start, 0), step, episode.goal, prices)
+    result: list[Paid] = []
     for number, turn in enumerate(episode.turns, 1):
         own = {key: part for key, part in turn.reward_terms.items() if key not in episode.hooks}
         if clash := names & set(own):
@@ -388,7 +402,7 @@ def rescored(
             done=turn.terminated or turn.truncated,
             success=turn.success,
         )
-        result.append((terms, runner.verdicts))
+        result.append(Paid(terms, runner.verdicts, dict(runner.costs)))
     return result
 
 

@@ -91,10 +91,14 @@ class Rescorer:
     def _computed(self, episode: Episode) -> Episode:
         """Rescore from the record alone."""
         turns = tuple(
-            replace(turn, reward=total(terms.values()), reward_terms=terms, verdicts=said)
-            for turn, (terms, said) in zip(
-                episode.turns, rescored(episode, self._hooks), strict=True
+            replace(
+                turn,
+                reward=total(paid.terms.values()),
+                reward_terms=paid.terms,
+                verdicts=paid.verdicts,
+                costs=paid.costs,
             )
+            for turn, paid in zip(episode.turns, rescored(episode, self._hooks), strict=True)
         )
         described = hooks_to_json(self._hooks)
         lacking = ("reward_hooks",) if described is None else ()
@@ -218,6 +222,7 @@ def _paid(old: Turn, new: Turn) -> Turn:
         reward=new.reward,
         reward_terms=new.reward_terms,
         verdicts=new.verdicts,
+        costs=new.costs,
         success=new.success,
     )
 

@@ -8,7 +8,7 @@ together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agentgym.core.outcome import well_formed
@@ -34,6 +34,8 @@ VERDICT: Mapping[str, Any] = {
     "completion_tokens": "int64",
 }
 """Columns of what a judge said, besides the name of its hook."""
+COST: Mapping[str, str] = {"amount": "double", "limit": "double"}
+"""Columns of what a turn used, besides the name of the hook that counts it."""
 TURN: Mapping[str, Any] = {
     "action": "string",
     "executed": "string",
@@ -53,6 +55,7 @@ TURN: Mapping[str, Any] = {
     "finish_reason": "string",
     "reason": "string",
     "verdicts": [{"name": "string", **VERDICT}],
+    "costs": [{"name": "string", **COST}],
 }
 """Columns of a turn; those of a state say what the turn led to."""
 JSON_COLUMNS = (
@@ -112,10 +115,8 @@ def from_row(row: Mapping[str, Any]) -> Episode:
             {
                 **{name: turn[name] for name in TURN if name not in STATE},
                 "reward_terms": {term["name"]: term["value"] for term in turn["reward_terms"]},
-                "verdicts": {
-                    said["name"]: {part: said[part] for part in VERDICT}
-                    for said in turn["verdicts"]
-                },
+                "verdicts": _by_name(turn["verdicts"], VERDICT),
+                "costs": _by_name(turn["costs"], COST),
                 "after": {name: turn[name] for name in STATE if name in turn},
             }
             for turn in row["turns"]
@@ -157,15 +158,28 @@ def _state(state: RecordedState) -> dict[str, Any]:
     return {name: _plain(state, name) for name in STATE}
 
 
+def _named(found: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, Any]]:
+    """Write what stands under names as a list of rows."""
+    return [
+        {"name": well_formed(name), **{part: _plain(value, part) for part in parts}}
+        for name, value in found.items()
+    ]
+
+
+def _by_name(rows: Iterable[Mapping[str, Any]], parts: Iterable[str]) -> dict[str, Any]:
+    """Read what `_named` wrote."""
+    return {row["name"]: {part: row[part] for part in parts} for row in rows}
+
+
 def _turn(turn: Turn) -> dict[str, Any]:
     terms = [
         {"name": well_formed(name), "value": value} for name, value in turn.reward_terms.items()
     ]
-    said = [
-        {"name": well_formed(name), **{part: _plain(verdict, part) for part in VERDICT}}
-        for name, verdict in turn.verdicts.items()
-    ]
-    lists = {"reward_terms": terms, "verdicts": said}
+    lists = {
+        "reward_terms": terms,
+        "verdicts": _named(turn.verdicts, VERDICT),
+        "costs": _named(turn.costs, COST),
+    }
     plain = (name for name in TURN if name not in lists)
     told = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
     return {name: {**told, **lists}[name] for name in TURN}

@@ -8,10 +8,10 @@ from dataclasses import astuple, dataclass, field, replace
 from operator import add
 from typing import Any, TypedDict
 
-from agentgym.core.hooks import Verdict
+from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.outcome import OUTSIDE, StopReason, total, well_formed
 from agentgym.episodes import Episode
-from agentgym.episodes.recorder import UNUSED, verdicts_of
+from agentgym.episodes.recorder import UNUSED, costs_of, verdicts_of
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.play import Moment
 from agentgym.support.typed_json import read_json
@@ -120,6 +120,8 @@ class EpisodeResult:
     """Beginning of the first action, if it was invalid."""
     judges: Mapping[str, JudgeCount] = field(default_factory=dict)
     """What judges said, by the names of their hooks."""
+    costs: Mapping[str, Cost] = field(default_factory=dict)
+    """What it used, by the names of the hooks that count it."""
 
     @property
     def valid(self) -> bool:
@@ -179,6 +181,7 @@ class EpisodeResult:
             models=tuple(place.get("models", ())),
             invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
             judges=judge_counts(turn.verdicts for turn in turns),
+            costs=summed_costs(turn.costs for turn in turns),
         )
 
 
@@ -198,6 +201,7 @@ class Tally:
         self._invalid_answer = ""
         self._asked: list[ModelOutput] = []
         self._verdicts: list[dict[str, Verdict]] = []
+        self._costs: list[dict[str, Cost]] = []
 
     def ask(self, output: ModelOutput) -> None:
         """Take what a model produced, before its action is carried out."""
@@ -211,6 +215,7 @@ class Tally:
             self._rewards.append(moment.reward)
             self._invalid += not moment.info["action_valid"]
             self._verdicts.append(verdicts_of(moment.info))
+            self._costs.append(costs_of(moment.info))
 
     @property
     def tokens(self) -> ModelOutput:
@@ -241,11 +246,22 @@ class Tally:
             models=tuple(dict.fromkeys(each.model for each in self._asked if each.model)),
             invalid_answer=self._invalid_answer,
             judges=judge_counts(self._verdicts),
+            costs=summed_costs(self._costs),
         )
 
 
 def _begun(action: str) -> str:
     return well_formed(action[:BEGUN])
+
+
+def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
+    """Add up what turns used, by the names of the hooks that count it."""
+    found: dict[str, Cost] = {}
+    for costs in turns:
+        for name, cost in costs.items():
+            before = found[name].amount if name in found else 0.0
+            found[name] = replace(cost, amount=before + cost.amount)
+    return found
 
 
 def summed(outputs: Sequence[ModelOutput | EpisodeResult]) -> ModelOutput:

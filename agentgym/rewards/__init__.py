@@ -9,7 +9,9 @@ Hooks are deterministic, picklable and deep-copyable; an environment copies them
 from __future__ import annotations
 
 from agentgym.core.hooks import TurnContext, TurnReward, TurnState
+from agentgym.rewards.costs import Calls, Characters, Forbidden, Needless
 from agentgym.rewards.judge.terms import Judge, JudgeMask
+from agentgym.rewards.machine import RewardMachine
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -36,17 +38,22 @@ from agentgym.rewards.wrapper import ShapedReward
 
 __all__ = [
     "HOOKS",
+    "Calls",
+    "Characters",
+    "Forbidden",
     "Format",
     "GoldEvidence",
     "InvalidAction",
     "Judge",
     "JudgeMask",
     "LinearAlpha",
+    "Needless",
     "NoSearchPenalty",
     "Potential",
     "Progressive",
     "Repeat",
     "RetrievalHit",
+    "RewardMachine",
     "SearchCost",
     "ShapedReward",
     "StagedAlpha",

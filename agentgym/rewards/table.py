@@ -12,7 +12,9 @@ from typing import Any
 from agentgym.core import options
 from agentgym.core.hooks import TurnReward
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.rewards.costs import Calls, Characters, Forbidden, Needless
 from agentgym.rewards.judge.terms import Judge, JudgeMask
+from agentgym.rewards.machine import RewardMachine
 from agentgym.rewards.search_terms import (
     Format,
     GoldEvidence,
@@ -48,6 +50,11 @@ HOOKS: Mapping[str, type[SuppliedHook]] = {
     "gold_evidence": GoldEvidence,
     "search_cost": SearchCost,
     "no_search_penalty": NoSearchPenalty,
+    "calls": Calls,
+    "forbidden": Forbidden,
+    "needless": Needless,
+    "characters": Characters,
+    "machine": RewardMachine,
     "judge": Judge,
     "judge_mask": JudgeMask,
 }

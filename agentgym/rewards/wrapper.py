@@ -52,7 +52,8 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         self._hooked = chosen.get("reward_hooks", True)
         if self._hooked:
             state = self._state(observation, info)
-            self._runner.reset(state, chosen.get("training_step", 0), info["goal"])
+            step, prices = chosen.get("training_step", 0), chosen.get("prices")
+            self._runner.reset(state, step, info["goal"], prices)
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -86,6 +87,9 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         if self._runner.judged:
             said = {name: asdict(each) for name, each in self._runner.verdicts.items()}
             info["verdicts"] = {**info.get("verdicts", {}), **said}
+        if self._runner.costs:
+            used = {name: asdict(each) for name, each in self._runner.costs.items()}
+            info["costs"] = {**info.get("costs", {}), **used}
         return observation, total, terminated, truncated, info
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:

@@ -56,7 +56,7 @@ def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
     count = 3 if env.tasks.name.startswith("swe/") else 10
     for index in range(min(count, env.tasks.len("test"))):
         observation, info = env.reset(options={"split": "test", "index": index})
-        expected = env.plan_turns(env.tasks.oracle_turns(env.tasks.task("test", index)))
+        expected = env.extensions.turns(env.tasks.oracle_turns(env.tasks.task("test", index)))
         remaining = info["oracle_turns"]
         assert expected in (None, remaining)
         if remaining is None:

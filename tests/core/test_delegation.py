@@ -15,9 +15,10 @@ from agentgym.actions import GRAMMARS, ActionSpec
 from agentgym.adapters.dialogue import Dialogue
 from agentgym.adapters.trl import TrlTasks
 from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
-from agentgym.core.delegation import DELEGATE, PLANNER, REPORT, Delegation
+from agentgym.core.delegation import DELEGATE, PLANNER, REPORT
 from agentgym.core.env import TextEnv
-from agentgym.core.extension import LONGEST, ExtendedLanguage, Extensions, read_order
+from agentgym.core.extension import LONGEST, read_order
+from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env
@@ -28,7 +29,7 @@ from tests.toy import TOY_ID, ToyEnv
 
 TASK = {"split": "train", "index": 3}
 ORDERS = (DELEGATE, REPORT)
-WORKERS = Extensions([Delegation(3)])
+WORKERS = Extensions.of(worker_turns=3)
 LANGUAGES = {g: ExtendedLanguage(Language(ToyEnv.action_specs, g), WORKERS) for g in GRAMMARS}
 WORDS = st.text(st.sampled_from("abc xyz,.-'\u00e9\u4e2d"), min_size=1, max_size=60).filter(
     str.strip

@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from agentgym import making
-from agentgym.core.hooks import JudgedReward
+from agentgym.core.hooks import TurnReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from agentgym.rewards import JudgeMask
@@ -152,9 +152,10 @@ class ResolvedRun:
             places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
             places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
         own: dict[str, Any] = {"source_sha256": found} if (found := self._sources()) else {}
-        hooks = [hook for env in self.envs for hook in env.judges]
-        if rubrics := _rubrics(hooks):
-            own["rubric_sha256"] = rubrics
+        hooks = [hook for env in self.envs for hook in env.make_hooks()]
+        for field in ("rubric", "rules"):
+            if texts := _texts(hooks, field):
+                own[f"{field}_sha256"] = texts
         return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
 
     def _sources(self) -> dict[str, str]:
@@ -171,9 +172,9 @@ class ResolvedRun:
         )
 
 
-def _rubrics(judges: Sequence[JudgedReward]) -> dict[str, str]:
-    """Return a hash of each rubric of one's own, by the name of its hook: a file may change."""
-    texts = {judge.name: getattr(judge, "rubric", "") for judge in judges}
+def _texts(hooks: Sequence[TurnReward], field: str) -> dict[str, str]:
+    """Return a hash of what hooks have read from files, by their names: a file may change."""
+    texts = {hook.name: getattr(hook, field, "") for hook in hooks}
     return {name: sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
 
 
@@ -188,6 +189,11 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_no_secret_is_missing(asked)
     preset = _preset(asked)
     envs = resolve_envs(asked, preset)
+    limited = any(cost.limit >= 0 for env in envs for cost in env.costs)
+    if asked.rl.price_rate and not limited:
+        raise ConfigurationError(
+            "expected a cost with a limit for --rl.price-rate, such as --rl.hooks calls=3, got none"
+        )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
     preset.require((*SERVES, JUDGE) if masked else SERVES)
     settings = _filled(asked, preset, envs)

@@ -14,9 +14,9 @@ from typing import Any
 
 from agentgym import making
 from agentgym.conversation import Layout, Prompt
-from agentgym.core.delegation import Delegation
 from agentgym.core.env import TextEnv
-from agentgym.core.hooks import JudgedReward, TurnReward
+from agentgym.core.extensions import Extensions
+from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
@@ -125,6 +125,11 @@ class ResolvedEnv:
         """The hooks that ask somebody outside of the environment."""
         return [hook for hook in self.make_hooks() if isinstance(hook, JudgedReward)]
 
+    @property
+    def costs(self) -> list[CostReward]:
+        """The hooks that count costs."""
+        return [hook for hook in self.make_hooks() if isinstance(hook, CostReward)]
+
     def make_schedule(self) -> Schedule:
         """Make the turn budget by step; a gated one remembers what it was told."""
         if self.schedule:
@@ -146,7 +151,9 @@ class ResolvedEnv:
         """Make the source of training tasks."""
         env = self.make_env()
         try:
-            return TrainingTasks(env.tasks, TRAIN, seed, self.fit_horizon, sampler, env.plan_turns)
+            return TrainingTasks(
+                env.tasks, TRAIN, seed, self.fit_horizon, sampler, env.plan_horizon
+            )
         finally:
             env.close()
 
@@ -369,7 +376,7 @@ class _Decision:
         if text is not None:
             rounds = parse_rounds(text)
         else:
-            chosen = stages.rounds if stages else self._with_workers(self._defaults.horizon)
+            chosen = stages.rounds if stages else self._extended(self._defaults.horizon)
             rounds = _cut(chosen, self._arguments.get("horizon"))
         every = entry.horizon_every or asked.horizon_every
         gate = _first(entry.horizon_gate, asked.horizon_gate)
@@ -391,10 +398,11 @@ class _Decision:
                 )
         return find_schedule(name).rounds, 1, None
 
-    def _with_workers(self, rounds: tuple[int, ...]) -> tuple[int, ...]:
-        """Return stages in which as much can be done where parts of it are delegated."""
-        turns = self._arguments.get("worker_turns", 0)
-        return tuple(Delegation(turns).turns(n) or n for n in rounds) if turns else rounds
+    def _extended(self, rounds: tuple[int, ...]) -> tuple[int, ...]:
+        """Return stages in which as much can be done in each try, and with parts delegated."""
+        asked = {k: self._arguments[k] for k in ("worker_turns", "tries") if k in self._arguments}
+        extensions = Extensions.of(**asked)
+        return tuple(extensions.horizon(extensions.turns(n) or n) for n in rounds)
 
     def _prices(self) -> tuple[float, float]:
         """Return what success earns and an invalid turn costs; refuse a price named twice."""
@@ -432,7 +440,7 @@ class _Decision:
         settings = self._asked.rl
         sampler = find_sampler(settings.sampler or self._preset.sampler)
         groups = settings.groups or self._preset.groups or self._defaults.groups
-        source = TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler, env.plan_turns)
+        source = TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler, env.plan_horizon)
         source(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:

@@ -195,6 +195,9 @@ class RlConfig:
 
     Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
     instead of the two flags above, not as well."""
+    price_rate: NotNegative = 0.0
+    """By how much the price of a cost with a limit (``--rl.hooks calls=3``) changes after a step,
+    for each unit that its episodes used above the limit, or below it; 0: prices stay."""
     turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agentgym.core.hooks import Verdict
-from agentgym.episodes.recorder import verdicts_of
+from agentgym.episodes.recorder import costs_of, verdicts_of
 from agentgym.evaluation.agent_session import Session
+from agentgym.evaluation.episode_result import summed_costs
 from agentgym.policies.play import Moment
 from trainers.gateway.call_log import Call
 from trainers.rollouts.chat import TurnTokenizer
@@ -92,6 +93,7 @@ def _turn(
         for name, part in step.info["reward_terms"].items():
             terms[name] = terms.get(name, 0.0) + part
         verdicts |= verdicts_of(step.info)
+    costs = summed_costs(costs_of(step.info) for step in steps)
     return SampledTurn(
         context=call.prompt[new_from:],
         ids=out.ids,
@@ -111,4 +113,5 @@ def _turn(
         terminated=any(step.terminated for step in steps),
         truncated=any(step.truncated for step in steps),
         verdicts=verdicts,
+        costs=costs,
     )

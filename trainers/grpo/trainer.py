@@ -93,6 +93,7 @@ from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
 from trainers.rollouts.trajectory import (
     Row,
     Trajectory,
+    cost_metrics,
     family_metrics,
     fork_metrics,
     judge_metrics,
@@ -456,7 +457,8 @@ class MultiTurnTrainer(BatchTrainer):
             # What was played and replaced is told of, and learned from, like what trains.
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
-        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **credit.metrics, **judged}
+        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **cost_metrics(everyone)}
+        figures |= {**credit.metrics, **judged}
         figures |= pool_metrics(everyone)
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)

@@ -152,6 +152,7 @@ def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
         truncated=turn.truncated,
         reason=turn.reason,
         verdicts=dict(turn.verdicts),
+        costs=dict(turn.costs),
         raw_text=clean(raw_text(turn.ids)),
         prompt_tokens=turn.prompt_tokens,
         completion_tokens=len(turn.ids),

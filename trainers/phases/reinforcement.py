@@ -16,6 +16,7 @@ from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
+from trainers.config.resolved_environments import ResolvedEnv
 from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.reward_model import RewardModelSettings
@@ -38,6 +39,7 @@ from trainers.phases.policy_comparison import EXPERT
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.expert_plans import ExpertPlans
+from trainers.rollouts.priced_tasks import PricedTasks
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
 
@@ -249,14 +251,20 @@ class Reinforcement:
 
 def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
     """Return the turn budget by step, and what chooses the tasks of a step."""
-    chosen = run.config.seed, find_sampler(run.config.rl.sampler)
+    schedules = {env.name: env.make_schedule() for env in run.envs}
+    sources = {env.name: _tasks_of(run, env) for env in run.envs}
     if not run.several:
         (env,) = run.envs
-        return env.make_schedule(), env.make_training_tasks(*chosen)
-    schedule = PerFamily({env.name: env.make_schedule() for env in run.envs})
-    sources = {env.name: env.make_training_tasks(*chosen) for env in run.envs}
-    weights = {env.name: env.weight for env in run.envs}
-    return schedule, MixedTasks(sources, weights, schedule)
+        return schedules[env.name], sources[env.name]
+    schedule = PerFamily(schedules)
+    return schedule, MixedTasks(sources, {env.name: env.weight for env in run.envs}, schedule)
+
+
+def _tasks_of(run: ResolvedRun, env: ResolvedEnv) -> TaskSource:
+    """Return what chooses the tasks of an environment."""
+    rl = run.config.rl
+    tasks = env.make_training_tasks(run.config.seed, find_sampler(rl.sampler))
+    return PricedTasks(tasks, env.costs, rl.price_rate) if rl.price_rate else tasks
 
 
 def _critic(run: ResolvedRun) -> CriticSettings:

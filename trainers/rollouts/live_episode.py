@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.conversation import SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import RecordedState
-from agentgym.episodes.recorder import FACTS, state_of, verdicts_of
+from agentgym.episodes.recorder import FACTS, costs_of, state_of, verdicts_of
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.base import Completion
@@ -76,6 +76,7 @@ class LiveEpisode:
             terminated=bool(terminated),
             truncated=bool(truncated),
             verdicts=verdicts_of(info),
+            costs=costs_of(info),
         )
         trajectory = self.trajectory
         trajectory.turns.append(turn)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.core.hooks import Verdict
+from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.outcome import StopReason, total
 from agentgym.episodes import Episode, RecordedState, Turn
 from agentgym.rewards import JudgeMask
@@ -28,6 +28,7 @@ __all__ = [
     "SampledTurn",
     "Trajectory",
     "by_family",
+    "cost_metrics",
     "family_metrics",
     "fork_metrics",
     "judge_metrics",
@@ -90,6 +91,8 @@ class SampledTurn:
     """Entropy of the distribution of each sampled token, in nats, if a fork looks at it."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """What judges said of the turn, by the names of their hooks."""
+    costs: dict[str, Cost] = field(default_factory=dict)
+    """What the turn used, by the names of the hooks that count it."""
 
     @property
     def unjudged(self) -> bool:
@@ -173,6 +176,10 @@ class Trajectory:
     def episode_return(self) -> float:
         """Undiscounted return: the sum of the rewards of the turns."""
         return float(sum(turn.reward for turn in self.turns))
+
+    def used(self, name: str) -> float:
+        """Return how much the episode used of a cost."""
+        return total(turn.costs[name].amount for turn in self.turns if name in turn.costs)
 
     @property
     def action_tokens(self) -> int:
@@ -408,6 +415,30 @@ def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         tokens = (each.prompt_tokens + each.completion_tokens for each in said)
         figures["judges/judge_calls"] = sum(each.calls for each in said)
         figures["judges/judge_tokens"] = sum(tokens)
+    return figures
+
+
+def cost_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
+    """Average what episodes used; nothing where no hook counts it.
+
+    Returns:
+        For each cost by the name of its hook ``costs/cost_NAME`` (mean of the episodes that did not
+        break), ``costs/cost_NAME_above`` (share of them above its limit, if it has one) and
+        ``costs/price_NAME`` (of a unit, where it follows the limit).
+    """
+    sound = [each for each in trajectories if each.stop_reason != StopReason.ERROR.value]
+    known = {k: cost for each in sound for turn in each.turns for k, cost in turn.costs.items()}
+    figures: dict[str, float] = {}
+    for name, cost in known.items():
+        used = [each.used(name) for each in sound]
+        figures[f"costs/cost_{name}"] = total(used) / len(used)
+        if cost.limit is not None:
+            figures[f"costs/cost_{name}_above"] = sum(each > cost.limit for each in used) / len(
+                used
+            )
+        prices = [each.options.get("prices", {}).get(name) for each in sound]
+        if None not in prices:
+            figures[f"costs/price_{name}"] = total(prices) / len(prices)
     return figures
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from agentgym.core.outcome import total
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.episode_result import EpisodeResult, JudgeCount
 from agentgym.evaluation.prices import Limits, Prices
@@ -25,6 +26,26 @@ TOLERATED = 0.05
 """Share of broken episodes above which a report is incomplete: none breaks by chance alone."""
 FAILED = ("leave-out", "count")
 """What becomes of broken episodes: they are left out of the means, or count as unsolved."""
+
+
+class EpisodeCosts(NamedTuple):
+    """How much episodes used of something."""
+
+    mean: float
+    """Mean over episodes."""
+    most: float
+    """Of one episode."""
+    limit: float | None
+    """How much an episode may use; None: any amount."""
+    above: float | None
+    """Share of the episodes that used more; None without a limit."""
+
+    @classmethod
+    def of(cls, amounts: Sequence[float], limit: float | None) -> EpisodeCosts:
+        """Count what each of at least one episode used."""
+        mean = total(amounts) / len(amounts)
+        above = None if limit is None else sum(each > limit for each in amounts) / len(amounts)
+        return cls(mean, max(amounts), limit, above)
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,6 +236,19 @@ class ReportData:
             for name, count in row.judges.items():
                 found[name] = found.get(name, JudgeCount()) + count
         return found
+
+    @property
+    def costs(self) -> dict[str, EpisodeCosts]:
+        """What episodes that count used, by the names of the hooks that count it."""
+        known = {name: cost for row in self.valid for name, cost in row.costs.items()}
+        return {
+            name: EpisodeCosts.of(
+                # An episode without turns has used nothing.
+                [row.costs.get(name, replace(cost, amount=0.0)).amount for row in self.valid],
+                cost.limit,
+            )
+            for name, cost in known.items()
+        }
 
     @property
     def cost(self) -> float | None:

@@ -4,8 +4,8 @@ A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, w
 under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``score_mean``,
 ``score_ci95``, ``success``, ``success_ci95``, ``success_lower_bound``,
 ``success_lower_bound_ci95``, ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
-``pass_hat``, ``tokens``, ``cost``, ``judges`` (by the names of their hooks), ``scaled``,
-``stop_reasons``, ``finish_reasons``, ``by_label``;
+``pass_hat``, ``tokens``, ``cost``, ``judges`` and ``costs`` (by the names of their hooks),
+``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
 under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
 evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
 ``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
@@ -61,6 +61,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         "judges": {
             name: {**asdict(count), "mean": count.mean} for name, count in report.judges.items()
         },
+        "costs": {name: each._asdict() for name, each in report.costs.items()},
         "stop_reasons": report.stop_reasons,
         "finish_reasons": report.finish_reasons,
         "by_label": {

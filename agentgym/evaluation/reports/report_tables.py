@@ -121,6 +121,9 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
         mean = "no verdict" if count.mean is None else f"{count.mean:.3f}"
         told = f"{count.asked - count.missing:,} of {count.asked:,} verdicts, {count.calls:,} calls"
         yield name, f"{mean}  ({told}, {count.tokens:,} tokens)"
+    for name, costs in report.costs.items():
+        above = "" if costs.limit is None else f"  ({costs.above:.1%} above {costs.limit:g})"
+        yield name, f"{costs.mean:.2f} an episode, at most {costs.most:g}{above}"
     yield "ended by", _counts({reason_words(k): v for k, v in report.stop_reasons.items()})
 
 

@@ -1,0 +1,205 @@
+"""Reward machines: a finite automaton over facts of each turn pays for what is done in order.
+
+A machine has states and transitions. After each turn the first transition from its present state
+whose facts all hold is taken, at most one a turn, and pays its reward (Toro Icarte et al. 2018,
+"Using reward machines for high-level task specification and decomposition"). Which facts there are,
+and what they say of a turn, stands in a TOML file::
+
+    start = "outside"
+
+    [facts]
+    key = {observation = "*a key*"}
+    used = {action = "unlock *", valid = true}
+
+    [[transitions]]
+    from = "outside"
+    to = "holds key"
+    when = ["key"]
+    reward = 0.3
+
+    [[transitions]]
+    from = "holds key"
+    to = "done"
+    when = ["used", "not key"]
+    reward = 0.7
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from agentgym.core.hooks import TurnContext, finite
+from agentgym.errors import ConfigurationError
+from agentgym.rewards.terms import FROM_0, SuppliedHook
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NOT = "not "
+"""Before the name of a fact that must not hold."""
+LONGEST = 65_536
+"""Most characters of a file of rules."""
+FACTS: Mapping[str, tuple[type, Callable[[TurnContext, Any], bool]]] = MappingProxyType(
+    {
+        "action": (str, lambda turn, pattern: fnmatchcase(turn.action, pattern)),
+        "observation": (str, lambda turn, pattern: fnmatchcase(turn.after.observation, pattern)),
+        "valid": (bool, lambda turn, wanted: turn.valid is wanted),
+        "done": (bool, lambda turn, wanted: turn.done is wanted),
+        "success": (bool, lambda turn, wanted: turn.success is wanted),
+        "score": (float, lambda turn, least: turn.after.score >= least),
+        "details": (
+            dict,
+            lambda turn, wanted: all(turn.details.get(key) == wanted[key] for key in wanted),
+        ),
+    }
+)
+"""What a fact may say of a turn, all of which has to be so: patterns of the action and of the
+observation after it, whether the action was valid, the episode is over, and the task is solved, the
+least score, and values of ``info["details"]``."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One way from a state of a machine to another."""
+
+    begin: str
+    """The state in which it is looked at."""
+    end: str
+    """The state that it leads to."""
+    when: tuple[str, ...]
+    """Names of facts that must hold, or behind ``not`` must not."""
+    reward: float
+    """What it pays."""
+
+
+def read_file(path: str) -> str:
+    """Return the text of a file of rules.
+
+    Raises:
+        ConfigurationError: It cannot be read, or is too long.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(
+            f"expected a file of rules at {path!r:.120}, but it cannot be read: {error}"
+        ) from error
+    if len(text) > LONGEST:
+        raise ConfigurationError(
+            f"expected at most {LONGEST:,} characters of rules, got {len(text):,} in {path!r:.120}"
+        )
+    return text
+
+
+@dataclass
+class RewardMachine(SuppliedHook):
+    """Pays as a reward machine says.
+
+    Raises:
+        ConfigurationError: The rules are no TOML of such a machine; the message names the place.
+    """
+
+    limits: ClassVar = {"weight": FROM_0}
+    texts: ClassVar[Mapping[str, Callable[[str], str]]] = MappingProxyType({"rules": read_file})
+    """Fields that hold text, and what reads them from a command line."""
+    rules: str = ""
+    """The machine, as TOML; a command line names a file: ``machine:rules=FILE``."""
+    weight: float = 1.0
+    """Factor of the value in the reward."""
+    name: str = "machine"
+    """Key in ``info["reward_terms"]``."""
+    state: str = field(default="", init=False, compare=False)
+    """Where the machine is now."""
+
+    def __post_init__(self) -> None:
+        """Read the rules."""
+        super().__post_init__()
+        self._start, self._facts, self._transitions = read_rules(self.rules)
+        self.state = self._start
+
+    def value(self, context: TurnContext) -> float:
+        """Return what the transition of this turn pays; 0 if there is none."""
+        holds = {
+            name: all(FACTS[kind][1](context, wanted) for kind, wanted in fact.items())
+            for name, fact in self._facts.items()
+        }
+        for each in self._transitions:
+            if each.begin == self.state and all(
+                holds[name.removeprefix(NOT)] is not name.startswith(NOT) for name in each.when
+            ):
+                self.state = each.end
+                return each.reward
+        return 0.0
+
+    def reset(self) -> None:
+        """Return to the first state."""
+        self.state = self._start
+
+
+def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transition, ...]]:
+    """Read the rules of a reward machine.
+
+    Returns:
+        The first state, what each fact says, and the transitions in order.
+
+    Raises:
+        ConfigurationError: They are none.
+    """
+    try:
+        rules = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _refuse("TOML", f"text that is none: {error}") from error
+    if set(rules) != {"start", "facts", "transitions"} or not isinstance(rules["start"], str):
+        raise _refuse("start (a name), [facts] and [[transitions]]", ", ".join(rules) or "nothing")
+    facts, transitions = rules["facts"], rules["transitions"]
+    if not isinstance(facts, dict) or not isinstance(transitions, list):
+        raise _refuse("a table of facts and a list of transitions", f"{facts!r:.80}")
+    for name, fact in facts.items():
+        _check_fact(name, fact)
+    return rules["start"], facts, tuple(_transition(each, facts) for each in transitions)
+
+
+def _check_fact(name: str, fact: Any) -> None:
+    """Refuse what is no fact."""
+    known = ", ".join(f"{kind} ({cls.__name__})" for kind, (cls, _) in FACTS.items())
+    fits = isinstance(fact, dict) and all(
+        kind in FACTS and isinstance(wanted, (int, float) if kind == "score" else FACTS[kind][0])
+        for kind, wanted in fact.items()
+    )
+    if not fits or not fact or name.startswith(NOT):
+        raise _refuse(f"facts that say one or more of {known}", f"{name} = {fact!r:.80}")
+
+
+def _transition(entry: Any, facts: Mapping[str, Any]) -> Transition:
+    """Read a transition."""
+    try:
+        when = tuple(entry["when"])
+        unknown = [name for name in when if name.removeprefix(NOT) not in facts]
+        ends = entry["from"], entry["to"]
+        fits = set(entry) <= {"from", "to", "when", "reward"} and not unknown
+        reward = entry.get("reward", 0.0)
+        fits = fits and all(isinstance(end, str) for end in ends) and finite(reward)
+    except (AttributeError, KeyError, TypeError):
+        fits = False
+    if not fits:
+        raise _refuse(
+            f"transitions with from, to, when (a list of {', '.join(facts) or 'facts'}, or of "
+            f"'{NOT}' before one) and a finite reward",
+            f"{entry!r:.120}",
+        )
+    return Transition(*ends, when, float(reward))
+
+
+def _refuse(wanted: str, got: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"expected the rules of a reward machine with {wanted}, got {got}; "
+        "agentgym.rewards.machine shows an example"
+    )
