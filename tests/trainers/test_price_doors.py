@@ -13,8 +13,8 @@ from trainers.rollouts.priced_tasks import PricedTasks
 
 SMALL: dict[str, Any] = {
     "steps": 3, "horizon": "5", "horizon_every": None, "eval__every": 0, "eval__tasks": 2,
-    "sft__max_steps": 5, "sft__demonstrations": 8, "rl__save_every": 1, "rl__hooks": "characters=10",
-    "rl__price_rate": 0.001,
+    "sft__max_steps": 5, "sft__demonstrations": 8, "rl__save_every": 1,
+    "rl__hooks": "characters=10", "rl__price_rate": 0.001,
 }  # fmt: skip
 
 
