@@ -17,6 +17,9 @@ from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
 from tests.tools.sums import SUMS_ID
 from tests.toy import TOY_ID
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 keep_grammars()
 
