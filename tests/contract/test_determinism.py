@@ -12,14 +12,14 @@ import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.episodes import Recorder, read_episodes, replay
-from tests.contract.conftest import Make, share
+from tests.contract.conftest import TURNS, Make, recorded, share, short
 from tests.contract.playing import admissible_action, play, random_action
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
 def test_two_instances_agree(make: Make, env_id: str, choose: Any) -> None:
-    turns = share(env_id, 50)
-    assert play(make(), choose, turns) == play(make(), choose, turns)
+    again = play(make(**short(env_id)), choose, share(env_id, TURNS))
+    assert recorded(env_id, choose).log == again
 
 
 def test_an_instance_repeats_itself(env: TextEnv, env_id: str) -> None:
