@@ -1,10 +1,10 @@
 """Worker processes as forks of a Python that has imported what workers import.
 
-A worker of the process back end, or of the original engine of ALFWorld, is a fresh interpreter: a
-quarter of a CPU second, or a whole one, in hundreds of tests that are about what it does. Here it
-begins as a fork of a process that has imported the modules and has never made an environment. It
-is a child of the process that asked, with the descriptors, environment and folder that a new
-interpreter would have. That a new one finds its modules, tests of programs that start workers see.
+A worker of the process back end, or of an original engine, is a fresh interpreter: a quarter of a
+CPU second, or a whole one, in hundreds of tests that are about what it does. Here it begins as a
+fork of a process that has imported the modules and has never made an environment. It is a child of
+the process that asked, with the descriptors, environment and folder that a new interpreter would
+have. That a new one finds its modules is seen by tests of programs that start workers.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agentgym.envs.alfworld.original import process as engines
+from agentgym.envs.alfworld.original import package
+from agentgym.envs.alfworld.original import process as alfworld
+from agentgym.envs.textworld.original import isolated_session as textworld
+from agentgym.errors import DependencyNotInstalled
 
 ROOT = Path(__file__).parent.parent
 AHEAD = (
@@ -34,11 +39,17 @@ AHEAD = (
     "agentgym.envs.textworld.env", "agentgym.envs.webshop.env", "agentgym.vector.worker",
     "gymnasium", "numpy.random",
 )  # fmt: skip
-ENGINE_AHEAD = ("alfworld.agents.environment.alfred_tw_env", "textworld.envs.pddl")
+ENGINES = {
+    alfworld.__name__: ("alfworld.agents.environment.alfred_tw_env", "textworld.envs.pddl"),
+    textworld.__name__: ("textworld",),
+}
+"""What is imported ahead of the workers that play in engines of other people, when one is asked."""
 MOST = 1 << 17
 """Bytes of a request."""
 DONE = b"done"
 SET_CHILD_SUBREAPER = 36
+
+_lock = threading.Lock()
 
 
 class WarmProcess(subprocess.Popen[bytes]):
@@ -46,10 +57,13 @@ class WarmProcess(subprocess.Popen[bytes]):
 
     def _execute_child(self, args: Sequence[str], *given: Any) -> None:  # type: ignore[override]
         _, _, _, passed, *rest = given
-        program = args[-1]
-        assert list(args[:-1]) == [sys.executable, "-c"]
+        assert list(args[:2]) == [sys.executable, "-c"]
+        streams = zip(range(3), (rest[5], rest[8], rest[10]), strict=True)
+        places = {number: number for number in passed} | {
+            number: descriptor for number, descriptor in streams if descriptor != -1
+        }
         try:
-            self.pid = _fork(program, [*passed])
+            self.pid = _fork([*args[2:]], places)
             self._child_created = True
         finally:
             self._close_pipe_fds(*rest[5:11])  # type: ignore[attr-defined]
@@ -59,22 +73,28 @@ WARM: Any = SimpleNamespace(**{**vars(subprocess), "Popen": WarmProcess})
 """In place of the module that a starter of workers imported."""
 
 
-def _fork(program: str, passed: list[int]) -> int:
-    """Have a program run in a fork that is a child of this process; returns its number."""
+def _fork(command: list[str], places: dict[int, int]) -> int:
+    """Have a program run in a fork that is a child of this process; returns its number.
+
+    Args:
+        command: The program's text, and its arguments.
+        places: Number of a descriptor in the fork -> what it is here.
+    """
     asked = {
-        "program": program, "passed": passed, "environment": dict(os.environ),
+        "command": command, "places": [*places], "environment": dict(os.environ),
         "folder": os.getcwd(), "parent": os.getpid(),
     }  # fmt: skip
-    link = _server(os.getpid())
-    # An orphan goes to the nearest process above it that takes orphans.
-    _take_orphans(True)
-    try:
-        socket.send_fds(link, [json.dumps(asked).encode()], passed)
-        number = int(link.recv(64))
-        assert link.recv(64) == DONE  # before, it has another parent
-        return number
-    finally:
-        _take_orphans(False)
+    with _lock:
+        link = _server(os.getpid())
+        # An orphan goes to the nearest process above it that takes orphans.
+        _take_orphans(True)
+        try:
+            socket.send_fds(link, [json.dumps(asked).encode()], [*places.values()])
+            number = int(link.recv(64))
+            assert link.recv(64) == DONE  # before, it has another parent
+            return number
+        finally:
+            _take_orphans(False)
 
 
 def _take_orphans(wanted: bool) -> None:
@@ -117,8 +137,9 @@ def serve(link_number: int) -> None:
             if not text:
                 return
             asked = json.loads(text)
-            if engines.__name__ in asked["program"]:
-                _import_engine()
+            for name, modules in ENGINES.items():
+                if name in asked["command"][0]:
+                    _import_engine(*modules)
             between = os.fork()
             if not between:
                 worker = os.fork()
@@ -131,7 +152,7 @@ def serve(link_number: int) -> None:
             os.waitpid(between, 0)
             link.send(DONE)
     _become(asked, files)
-    exec(compile(asked["program"], "<program>", "exec"), {"__name__": "__main__"})
+    exec(compile(asked["command"][0], "<program>", "exec"), {"__name__": "__main__"})
 
 
 def _received(link: socket.socket) -> tuple[bytes, list[int]]:
@@ -144,12 +165,12 @@ def _received(link: socket.socket) -> tuple[bytes, list[int]]:
 
 
 @cache
-def _import_engine() -> None:
-    from agentgym.envs.alfworld.original.package import import_alfworld
-
-    import_alfworld()
-    for name in ENGINE_AHEAD:
-        importlib.import_module(name)
+def _import_engine(*modules: str) -> None:
+    with suppress(ImportError, DependencyNotInstalled):  # which the worker says
+        if modules[0].startswith("alfworld"):
+            package.import_alfworld()  # without its side effects
+        for name in modules:
+            importlib.import_module(name)
     gc.freeze()
 
 
@@ -165,6 +186,7 @@ def _become(asked: dict[str, Any], files: Sequence[int]) -> None:
     moved = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 1000) for file in files]
     for file in files:
         os.close(file)
-    for file, number in zip(moved, asked["passed"], strict=True):
+    sys.argv = ["-c", *asked["command"][1:]]
+    for file, number in zip(moved, asked["places"], strict=True):
         os.dup2(file, number)
         os.close(file)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from agentgym.envs.alfworld.original import process as engines
-from agentgym.vector import process as workers
+from agentgym.envs.alfworld.original import process as alfworld
+from agentgym.envs.textworld.original import isolated_session as textworld
+from agentgym.vector import process as vector
 from tests.warm_workers import WARM, start_server
 
 
@@ -16,6 +17,6 @@ def warm_workers() -> Iterator[None]:
     """Let the workers of a folder's tests begin warm; another folder's conftest imports this."""
     start_server()  # now, as tests count the processes that they leave
     with pytest.MonkeyPatch.context() as patch:
-        for module in (workers, engines):
+        for module in (vector, alfworld, textworld):
             patch.setattr(module, "subprocess", WARM)
         yield

@@ -12,6 +12,9 @@ import pytest
 
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.tasks import GameTasks
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 Story = Callable[..., Path]
 EACH_ENGINE = ("native", pytest.param("inform7", marks=pytest.mark.slow))
