@@ -23,7 +23,7 @@ def test_two_instances_agree(make: Make, env_id: str, choose: Any) -> None:
 
 
 def test_an_instance_repeats_itself(env: TextEnv, env_id: str) -> None:
-    turns = share(env_id, 25)
+    turns = share(env_id, 15)
     first = play(env, admissible_action, turns)
     play(env, random_action, 5, seed=99)
     assert play(env, admissible_action, turns) == first
