@@ -32,13 +32,11 @@ from agentgym.envs.alfworld.original import package
 from agentgym.envs.alfworld.original import process as alfworld
 from agentgym.envs.textworld.original import isolated_session as textworld
 from agentgym.errors import DependencyNotInstalled
+from agentgym.registration import FAMILIES
 
 ROOT = Path(__file__).parent.parent
-AHEAD = (
-    "agentgym.envs.alfworld.env", "agentgym.envs.search.env", "agentgym.envs.swe.env",
-    "agentgym.envs.textworld.env", "agentgym.envs.webshop.env", "agentgym.vector.worker",
-    "gymnasium", "numpy.random",
-)  # fmt: skip
+AHEAD = ("agentgym.vector.worker", "gymnasium", "numpy.random")
+"""What every worker imports, beside the environments of the families."""
 ENGINES = {
     alfworld.__name__: ("alfworld.agents.environment.alfred_tw_env", "textworld.envs.pddl"),
     textworld.__name__: ("textworld",),
@@ -127,7 +125,7 @@ def start_server() -> None:
 
 def serve(link_number: int) -> None:
     """Fork at every request; a fork returns from here when its program has ended."""
-    for name in AHEAD:
+    for name in (*AHEAD, *(family.entry_point.partition(":")[0] for family in FAMILIES)):
         importlib.import_module(name)
     gc.freeze()
     with socket.socket(fileno=link_number) as link:
