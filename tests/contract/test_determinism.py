@@ -97,7 +97,7 @@ def test_an_ended_episode_can_be_left_by_a_snapshot(env: TextEnv) -> None:
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
 def test_episodes_replay_exactly(env_id: str, tmp_path: Path, choose: Any) -> None:
     path = tmp_path / "episodes.jsonl"
-    recorder = Recorder(gymnasium.make(env_id), path)
+    recorder = Recorder(gymnasium.make(env_id, **short(env_id)), path)
     rng = random.Random(2)
     for seed, options in ((0, {}), (None, {"horizon": 6}), (1, {"split": "test", "index": 3})):
         _, info = recorder.reset(seed=seed, options=options)
