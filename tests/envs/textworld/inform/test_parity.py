@@ -24,7 +24,7 @@ def test_the_benchmark_finds_no_difference(
     """One game of each challenge: text, points, end, admissible commands and state are equal."""
     pytest.importorskip("textworld", reason="the reference needs the package textworld")
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--per-challenge", "1", "--walks", "1"])
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), "--per-challenge", "1", "--walks", "2"])
     script = importlib.import_module(SCRIPT.stem)
     code, result = script.main(), json.loads(capsys.readouterr().out)
     assert code == 0, result.get("examples", result)
