@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 import socket
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import gymnasium
+import numpy as np
 import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
+from tests.contract.playing import play
 from tests.contract.variants import VARIANTS, packages
 from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
 from tests.tools.sums import SUMS_ID
 from tests.toy import TOY_ID
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 keep_grammars()
 
@@ -32,6 +39,8 @@ IDS = [
 ]
 
 Make = Callable[..., TextEnv]
+TURNS = 50
+"""Turns of a recorded play; an id whose every turn asks another process plays a third."""
 
 
 def share(env_id: str, turns: int) -> int:
@@ -42,6 +51,34 @@ def share(env_id: str, turns: int) -> int:
 def short(env_id: str) -> dict[str, Any]:
     """Arguments with which an episode ends within a third of the turns, too."""
     return {"horizon": 6} if env_id in SLOW else {}
+
+
+class Recorded(NamedTuple):
+    """What came of playing an id, once for all tests that look at it."""
+
+    log: list[Any]
+    """As :func:`tests.contract.playing.play` returns it."""
+    drawn: bool
+    """Whether one of the global generators was drawn from."""
+
+
+@cache
+def recorded(env_id: str, choose: Callable[..., str]) -> Recorded:
+    """Play with a chooser of actions; what is returned is not to be changed."""
+    random.seed(5)
+    np.random.seed(5)
+    before = _generators()
+    env = gymnasium.make(env_id, **short(env_id)).unwrapped
+    assert isinstance(env, TextEnv)
+    log = play(env, choose, share(env_id, TURNS))
+    env.close()
+    return Recorded(log, _generators() != before)
+
+
+def _generators() -> tuple[Any, ...]:
+    """Return the states of the global generators."""
+    name, keys, *rest = np.random.get_state()
+    return random.getstate(), name, np.asarray(keys).tolist(), rest
 
 
 @pytest.fixture(params=IDS)

@@ -3,13 +3,11 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import random
 import warnings
 from functools import cache
 from typing import Any
 
 import gymnasium
-import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
@@ -18,12 +16,11 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.core.spaces import UnicodeText
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import SLOW, Make, share, short
+from tests.contract.conftest import SLOW, Make, recorded, short
 from tests.contract.playing import (
     admissible_action,
     finish,
     framed_rubbish,
-    play,
     random_action,
 )
 from tests.toy import TOY_ID
@@ -76,7 +73,7 @@ def test_what_is_running_is_given_after_the_first_reset(make: Make, env_id: str)
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
 def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: Any) -> None:
     env = make(**short(env_id))
-    for entry in play(env, choose, share(env_id, 30)):
+    for entry in recorded(env_id, choose).log:
         observation, info = entry[0], entry[-1]
         known = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
         expected = {**known, **RESET_ONLY} if len(entry) == 2 else known
@@ -92,8 +89,8 @@ def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: A
 
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
-def test_flags_and_rewards(make: Make, env_id: str, choose: Any) -> None:
-    for entry in play(make(**short(env_id)), choose, share(env_id, 40)):
+def test_flags_and_rewards(env_id: str, choose: Any) -> None:
+    for entry in recorded(env_id, choose).log:
         if len(entry) == 2:
             assert entry[1]["turn"] == 0 and sum(entry[1]["reward_terms"].values()) == 0.0
             continue
@@ -239,14 +236,9 @@ def test_the_spec_survives_copies(env_id: str) -> None:
         env.close()
 
 
-def test_the_global_generators_are_left_alone(make: Make, env_id: str) -> None:
-    random.seed(5)
-    np.random.seed(5)
-    before = random.getstate(), np.random.get_state()
-    play(make(), admissible_action, share(env_id, 20))
-    assert random.getstate() == before[0]
-    for ours, theirs in zip(np.random.get_state(), before[1], strict=True):
-        assert np.array_equal(ours, theirs)
+@pytest.mark.parametrize("choose", [random_action, admissible_action])
+def test_the_global_generators_are_left_alone(env_id: str, choose: Any) -> None:
+    assert not recorded(env_id, choose).drawn
 
 
 def test_the_expert_is_shown_only_on_request(make: Make) -> None:

@@ -14,10 +14,8 @@ from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
 from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults, over
+from tests.contract.solutions import LONG, solutions
 
-LONG = 200
-"""A turn budget in which every expert succeeds; whether the default one is enough, test_scores
-asks of the default experts."""
 STATES, SLOW_STATES = 3, 1
 ACTIONS, SLOW_ACTIONS = 14, 5
 """States of an episode, and actions on offer in each, that are tried in every grammar."""
@@ -47,24 +45,18 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
     if configuration.kwargs.get("difficulty") == "cooking-hard":
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
-    env = configuration.make(horizon=LONG)
-    for info in episodes(configuration, env):
-        left = info["oracle_turns"]
+    for played in solutions(configuration):
+        left = played.begin["oracle_turns"]
         assert left is not None and left >= 1
         # The length of a task is that of a plan which solves it.
-        assert configuration.fallible or left == env.tasks.oracle_turns(env.task)
-        done = False
-        while not done:
-            action = env.oracle_action()
+        assert configuration.fallible or left == played.planned
+        for action, info in zip(played.actions, played.infos, strict=True):
             assert action is not None, info
-            _, _, terminated, truncated, info = env.step(action)
             assert info["action_valid"], action
             left -= 1
             assert info["oracle_turns"] == left, action
-            done = terminated or truncated
-        assert left == 0 and info["stop_reason"] in ("success", "failure", "answer")
-        assert configuration.fallible or (info["success"] and info["score"] == 1.0)
-    env.close()
+        assert left == 0 and played.end["stop_reason"] in ("success", "failure", "answer")
+        assert configuration.fallible or (played.end["success"] and played.end["score"] == 1.0)
 
 
 @over(one for one in CONFIGURATIONS if "reward" not in one.kwargs)
@@ -88,14 +80,8 @@ def test_sparse_rewards_are_success(configuration):
 
 @over(one for one in CONFIGURATIONS if not one.fallible)
 def test_every_reward_pays_a_solved_task_in_full(configuration):
-    env = configuration.make(horizon=LONG)
-    for info in episodes(configuration, env):
-        total = 0.0
-        while info["stop_reason"] == "":
-            _, reward, _, _, info = env.step(str(env.oracle_action()))
-            total += reward
-        assert info["success"] and total == pytest.approx(1.0)
-    env.close()
+    for played in solutions(configuration):
+        assert played.end["success"] and sum(played.rewards) == pytest.approx(1.0)
 
 
 TYPED = [

@@ -68,7 +68,9 @@ def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
 
 
 def test_the_random_policy_is_well_below(env: TextEnv) -> None:
-    rate, _ = success(env, RandomPolicy(env), RANDOM_TASKS)
+    # A drawn command may run all tests of a repository, in each of dozens of turns.
+    count = 1 if env.tasks.name.startswith("swe/") else RANDOM_TASKS
+    rate, _ = success(env, RandomPolicy(env), count)
     assert rate <= 0.5
 
 

@@ -13,7 +13,7 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.core.tasks import SPLITS, canonical_json
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import IDS
+from tests.contract.conftest import IDS, share
 
 ROOT = Path(__file__).resolve().parents[2]
 MANY = 300
@@ -30,9 +30,9 @@ for env_id in sys.argv[1:]:
 """
 
 
-def indices(size: int) -> range:
-    """Return up to ``MANY`` indices, spread over the split."""
-    return range(0, size, max(1, size // MANY))
+def indices(size: int, most: int = MANY) -> range:
+    """Return about so many indices at most, spread over the split."""
+    return range(0, size, max(1, size // most))
 
 
 def test_splits(env: TextEnv) -> None:
@@ -48,11 +48,11 @@ def test_splits(env: TextEnv) -> None:
         env.tasks.find("no such task")
 
 
-def test_splits_are_disjoint(env: TextEnv) -> None:
+def test_splits_are_disjoint(env: TextEnv, env_id: str) -> None:
     ids: dict[str, str] = {}
     contents: dict[str, str] = {}
     for split in env.tasks.splits:
-        for index in indices(env.tasks.len(split)):
+        for index in indices(env.tasks.len(split), share(env_id, MANY)):
             task = env.tasks.task(split, index)
             assert ids.setdefault(task.id, f"{split}/{index}") == f"{split}/{index}"
             content = canonical_json([task.goal, dict(task.content)])

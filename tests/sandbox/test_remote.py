@@ -276,7 +276,7 @@ def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None
 
 def test_boxes_of_a_client_that_fell_silent_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(lease=2.0) as (url, boxes), open_remote(url) as box:
-        time.sleep(4.0)  # a client that lives keeps its box without asking anything of it
+        time.sleep(2.5)  # a client that lives keeps its box without asking anything of it
         assert box.exec("a").text == "a"
         box._release()  # type: ignore[misc]  # as if the client had died
         assert eventually(lambda: len(boxes) == 0 and Counting.made[0].closed)

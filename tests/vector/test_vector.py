@@ -219,17 +219,21 @@ def test_a_failed_reset_is_a_failed_episode(backend: str, how: str) -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("backend", ["thread", "process"])
-def test_a_hung_step_is_given_up_and_costs_one_episode(backend: str) -> None:
+def test_a_hung_step_is_given_up_and_costs_one_episode() -> None:
+    """And what follows it is the same on threads and processes."""
     script = {(1, 2): "hang"}
-    calm = play(faulty(4), turns=2)
-    log = play(faulty(4, backend=backend, workers=2, step_timeout=PATIENCE), 6, script)
-    assert_failed(log[1][3], f"within {PATIENCE:g} s")
-    expected = play(faulty(4), turns=6)
-    for slot in range(4):
-        assert log[slot][:3] == calm[slot]
-        if slot != 1:
-            assert log[slot] == expected[slot]
+    calm, expected = play(faulty(4), turns=2), play(faulty(4))
+    logs = [
+        play(faulty(4, backend=backend, workers=2, step_timeout=PATIENCE), script=script)
+        for backend in ("thread", "process")
+    ]
+    for log in logs:
+        assert_failed(log[1][3], f"within {PATIENCE:g} s")
+        for slot in range(4):
+            assert log[slot][:3] == calm[slot]
+            if slot != 1:
+                assert log[slot] == expected[slot]
+    assert logs[0] == logs[1]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -244,14 +248,6 @@ def test_a_dead_worker_costs_one_episode(action: str, workers: int) -> None:
         assert log[slot][:5] == expected[slot][:5]
         assert_failed(log[slot][5], "the worker died")
     assert envs.restarts == 2
-
-
-def test_what_follows_a_hang_is_the_same_on_threads_and_processes() -> None:
-    runs = [
-        play(faulty(3, backend=backend, workers=2, step_timeout=PATIENCE), script={(1, 2): "hang"})
-        for backend in ("thread", "process")
-    ]
-    assert runs[0] == runs[1]
 
 
 @pytest.mark.parametrize("backend", ["thread", "process"])
@@ -428,9 +424,10 @@ def test_close_twice_and_after_a_hang(backend: str, own_threads: Callable[[], in
 
 
 def test_workers_end_with_the_object() -> None:
+    others = len(psutil.Process().children())
     envs = faulty(2, backend="process", workers=2)
     envs.reset(seed=0)
-    assert len(psutil.Process().children()) >= 2
+    assert len(psutil.Process().children()) >= others + 2
     del envs  # the fixture checks that nothing is left
 
 

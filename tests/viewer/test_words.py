@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 
 Viewer = Callable[..., Path]
 HIDDEN = "zero\u200bwidth, bidi \u202e override, NUL \x00"
+IN_ORDER = ".sort((a, b) => a.ariaRowIndex - b.ariaRowIndex)"
 NAMED = "zero⟨U+200B⟩width, bidi ⟨U+202E⟩ override, NUL ^@"
 
 
@@ -94,34 +95,56 @@ def test_why_an_action_was_invalid_stands_beside_it(viewer: Viewer, tab: Page) -
     assert why in tab.run("document.querySelector('.strip a').title")
 
 
-@pytest.mark.parametrize(
-    "why", ["x" * 1_000_000, "\n" * 100_000, *HOSTILE, "".join(map(chr, range(32)))]
-)
-def test_hostile_reasons_are_inert(viewer: Viewer, tab: Page, why: str) -> None:
-    odd = turn(1, action_valid=False, reason=why)
-    told = episode(turns=[odd], stop_reason="refused", details={"error": why})
-    page = viewer([told, episode()])
-    tab.open(page)  # its list tells the error in a title
-    tab.open(page, "#a/1")
-    assert len(tab.run("document.querySelector('main:not([hidden])').innerText")) < 20_000
-    for button in range(tab.count(".all")):
-        tab.run(f"document.querySelectorAll('.all')[{button}].click()")
-    assert tab.run("window.owned ?? null") is None
-    assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0
-    assert tab.count(".why") == 1
-    text = tab.run("document.querySelector('.why').textContent")
-    assert not {*text} & {"\u202e", "\u2066", "\x00", "\x07", "\x1b", "\ud800"}
+REASONS = ("x" * 1_000_000, "\n" * 100_000, *HOSTILE, "".join(map(chr, range(32))))
 
 
-@pytest.mark.parametrize("reason", [reason for reason in StopReason if reason.value])
-def test_ends_are_told_in_words(viewer: Viewer, tab: Page, reason: StopReason) -> None:
-    one = episode(turns=1, stop_reason=reason.value, details={"error": "HTTP 400: too long"})
-    page = viewer([one])
-    tab.open(page)
-    assert tab.text("#space .end").split("\n")[-1] == reason.words
-    assert tab.run("document.querySelector('#space .stop').title") == "HTTP 400: too long"
-    tab.open(page, "#a/1")
-    assert reason.words in tab.text(".verdict")
-    broken = reason is StopReason.ERROR
-    heading = "The episode is broken" if broken else "What ended the episode"
-    assert tab.text(".overview .notice") == f"{heading}\nHTTP 400: too long"
+def go_to(tab: Page, number: int, task: str) -> None:
+    """Go to an episode of the page that is open."""
+    tab.run(f"location.hash = '#a/{number}'")
+    tab.wait(f"document.querySelector('#episode h1')?.innerText === '{task}'")
+
+
+def test_hostile_reasons_are_inert(viewer: Viewer, tab: Page) -> None:
+    told = [
+        episode(
+            f"toy/{number}", [turn(1, action_valid=False, reason=why)],
+            stop_reason="refused", details={"error": why},
+        )
+        for number, why in enumerate(REASONS, 1)
+    ]  # fmt: skip
+    tab.open(viewer([*told, episode()]))  # its list tells the errors in titles
+    assert tab.count("#space .row .stop[title]") > 0
+    for number, why in enumerate(REASONS, 1):
+        said = why[:40]
+        go_to(tab, number, f"toy/{number}")
+        length = len(tab.run("document.querySelector('main:not([hidden])').innerText"))
+        assert length < 20_000, said
+        for button in range(tab.count(".all")):
+            tab.run(f"document.querySelectorAll('.all')[{button}].click()")
+        assert tab.run("window.owned ?? null") is None, said
+        assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0, said
+        assert tab.count(".why") == 1, said
+        text = tab.run("document.querySelector('.why').textContent")
+        assert not {*text} & {"\u202e", "\u2066", "\x00", "\x07", "\x1b", "\ud800"}, said
+
+
+def test_ends_are_told_in_words(viewer: Viewer, tab: Page) -> None:
+    reasons = [reason for reason in StopReason if reason.value]
+    told = {"error": "HTTP 400: too long"}
+    ends = [
+        episode(f"toy/{number}", 1, stop_reason=reason.value, details=told)
+        for number, reason in enumerate(reasons, 1)
+    ]
+    tab.open(viewer(ends))
+    rows = f"[...document.querySelectorAll('#space .row')]{IN_ORDER}"
+    assert tab.run(
+        f"{rows}.map((row) => row.querySelector('.end').innerText.split('\\n').at(-1))"
+    ) == [reason.words for reason in reasons]
+    titles = tab.run(f"{rows}.map((row) => row.querySelector('.stop').title)")
+    assert titles == ["HTTP 400: too long"] * len(reasons)
+    for number, reason in enumerate(reasons, 1):
+        go_to(tab, number, f"toy/{number}")
+        assert reason.words in tab.text(".verdict")
+        broken = reason is StopReason.ERROR
+        heading = "The episode is broken" if broken else "What ended the episode"
+        assert tab.text(".overview .notice") == f"{heading}\nHTTP 400: too long"

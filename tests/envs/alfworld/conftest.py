@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.envs.alfworld.grammars import keep_grammars
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 keep_grammars()
 

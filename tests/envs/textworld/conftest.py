@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,10 @@ import pytest
 
 from agentgym.envs.textworld.generator.config import GeneratorConfig
 from agentgym.envs.textworld.tasks import GameTasks
+from agentgym.support.caching import cache_folder
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 Story = Callable[..., Path]
 EACH_ENGINE = ("native", pytest.param("inform7", marks=pytest.mark.slow))
@@ -19,12 +22,9 @@ EACH_ENGINE = ("native", pytest.param("inform7", marks=pytest.mark.slow))
 
 
 @pytest.fixture(scope="session")
-def game_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache folder that the tests share: what is in it was written whole."""
-    folder = tmp_path_factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        folder = folder.parent
-    return folder / "textworld-cache"
+def game_cache() -> Path:
+    """The folder in which tests of all folders keep games: what is in it was written whole."""
+    return cache_folder()
 
 
 @pytest.fixture(scope="session")

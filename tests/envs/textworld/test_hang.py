@@ -33,7 +33,7 @@ def test_a_hung_interpreter_costs_one_episode(
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     options = [{"split": "test", "index": index} for index in (0, 0, 0)]
     envs = TextVectorEnv.make(
-        CarelessEnv, 3, backend="process", workers=2, step_timeout=5.0, reset_timeout=120.0
+        CarelessEnv, 3, backend="process", workers=2, step_timeout=3.0, reset_timeout=120.0
     )
     try:
         first = envs.reset_slots(range(3), range(3), options)

@@ -154,19 +154,9 @@ def test_a_regression_is_built_by_a_command_and_its_issue_names_both_releases(
     assert "2.0" in record.statement and "2.1" in record.statement
 
 
-@needs_box
-@pytest.mark.slow
-def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, capsys):
-    library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
-    argv = ("swe", "build", str(library), "--kind", "all", "--limit", "5", "--out", str(out))
-    code, _, err = run(capsys, *argv)
-    assert (code, err) == (0, "")
-    records = StoredInstances(out).records()
-    kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
-    assert kinds == set(LARGER)
-    trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
-    assert {trial["task"] for trial in trials} == set(LARGER)
-    env = SWEEnv(data=out, expert="developer")
+def solve(folder):
+    """Let the expert solve the tasks of a folder."""
+    env = SWEEnv(data=folder, expert="developer")
     for index in range(env.tasks.len("train")):
         env.reset(options={"split": "train", "index": index})
         over, info = False, {}
@@ -175,6 +165,35 @@ def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, c
             over = terminated or truncated
         assert info["success"], env.session.instance.id
     env.close()
+
+
+@needs_box
+@pytest.mark.slow
+def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, capsys):
+    library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
+    argv = ("swe", "build", str(library), "--kind", "all", "--limit", "5", "--out", str(out))
+    code, _, err = run(capsys, *argv, "--no-held-out")
+    assert (code, err) == (0, "")
+    records = StoredInstances(out).records()
+    kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
+    assert kinds == set(LARGER)
+    trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
+    assert {trial["task"] for trial in trials} == set(LARGER)
+    solve(out)
+
+
+@needs_box
+@pytest.mark.slow
+def test_a_kind_that_reaches_two_files_gets_held_out_questions(tmp_path, capsys):
+    library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
+    argv = ("swe", "build", str(library), "--kind", "moved-function", "--limit", "1")
+    assert run(capsys, *argv, "--out", str(out))[0] == 0
+    [record] = StoredInstances(out).records().values()
+    env = SWEEnv(data=out)
+    env.reset(options={"split": "train", "index": 0})
+    assert env.session.instance.id == record.id and env.session.instance.held_out is not None
+    env.close()
+    solve(out)
 
 
 def test_releases_are_built_apart_from_other_kinds(tmp_path, capsys):

@@ -135,7 +135,7 @@ def _losing_walk(game: dict[str, Any], rng: random.Random) -> list[str]:
 def test_both_machines_agree(game: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
     name, data = game
     pair = _Pair(data, tmp_path)
-    for seed, detours in enumerate((0.0, 0.3, 0.6, 1.0)):
+    for seed, detours in enumerate((0.0, 0.4, 1.0)):
         rng = random.Random(seed)
         pair.start()
         for command in _walk(pair.machine, rng, detours, junk=0.0 if detours == 0 else 0.05):
