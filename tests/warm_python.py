@@ -20,6 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from tests.processes import run_to_its_end
+
 ROOT = Path(__file__).parent.parent
 AHEAD = (
     "asyncio", "filelock", "gymnasium", "importlib.metadata", "numpy.random",
@@ -91,7 +93,8 @@ def serve(link_number: int) -> None:
             link.send(str(os.waitpid(child, 0)[1]).encode())
     asked = json.loads(text)
     _become(asked["argv"], asked["environment"], files)
-    exec(compile(asked["program"], "<program>", "exec"), {"__name__": "__main__"})
+    program = compile(asked["program"], "<program>", "exec")
+    run_to_its_end(lambda: exec(program, {"__name__": "__main__"}))
 
 
 def _become(argv: list[str], environment: Mapping[str, str], files: Sequence[int]) -> None:

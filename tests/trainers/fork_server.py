@@ -23,10 +23,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.processes import run_to_its_end
+
 WANTED = (
     "accelerate.commands.launch", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "torch.distributed.run", "tests.trainers.toy_runs",
-    "tests.trainers.pictures", "transformers.models.qwen3.modeling_qwen3",
+    "tests.trainers.pictures", "tests.trainers.words", "transformers.models.qwen3.modeling_qwen3",
 )  # fmt: skip
 """What runs and their launcher import, besides the trainer itself."""
 
@@ -87,7 +89,7 @@ def become(
     np.random.seed()
     sys.argv[1:] = argv
     sys.modules.pop(module, None)  # Found there, it would not be what was asked for.
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    run_to_its_end(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
 
 
 def import_all() -> None:
