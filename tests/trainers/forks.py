@@ -26,7 +26,7 @@ from types import FrameType
 
 ROOT = Path(__file__).parents[2]
 SERVER = "AGENTGYM_TEST_FORKS"
-"""Environment variable that tells the processes of a launcher where the server listens."""
+"""Environment variable that tells workers and the processes of a launcher where it listens."""
 
 
 class Forked:
@@ -92,7 +92,9 @@ class Started:
 
 @cache
 def server() -> str:
-    """Start the server of this process, once, and return where it listens."""
+    """Return where the server listens: it is started once, by pytest for all of its workers."""
+    if SERVER in os.environ:
+        return os.environ[SERVER]
     folder = tempfile.TemporaryDirectory(prefix="forks")
     place = f"{folder.name}/server"
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
