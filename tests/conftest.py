@@ -19,6 +19,7 @@ os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 os.environ.setdefault("RAY_worker_niceness", "0")
 
 from agentgym.sandbox import SandboxUnavailable
+from tests.disk import force_nothing
 from tests.envs.swe.boxed import NO_BOX
 from tests.parsers import keep_parsers
 from tests.policies.endpoint import KEY, Answer, ChatServer
@@ -60,6 +61,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
     keep_parsers()
+    force_nothing()
     if getattr(config.option, "numprocesses", None):  # One server for all workers.
         os.environ[forks.SERVER] = forks.server()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from tests.disk import force_nothing
 from tests.processes import run_to_its_end
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +78,7 @@ def _server() -> socket.socket:
 
 def serve(link_number: int) -> None:
     """Fork at every request; a fork returns from here when its program has ended."""
+    force_nothing()
     for name in AHEAD:
         importlib.import_module(name)
     gc.freeze()

@@ -22,6 +22,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from tests.disk import force_nothing
 from tests.processes import run_to_its_end
 
 WANTED = (
@@ -121,6 +122,7 @@ def make_ready() -> None:
     """Import and make what every process will need."""
     from trainers.models.torch_setup import quiet_kernels
 
+    force_nothing()
     quiet_kernels()
     import_all()
     make_all()
