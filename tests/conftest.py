@@ -15,11 +15,15 @@ from hypothesis import settings
 # bitsandbytes imports torch's compiler to speed up what tests do once: two CPU seconds in each of
 # hundreds of processes that import the trainer.
 os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+# Ray starts whatever works for it at niceness 15: beside other tests it would hardly run.
+os.environ.setdefault("RAY_worker_niceness", "0")
 
 from agentgym.sandbox import SandboxUnavailable
+from tests.disk import force_nothing
 from tests.envs.swe.boxed import NO_BOX
 from tests.parsers import keep_parsers
 from tests.policies.endpoint import KEY, Answer, ChatServer
+from tests.trainers import forks
 
 # No deadline: the machine that runs the tests may be busy.
 settings.register_profile("agentgym", deadline=None)
@@ -57,6 +61,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
     keep_parsers()
+    force_nothing()
+    if getattr(config.option, "numprocesses", None):  # One server for all workers.
+        os.environ[forks.SERVER] = forks.server()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     file = config.getoption("--cpu-times")

@@ -20,6 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from tests.disk import force_nothing
+from tests.processes import run_to_its_end
+
 ROOT = Path(__file__).parent.parent
 AHEAD = (
     "asyncio", "filelock", "gymnasium", "importlib.metadata", "numpy.random",
@@ -75,6 +78,7 @@ def _server() -> socket.socket:
 
 def serve(link_number: int) -> None:
     """Fork at every request; a fork returns from here when its program has ended."""
+    force_nothing()
     for name in AHEAD:
         importlib.import_module(name)
     gc.freeze()
@@ -91,7 +95,8 @@ def serve(link_number: int) -> None:
             link.send(str(os.waitpid(child, 0)[1]).encode())
     asked = json.loads(text)
     _become(asked["argv"], asked["environment"], files)
-    exec(compile(asked["program"], "<program>", "exec"), {"__name__": "__main__"})
+    program = compile(asked["program"], "<program>", "exec")
+    run_to_its_end(lambda: exec(program, {"__name__": "__main__"}))
 
 
 def _become(argv: list[str], environment: Mapping[str, str], files: Sequence[int]) -> None:

@@ -14,9 +14,8 @@ from typing import Any
 from agentgym.core.language import Language
 
 WHOLE = (
-    "__contains__", "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__",
-    "__reversed__", "__ror__", "clear", "copy", "get", "items", "keys", "pop", "popitem",
-    "setdefault", "values",
+    "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__",
+    "__ror__", "clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values",
 )  # fmt: skip
 """Methods of a dict that need all of its values, or know which there are."""
 
@@ -54,6 +53,14 @@ class Info(dict[str, Any]):
         value = self[key] = self._later[key](self._source)
         return value
 
+    def __contains__(self, key: object) -> bool:
+        """Tell whether there is a value, computed or not."""
+        return dict.__contains__(self, key) or key in self._later
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return one value; no other is computed."""
+        return self[key] if key in self else default  # noqa: SIM401
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the plain dict."""
         return dict, (self.copy(),)
@@ -66,7 +73,7 @@ class Info(dict[str, Any]):
         """Compute what nobody has read; keys stand in one order, whatever was read before."""
         later, self._later = self._later, {}
         for key, compute in later.items():
-            # Without the methods of WHOLE, which call this one.
+            # Not by `pop` of this class, which calls this method.
             known = dict.__contains__(self, key)
             self[key] = dict.pop(self, key) if known else compute(self._source)
 
@@ -78,7 +85,7 @@ def _settled(name: str) -> Callable[..., Any]:
     @wraps(method)
     def of_all(self: Info, *args: Any, **kwargs: Any) -> Any:
         for each in (self, *args):  # what it is compared with may lack values, too
-            if isinstance(each, Info):
+            if isinstance(each, Info) and each._later:
                 each.settle()
         return method(self, *args, **kwargs)
 

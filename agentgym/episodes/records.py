@@ -7,7 +7,7 @@ import logging
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -171,10 +171,10 @@ class Episode:
         Raises:
             DataError: A value cannot be written as JSON.
         """
-        record = {"format": FORMAT, **asdict(self)}
+        record = {"format": FORMAT, **_by_name(self)}
         record.update(score=self.score, success=self.success, reward=self.reward)
         try:
-            return json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n"
+            return json.dumps(record, ensure_ascii=True, allow_nan=False, default=_by_name) + "\n"
         except (TypeError, ValueError) as error:
             raise DataError(
                 f"expected an episode of {self.env_id} with JSON-safe values, but: {error}; "
@@ -229,6 +229,13 @@ class _Options(TypedDict, total=False):
 
 _INSIDE: Mapping[str, type] = {"extra": _Extra, "options": _Options}
 """What this package itself reads of fields that hold anything."""
+
+
+def _by_name(value: Any) -> dict[str, Any]:
+    """Return the fields of a record as they are: ``asdict`` would copy all that is in them."""
+    if not is_dataclass(value):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:

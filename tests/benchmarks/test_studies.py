@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +29,7 @@ from benchmarks.studies.runner.study import (
 )
 from tests.benchmarks.toy_study import STUDY
 from tests.trainers import toy_runs
-from tests.trainers.pictures import begin_blank
+from tests.trainers.forks import ForkedRun
 from trainers.cli import main as train
 from trainers.cli import parse_config
 from trainers.multirun.cache import BEGUN, DONE, Run, RunCache
@@ -39,16 +37,16 @@ from trainers.multirun.played import PlayedRun
 from trainers.multirun.playing import play
 
 NAME = "tests.benchmarks.toy_study"
-BEGIN = partial(begin_blank, train)
+BEGIN = partial(ForkedRun, train)
 CLOCK = ("seconds", "time", "tokens_per_second")
 """Fields of records that two equal runs do not share."""
 
 
 @pytest.fixture(autouse=True, scope="module")
-def blank() -> Iterator[None]:
-    """Leave the pictures of the runs blank."""
+def forked() -> Iterator[None]:
+    """Fork the runs from what has imported the trainer; ``multirun/test_seeds.py`` starts it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("benchmarks.studies.__main__.begin_process", begin_blank)
+        patch.setattr("benchmarks.studies.__main__.begin_process", ForkedRun)
         yield
 
 
@@ -168,18 +166,17 @@ class Killer:
         self._metrics, self._first = metrics, True
 
     def __call__(self, arguments: list[str], log: Path) -> BaseProcess:
-        process = BEGIN(arguments, log)
+        process: Any = BEGIN(arguments, log)
         if self._first:
             self._first = False
             threading.Thread(target=self._kill, args=(process,), daemon=True).start()
         return process
 
-    def _kill(self, process: BaseProcess) -> None:
-        while process.is_alive():
+    def _kill(self, process: ForkedRun) -> None:
+        while process.exitcode is None:
             written = self._metrics.read_text() if self._metrics.exists() else ""
             if '"phase": "rl", "step": 3' in written:
-                assert process.pid is not None
-                os.kill(process.pid, signal.SIGKILL)
+                process.kill()
                 return
             time.sleep(0.005)
 

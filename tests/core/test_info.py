@@ -18,10 +18,11 @@ from tests.toy import TOY_ID, ToyEnv
 
 ALL = {"a": 1, "b": [2], "c": "abc", "d": 3}
 NEEDS_NO_VALUE = {
-    "__class__", "__class_getitem__", "__delattr__", "__dir__", "__doc__", "__format__", "__ge__",
-    "__getattribute__", "__getitem__", "__getstate__", "__gt__", "__hash__", "__init__",
-    "__init_subclass__", "__ior__", "__le__", "__lt__", "__new__", "__reduce__", "__reduce_ex__",
-    "__setattr__", "__setitem__", "__sizeof__", "__str__", "__subclasshook__", "fromkeys", "update",
+    "__class__", "__class_getitem__", "__contains__", "__delattr__", "__dir__", "__doc__",
+    "__format__", "__ge__", "__getattribute__", "__getitem__", "__getstate__", "__gt__", "__hash__",
+    "__init__", "__init_subclass__", "__ior__", "__le__", "__lt__", "__new__", "__reduce__",
+    "__reduce_ex__", "__setattr__", "__setitem__", "__sizeof__", "__str__", "__subclasshook__",
+    "fromkeys", "get", "update",
 }  # fmt: skip
 """Attributes of dict that give the same with values missing, or by way of another of them."""
 

@@ -1,4 +1,4 @@
-"""Finished toy runs, shared by the tests that only look at them, and blank pictures in others."""
+"""Finished toy runs, shared by the tests that only look at them; in others pictures are blank."""
 
 from __future__ import annotations
 
@@ -19,15 +19,25 @@ def pictures() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="module")
+def words() -> Iterator[None]:
+    """Tiny policies have their words from few episodes; a fixture of this name says otherwise."""
+    from tests.trainers.words import shown
+
+    with shown():
+        yield
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of ``toy_runs.SETTINGS``; do not change anything in it."""
     from tests.trainers.pictures import drawn
+    from tests.trainers.words import shown
     from trainers.output.display import Display
     from trainers.run import train
 
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    with drawn():
+    with drawn(), shown():
         train(toy_runs.config(folder), Display(quiet=True))
     return folder
 

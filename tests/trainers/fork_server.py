@@ -1,5 +1,6 @@
 """The process that has imported torch and TRL, and forks; see ``forks.py``.
 
+It imports them when it is first asked for a process, so that it costs nothing where nobody asks.
 It has also made what is made once in a process: the command's parser and the templates of pages. It
 stays a single thread and calls nothing of torch, so that what it forks is as good as new. Each
 process is watched by one of its own, between it and the client.
@@ -21,12 +22,13 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
+from tests.disk import force_nothing
+from tests.processes import run_to_its_end
 
 WANTED = (
     "accelerate.commands.launch", "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg", "torch.distributed.run", "tests.trainers.toy_runs",
-    "tests.trainers.pictures", "transformers.models.qwen3.modeling_qwen3",
+    "tests.trainers.pictures", "tests.trainers.words", "transformers.models.qwen3.modeling_qwen3",
 )  # fmt: skip
 """What runs and their launcher import, besides the trainer itself."""
 
@@ -37,6 +39,9 @@ def serve(listener: socket.socket) -> None:
     What is forked returns from here, too, so that an interpreter ends as interpreters do.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this.
+    if sys.stdin in select.select([listener, sys.stdin], [], [])[0]:
+        return
+    make_ready()
     watchers = 0
     while sys.stdin not in (ready := select.select([listener, sys.stdin], [], [], 0.1)[0]):
         while watchers and os.waitpid(-1, os.WNOHANG) != (0, 0):
@@ -84,10 +89,10 @@ def become(
     os.environ.update(environment)
     os.chdir(folder)
     random.seed()
-    np.random.seed()
+    sys.modules["numpy"].random.seed()
     sys.argv[1:] = argv
     sys.modules.pop(module, None)  # Found there, it would not be what was asked for.
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    run_to_its_end(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
 
 
 def import_all() -> None:
@@ -113,11 +118,16 @@ def make_all() -> None:
             made.get_template(name)
 
 
-if __name__ == "__main__":
+def make_ready() -> None:
+    """Import and make what every process will need."""
     from trainers.models.torch_setup import quiet_kernels
 
+    force_nothing()
     quiet_kernels()
     import_all()
     make_all()
     gc.freeze()  # What a collection looks at is copied.
+
+
+if __name__ == "__main__":
     serve(socket.socket(fileno=int(sys.argv[1])))

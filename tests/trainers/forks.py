@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -25,8 +26,10 @@ from pathlib import Path
 from types import FrameType
 
 ROOT = Path(__file__).parents[2]
+UNFORKED = "AGENTGYM_TEST_INTERPRETER"
+"""Environment variable that names the one process of a launcher that is not forked, by its rank."""
 SERVER = "AGENTGYM_TEST_FORKS"
-"""Environment variable that tells the processes of a launcher where the server listens."""
+"""Environment variable that tells workers and the processes of a launcher where it listens."""
 
 
 class Forked:
@@ -90,9 +93,44 @@ class Started:
             file.close()
 
 
+class ForkedRun:
+    """A run that is played beside others, for who waits for it as for a ``multiprocessing`` one.
+
+    Args:
+        main: Carries out ``agentgym-train``; the process has its own.
+        arguments: Arguments of the run.
+        log: File to which goes what it prints.
+    """
+
+    exitcode: int | None = None
+
+    def __init__(self, main: object, arguments: Sequence[str], log: Path) -> None:
+        argv = ["alive", *arguments]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        with open(os.devnull) as nothing, log.open("ab") as said:
+            files = [each.fileno() for each in (nothing, said, said)]
+            self._process = Forked(server(), "tests.trainers.toy_runs", argv, environment, files)
+        self.sentinel = self._process.connection.fileno()
+
+    def join(self) -> None:
+        """Wait for its end."""
+        self.exitcode = self._process.wait()
+        self._process.close()
+
+    def kill(self) -> None:
+        """Kill it."""
+        self._process.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """End it."""
+        self._process.close()
+
+
 @cache
 def server() -> str:
-    """Start the server of this process, once, and return where it listens."""
+    """Return where the server listens: it is started once, by pytest for all of its workers."""
+    if SERVER in os.environ:
+        return os.environ[SERVER]
     folder = tempfile.TemporaryDirectory(prefix="forks")
     place = f"{folder.name}/server"
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
@@ -133,4 +171,7 @@ def stand_in(module: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(stand_in("tests.trainers.toy_runs"))
+    program = "tests.trainers.toy_runs"
+    if os.environ.get(UNFORKED, "none") == os.environ.get("RANK"):
+        runpy.run_module(program, run_name="__main__", alter_sys=True)
+    sys.exit(stand_in(program))

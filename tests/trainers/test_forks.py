@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -40,7 +42,8 @@ def test_arguments_environment_folder_and_files_are_its_own(tmp_path, monkeypatc
 
 
 def test_an_exit_code_and_an_error_are_told():
-    assert started("exit").communicate(60).returncode == 3
+    ended = started("exit").communicate(60)
+    assert (ended.returncode, ended.stdout) == (3, "thread\natexit\n")
     ended = started("fail").communicate(60)
     assert ended.returncode == 1 and ended.stderr.endswith("ZeroDivisionError: on request\n")
 
@@ -77,6 +80,8 @@ def program(what: str) -> None:
     import random
 
     if what == "exit":
+        atexit.register(print, "atexit")
+        threading.Timer(0.1, print, ["thread"]).start()
         sys.exit(3)
     if what == "fail":
         raise ZeroDivisionError("on request")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 SHORTENED = (
     "--env-kwargs", "size=200", "--steps=2", "--rl.groups=2", "--rl.group-size=4",
     "--rl.turn-tokens=16", "--tiny.layers=1", "--tiny.hidden=16", "--tiny.intermediate=32",
-    "--sft.demonstrations=32", "--sft.max-steps=20", "--sft.copy-steps=5", "--sft.gate-every=10",
+    "--sft.demonstrations=12", "--sft.max-steps=8", "--sft.copy-steps=5", "--sft.gate-every=4",
     "--sft.gate-tasks=2", "--eval.every=1", "--eval.valid-tasks=2", "--eval.tasks=3",
 )  # fmt: skip
 """The default run but for its sizes: its own expert, credit, rivals and turns."""
@@ -31,7 +31,7 @@ FAST = 400.0
 
 def trained(out: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 32)
+        patch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 12)
         assert main(["--env=webshop", *SHORTENED, f"--out={out}"]) == 0
     return out
 

@@ -155,11 +155,11 @@ def test_a_process_that_hangs_is_named(tmp_path):
 
 @pytest.mark.slow
 def test_what_is_wrong_is_said_once(tmp_path):
-    """Of all that is launched here, these processes alone are interpreters, as a user's."""
+    """Of all that is launched here, the first of these two alone is an interpreter, as a user's."""
     command = toy_runs.arguments(
         tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
     )
-    [ended] = toy_runs.launch(command, fork=False)
+    [ended] = toy_runs.launch(command, unforked=0)
     assert ended.returncode != 0
     [sentence] = spoken(ended)
     assert "expected a number of processes that divides the 9 episodes of a step" in sentence

@@ -165,7 +165,7 @@ def launch(
     config: str = "ddp",
     die_at: str = ALIVE,
     nodes: int = 1,
-    fork: bool = True,
+    unforked: int | None = None,
 ) -> list[subprocess.CompletedProcess[str]]:
     """Run ``agentgym-train`` in two processes of this machine, as a user would launch it.
 
@@ -175,7 +175,7 @@ def launch(
         die_at: ``phase:step@rank``: that process gets SIGKILL when the record is written; or
             ``hang:step@rank``: it never ends the episodes of that step.
         nodes: Launchers that start a process each (2), or one that starts both (1).
-        fork: Fork the processes, too, and not the launcher alone.
+        unforked: Rank of the process that is an interpreter of its own, as a user's are.
 
     Returns:
         How each launcher ended.
@@ -188,8 +188,8 @@ def launch(
         "--num_machines", str(nodes), "--main_process_ip", "127.0.0.1",
         "--main_process_port", str(port),
     ]  # fmt: skip
-    environment = {**os.environ, **ALONE}
-    what = ["-m", forks.__name__ if fork else __name__, die_at, *command]
+    environment = {**os.environ, **ALONE, forks.UNFORKED: str(unforked)}
+    what = ["-m", forks.__name__, die_at, *command]
     started = [
         forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *what], environment)
         for rank in range(nodes)
@@ -399,10 +399,11 @@ def _hang_at(step: int, rank: int) -> None:
 
 if __name__ == "__main__":
     from tests.trainers.pictures import drawn
+    from tests.trainers.words import shown
     from trainers.cli import main
 
     if sys.argv[1] != ALIVE:
         _die_at(sys.argv[1])
-    with drawn(False):
+    with drawn(False), shown():
         code = main(sys.argv[2:])
     sys.exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,34 +59,46 @@ def trained(folder: Any, critic: CriticSettings, preset: Preset = PPO, **changes
     return weights(made.model)
 
 
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Give the weights after a training without a critic, of all or of adapters, made once."""
+
+    @cache
+    def known(preset: Preset = PPO, adapters: bool = False) -> Any:
+        folder, options = tmp_path_factory.mktemp("run"), ADAPTERS if adapters else {}
+        return trained(folder, ZERO, preset, **options)
+
+    return known
+
+
 def same(first: Any, second: Any, room: float = 0.0) -> bool:
     pairs = zip(first, second, strict=True)
     return all(torch.allclose(a, b, rtol=0.0, atol=room) for a, b in pairs)
 
 
-def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(tmp_path):
+def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(known):
     """At lambda 1, over four updates whose ratios move away from 1."""
     to_go = replace(PPO, terms=(Term(RewardToGo()),))
-    expected = trained(tmp_path, ZERO, to_go)
+    expected = known(to_go)
     assert not same(expected, weights(tiny_policy.model()))
     for signal in (GAE(), TurnGAE(), BiLevelGAE()):
-        found = trained(tmp_path, ZERO, replace(PPO, terms=(Term(signal),)))
+        found = known(replace(PPO, terms=(Term(signal),)))
         assert same(found, expected, 1e-6), signal
-    apart = trained(tmp_path, ZERO, replace(PPO, terms=(Term(GAE(lam_turn=0.5)),)))
+    apart = known(replace(PPO, terms=(Term(GAE(lam_turn=0.5)),)))
     assert not same(apart, expected, 1e-4)
 
 
 @pytest.mark.slow
-def test_so_do_adapters(tmp_path):
+def test_so_do_adapters(known):
     to_go = replace(PPO, terms=(Term(RewardToGo()),))
-    expected, found = (trained(tmp_path, ZERO, each, **ADAPTERS) for each in (to_go, PPO))
+    expected, found = (known(each, adapters=True) for each in (to_go, PPO))
     assert same(found, expected, 1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
-def test_leaving_a_critic_out_changes_the_weights(options, tmp_path):
-    without = trained(tmp_path, ZERO, **options)
+def test_leaving_a_critic_out_changes_the_weights(options, known, tmp_path):
+    without = known(adapters=bool(options))
     for kind, critic in KINDS.items():
         assert not same(trained(tmp_path, critic, **options), without), kind
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ UPDATES = {"minibatches": 2, "lr": 3e-3, "steps": 2}
 ADAPTERS = {
     "peft_config": LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
 }
-each_size = pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
+SIZES: dict[str, dict[str, Any]] = {"all": {}, "adapters": ADAPTERS}
+each_size = pytest.mark.parametrize("size", SIZES)
 
 
 def learner(
@@ -61,16 +63,27 @@ def trained(folder: Any, *given: Any, **changes: Any) -> Any:
     return weights(made.model)
 
 
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Give the weights after a training of some size; each is made once."""
+
+    @cache
+    def known(size: str, settings: RewardModelSettings = LEARNS, preset: Preset = ISTAR) -> Any:
+        return trained(tmp_path_factory.mktemp("run"), settings, preset, **SIZES[size])
+
+    return known
+
+
 @each_size
-def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(options, tmp_path):
+def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(size, known, tmp_path):
     """It learns all the same, and afterwards what it pays acts."""
     warm = {steps: replace(LEARNS, warmup=steps) for steps in (1, 2)}
-    expected = trained(tmp_path, LEARNS, WITHOUT, **options)
+    options, expected = SIZES[size], known(size, LEARNS, WITHOUT)
     made = learner(tmp_path, warm[2], **options)
     made.train()
     assert same(weights(made.model), expected)
     assert not same(weights(made.reward_model.model), weights(learner(tmp_path, **options).model))
-    assert not same(trained(tmp_path, warm[1], **options), expected)
+    assert not same(known(size, warm[1]), expected)
 
 
 def test_without_a_better_episode_it_is_the_policy_and_pays_nothing(tmp_path):
@@ -140,18 +153,18 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     ],
     ids=["left out", "alone", "weight", "beta", "level"],
 )
-def test_every_part_of_it_changes_the_weights(part, options, tmp_path):
-    assert not same(trained(tmp_path, **options), trained(tmp_path, LEARNS, part, **options))
+def test_every_part_of_it_changes_the_weights(part, size, known):
+    assert not same(known(size), known(size, LEARNS, part))
 
 
 @pytest.mark.parametrize("change", [{"updates": 3}, {"lr": 0.02}, {"preferred": "success"}])
-def test_how_it_learns_changes_the_weights(change, tmp_path):
-    assert not same(trained(tmp_path), trained(tmp_path, replace(LEARNS, **change)))
+def test_how_it_learns_changes_the_weights(change, known):
+    assert not same(known("all"), known("all", replace(LEARNS, **change)))
 
 
 @each_size
-def test_it_never_reaches_what_is_served_or_saved_as_the_policy(options, tmp_path):
-    args = UPDATES | {"steps": 1, "save_every": 1}
+def test_it_never_reaches_what_is_served_or_saved_as_the_policy(size, tmp_path):
+    args, options = UPDATES | {"steps": 1, "save_every": 1}, SIZES[size]
     made = learner(tmp_path / "run", args=args, **options)
     plain = trainer(tmp_path / "plain", preset="rloo", **options)
     made.train()
@@ -186,8 +199,8 @@ def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path)
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [4, 5], ids=["between two steps", "within one"])
 @each_size
-def test_a_resumed_training_has_the_same_weights_and_moments(options, stop, tmp_path):
-    settings = UPDATES | {"steps": 4, "save_every": 1}
+def test_a_resumed_training_has_the_same_weights_and_moments(size, stop, tmp_path):
+    settings, options = UPDATES | {"steps": 4, "save_every": 1}, SIZES[size]
     whole, again = (
         learner(tmp_path / name, args=settings | {"save_steps": steps}, **options)
         for name, steps in (("whole", stop), ("again", 4))
@@ -242,7 +255,7 @@ def test_settings_of_a_reward_model_are_of_no_use_elsewhere(tmp_path):
     assert trainer(tmp_path, preset="rloo", reward_model=LEARNS).reward_model is None
 
 
-def test_a_term_of_it_can_stand_beside_any_others(tmp_path):
+def test_a_term_of_it_can_stand_beside_any_others(known):
     turns = get_preset("turn-loo")
     beside = replace(turns, terms=(*turns.terms, Term(Implicit(), center="group", scale="group")))
-    assert not same(trained(tmp_path, LEARNS, turns), trained(tmp_path, LEARNS, beside))
+    assert not same(known("all", LEARNS, turns), known("all", LEARNS, beside))

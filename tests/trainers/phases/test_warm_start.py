@@ -9,7 +9,7 @@ import torch
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
-from tests.trainers import toy_runs
+from tests.trainers import toy_runs, words
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.models.loaded_policy import build_tiny
@@ -75,6 +75,7 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
 
 def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     """The words of the vocabulary and the rows of the imitation come from the same episodes."""
+    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", words.ALL)
     plan, folder = started(tmp_path / "run", sft__max_steps=1, sft__copy_steps=0)
     begun: list[str] = []
     start = ToyEnv._start
@@ -90,7 +91,8 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     chosen = demonstrated(plan)
     ids = [env.tasks.task("train", task["index"]).id for task in chosen]
     assert begun[: len(ids)] == ids
-    assert set(ids).isdisjoint(begun[len(ids) :])  # What shows words only is played at random.
+    # What shows words only is played at random: every other training task, as there are a thousand.
+    assert set(ids).isdisjoint(begun[len(ids) :]) and len(begun) == env.tasks.len("train")
 
 
 class Watched(Display):
