@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from agentgym.making import make
 from benchmarks.provenance import to_json
 
 WORTH = {"oracle": 1.0, "nop": 0.0}
