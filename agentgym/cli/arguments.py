@@ -45,8 +45,8 @@ class Play:
 
     env: Positional[str]
     """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
-    split: str = "train"
-    """Split of the task."""
+    split: str | None = None
+    """Split of the task; train if left out, or where there is none the first."""
     index: int | None = None
     """Index of the task in the split; drawn by the seed if left out."""
     seed: int = 0
