@@ -5,7 +5,7 @@ the interface of a peer, compared by a hash of observations, rewards and ends. D
 not installed in their Python are said to be left out. Exit code 1 if a door differs.
 
 Usage:
-    python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp]
+    python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp2]
         [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
 
 ``--rows`` keeps what was played: repeat the command to go on after a kill.
@@ -29,8 +29,21 @@ from agentgym.registration import FAMILIES
 from agentgym.support.growing_file import append_line, drop_cut_line
 from benchmarks.provenance import ROOT, to_json
 
-DOORS = ("http", "mcp", "openenv", "trl", "talks", "verifiers", "inspect", "harbor")
-"""Names of the files of `tests/conformance`; talks are those of SkyRL and verl-agent."""
+DOORS = {
+    "http": ("http", ""),
+    "mcp1": ("mcp", "mcp"),
+    "mcp2": ("mcp", "mcp"),
+    "openenv": ("openenv", "openenv"),
+    "trl": ("trl", "trl"),
+    "talks": ("talks", ""),
+    "verifiers": ("verifiers", "verifiers"),
+    "inspect": ("inspect", "inspect-ai"),
+    "harbor": ("harbor", "harbor"),
+}
+"""Door -> its file of `tests/conformance`, and the peer whose version is told, if it needs one.
+
+Talks are those of SkyRL and verl-agent.
+"""
 ONLY_SWE = ("harbor",)
 """Doors through which no other family goes."""
 OUTCOMES = ("failure", "error", "skipped")
@@ -46,7 +59,8 @@ def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
-        file = f"tests/conformance/test_{door}.py"
+        name, peer = DOORS[door]
+        file = f"tests/conformance/test_{name}.py"
         options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={report}"]
         done = subprocess.run(
             [python, "-m", "pytest", *options, "-k", chosen, file],
@@ -59,12 +73,20 @@ def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
     told = [text for outcome, text in found if outcome != "passed"]
     return {
         "door": door,
+        "peer": version(peer, python) if peer else "",
         "env": env_id,
         "tasks": tasks,
         "tests": {name: [one for one, _ in found].count(name) for name in ("passed", *OUTCOMES)},
         "told": " ".join(told[0].split())[:300] if told else "",
         "seconds": round(time.monotonic() - began, 1),
     }
+
+
+def version(peer: str, python: str) -> str:
+    """Return name and version of the peer that another Python has, or why there is none."""
+    code = f"from importlib.metadata import version; print(version({peer!r}))"
+    asked = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return f"{peer} {asked.stdout.strip()}" if not asked.returncode else "not installed"
 
 
 def outcomes(report: Path) -> Iterator[tuple[str, str]]:
@@ -80,7 +102,7 @@ def main() -> int:
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--tasks", type=int, default=100)
     parser.add_argument("--envs", nargs="+", choices=names, default=names)
-    parser.add_argument("--doors", nargs="+", choices=DOORS, default=DOORS)
+    parser.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")
     parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
     given = parser.parse_args()

@@ -45,8 +45,8 @@ class Play:
 
     env: Positional[str]
     """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
-    split: str = "train"
-    """Split of the task."""
+    split: str | None = None
+    """Split of the task; train if left out, or where there is none the first."""
     index: int | None = None
     """Index of the task in the split; drawn by the seed if left out."""
     seed: int = 0
@@ -194,8 +194,8 @@ class Export:
     set: tuple[str, ...] = ()
     """Harbor: arguments of the environment, each as name=value, such as data=FOLDER."""
     image: str = ""
-    """Harbor: image that the tasks are based on, with Python 3.10 or later, git and pytest; if left
-    out, the Python of this process from the Docker Hub, into which git and pytest are installed."""
+    """Harbor: image that the tasks are based on, with Python 3.10, git and pytest 8 or later; if
+    left out, the Python of this process from the Docker Hub, with git and pytest installed."""
     json: bool = False
     """Print JSON instead of sentences."""
 

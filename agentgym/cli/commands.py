@@ -56,12 +56,10 @@ def _play(command: Play, console: Console) -> int:
     from agentgym.cli.play import play
     from agentgym.cli.screen import screen_of
 
-    options: dict[str, Any] = {"split": command.split}
-    if command.index is not None:
-        options["index"] = command.index
-    if command.horizon is not None:
-        options["horizon"] = command.horizon
     env = make(command, command.grammar, _play_defaults(command.env))
+    base: Any = env.unwrapped
+    options = {"split": base.split if command.split is None else command.split}
+    options |= {"index": command.index, "horizon": command.horizon}
     try:
         play(
             env,

@@ -54,6 +54,7 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
     yield "panel", f"{planned.split}, seed {its.seed}, sha256 {sha256}"
     each = f", {its.samples} of each task" if its.samples > 1 else ""
     yield "episodes", f"{len(planned.jobs):,}{each}"
+    evaluation.check_policy(env)
     if evaluation.policy != "chat":
         yield "policy", evaluation.policy
         return

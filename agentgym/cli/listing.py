@@ -22,9 +22,16 @@ if TYPE_CHECKING:
 
     from agentgym.cli.arguments import List
 
+READY = "ready"
+"""Status of what can be opened."""
+
 
 def show(command: List, console: Console) -> int:
-    """Print the families and the kinds of imports, or what was asked for by name."""
+    """Print the families and the kinds of imports, or what was asked for by name.
+
+    Returns:
+        1 if something that was named cannot be opened, else 0.
+    """
     rows: list[dict[str, Any]] = []
     for name in command.names:
         if name.endswith(":") and name[:-1] in IMPORTS:
@@ -33,15 +40,17 @@ def show(command: List, console: Console) -> int:
             rows.append(_named(name))
     if not command.names:
         rows = [_of_family(entry) for entry in families()]
+    # What is listed of a peer has no status; what was named has to open.
+    code = int(any(row.get("status", READY) != READY for row in rows)) if command.names else 0
     if command.json:
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
-        return 0
+        return code
     if not command.names:
         _print(rows, console)
         _print_imports(console)
     for row in rows if command.names else ():
         sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(row)))
-    return 0
+    return code
 
 
 def _lines(row: dict[str, Any]) -> Iterator[str]:
@@ -108,4 +117,4 @@ def _made(row: dict[str, Any]) -> dict[str, Any]:
     row["splits"] = {split: env.tasks.len(split) for split in env.tasks.splits}
     limits = {"limits": list(env.limits)} if isinstance(env, ImportedEnv) else {}
     env.close()
-    return {**row, "status": "ready", **limits}
+    return {**row, "status": READY, **limits}

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypedDict
 
 from agentgym.episodes.chats import Speech
 from agentgym.episodes.records import FORMAT, Episode, RecordedState, Turn, portable
-from agentgym.errors import DataError
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.registration import FAMILIES
 from agentgym.support.typed_json import read_json
 
@@ -59,8 +59,15 @@ def to_item(episode: Episode, speech: Speech) -> dict[str, Any]:
         speech: What the policy was told; the opening of its prompt is the instructions.
 
     Raises:
+        ConfigurationError: A worker took a part of it: an item is the conversation of one agent.
         TaskNotFound: The environment has no such task any more.
     """
+    if len({state.agent for state in (episode.start, *(turn.after for turn in episode.turns))}) > 1:
+        raise ConfigurationError(
+            "expected episodes of one agent for AgentTraj, whose items are each a conversation of "
+            f"one, got {episode.task_id} with a planner and workers: export to sft, which writes "
+            "the conversation of each, or to atif"
+        )
     record = {"format": FORMAT, **asdict(episode)}
     turns = record["turns"]
     said = speech.prompt.opening(episode.goal)

@@ -50,23 +50,47 @@ def load_policy(
         ConfigurationError: Nothing has this name, or there is no such option.
         DependencyNotInstalled: The kind needs packages that are absent; names the extra.
     """
+    return _loader(name, env, options)(seed)
+
+
+def check_policy(name: str, env: gymnasium.Env[str, str], **options: Any) -> None:
+    """Find out what a name stands for, and load nothing.
+
+    Args:
+        name: As for `load_policy`.
+        env: As for `load_policy`.
+        **options: As for `load_policy`; those of your own class or maker are not looked at.
+
+    Raises:
+        ConfigurationError: Nothing has this name, or there is no such option.
+        DependencyNotInstalled: The kind needs packages that are absent; names the extra.
+    """
+    _loader(name, env, options)
+
+
+def _loader(
+    name: str, env: gymnasium.Env[str, str], options: Mapping[str, Any]
+) -> Callable[[int], PolicyMaker]:
+    """Return what loads the policy of a name with a seed."""
     if name in ("random", "oracle", *BLIND, *_of_family(env)):
         check_options(name, options, ())
-        make = _builtin(name, env, seed)
-        return PolicyMaker(name, make, env, {"kind": name, "seed": seed})
+        return lambda seed: PolicyMaker(
+            name, _builtin(name, env, seed), env, {"kind": name, "seed": seed}
+        )
     kinds = policy_kinds()
-    prefix, colon, rest = name.partition(":")
+    prefix, colon, path = name.partition(":")
     if colon and prefix in kinds:
         kind = _kind(kinds[prefix])
-        if problem := kind.problem(rest):
+        if problem := kind.problem(path):
             raise ConfigurationError(
                 f"expected {prefix}: and {kind.summary}, got {name!r}: {problem}"
             )
-        return _load(prefix, kind, rest, env, seed, options)
+        return _kind_loader(prefix, kind, path, env, options)
     if os.path.exists(name):
-        return _load_path(name, kinds, env, seed, options)
+        return _kind_loader(*_best_kind(name, kinds), name, env, options)
     if is_own(name):
-        return load_own(name, env, seed, options)
+        find_own(name, OWN)
+        return lambda seed: load_own(name, env, seed, options)
     raise ConfigurationError(f"expected {_choices(kinds, env)}; got {name!r}")
 
 
@@ -194,32 +218,19 @@ def _kind(entry: metadata.EntryPoint) -> PolicyKind:
     return kind
 
 
-def _load(
+def _kind_loader(
     prefix: str,
     kind: PolicyKind,
     path: str,
     env: gymnasium.Env[str, str],
-    seed: int,
     options: Mapping[str, Any],
-) -> PolicyMaker:
-    """Load a path by a kind that understands it."""
+) -> Callable[[int], PolicyMaker]:
+    """Return what loads a path with a seed, by a kind that understands it."""
     parameters = inspect.signature(kind.load).parameters.values()
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         check_options(f"{prefix}:{path}", options, known)
-    return kind.load(path, env, seed=seed, **options)
-
-
-def _load_path(
-    path: str,
-    kinds: Mapping[str, metadata.EntryPoint],
-    env: gymnasium.Env[str, str],
-    seed: int,
-    options: Mapping[str, Any],
-) -> PolicyMaker:
-    """Load a path by the kind that understands it best."""
-    prefix, kind = _best_kind(path, kinds)
-    return _load(prefix, kind, path, env, seed, options)
+    return lambda seed: kind.load(path, env, seed=seed, **options)
 
 
 def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str, PolicyKind]:

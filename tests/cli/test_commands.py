@@ -77,6 +77,13 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     assert "score 1.000, reward 1.000" in out and "solved after" in out
 
 
+def test_play_is_of_the_split_of_the_environment_unless_one_is_named(capsys, monkeypatch):
+    typed(monkeypatch, "quit\n")
+    task = ToyTasks().task("test", 3)  # of a set that may have no split train, such as a folder
+    out = run(capsys, "play", TOY_ID, "--set", "split=test", "--index", "3")[1]
+    assert f"{task.id}: {task.goal}" in out
+
+
 def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, monkeypatch):
     typed(monkeypatch, "buy now\n")
     shown = ("--set", "observation_mode=text", "--horizon", "1")

@@ -6,15 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 
 from agentgym.core.outcome import well_formed
-from agentgym.episodes import Episode, append_episode, export, read_any
-from agentgym.errors import DataError
+from agentgym.episodes import Episode, Recorder, append_episode, export, read_any
+from agentgym.errors import ConfigurationError, DataError
 from agentgym.registration import FAMILIES
 from tests.cli.test_commands import run, wide
 from tests.episodes.test_atif import sound
 from tests.episodes.test_exporter import HOSTILE, episodes
+from tests.toy import TOY_ID
 
 __all__ = ["episodes", "wide"]
 OTHERS = {
@@ -61,6 +63,22 @@ def test_an_item_is_what_agentgym_publishes(file: Path, episodes: list[Episode])
             turn.after.observation for turn in episode.turns[:-1]
         ]
     assert items[-1]["conversations"][3]["value"] == well_formed(HOSTILE)
+
+
+def test_what_several_agents_said_is_no_conversation(tmp_path: Path) -> None:
+    recorded = tmp_path / "e.jsonl"
+    env = Recorder(gymnasium.make(TOY_ID, worker_turns=3, horizon=3), recorded)
+    for actions in (["press red"] * 3, ["delegate the rest", "press red", "report done"]):
+        env.reset(seed=0, options={"split": "test", "index": 0})
+        for action in actions:
+            env.step(action)
+    env.close()
+    alone, mixed = read_any(recorded)
+    assert {turn.after.agent for turn in alone.turns} == {"planner"}
+    out = tmp_path / "e.json"
+    with pytest.raises(ConfigurationError, match="planner and workers: export to sft"):
+        export(recorded, out, "agenttraj")
+    assert not out.exists() and mixed.turns[0].after.agent == "worker 1"
 
 
 def test_files_of_others_are_read_and_shown(capsys: Any, tmp_path: Path) -> None:

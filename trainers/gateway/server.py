@@ -13,12 +13,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import secrets
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies_environment
 
 from agentgym.errors import require
 from agentgym.evaluation.agent_session import ModelAddress
@@ -43,6 +45,7 @@ __all__ = ["GatewayServer"]
 
 logger = logging.getLogger(__name__)
 
+HOST = "127.0.0.1"
 LARGEST = 4 << 20
 """Most bytes of a request."""
 WORKERS = 256
@@ -96,13 +99,14 @@ class GatewayServer:
         """Begin to answer."""
         uvicorn = require("uvicorn", "serve")
         self._pool = ThreadPoolExecutor(WORKERS, "agentgym-gateway")
-        listening = listen("127.0.0.1", 0)
+        listening = listen(HOST, 0)
+        call_directly(HOST)
         config = uvicorn.Config(
             self._app(), access_log=False, log_level="error", server_header=False, ws="none",
             lifespan="off", timeout_graceful_shutdown=1, timeout_keep_alive=KEEP_ALIVE,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        self._url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self._url = f"http://{HOST}:{listening.getsockname()[1]}"
         self._thread = threading.Thread(
             target=self._server.run, args=([listening],), name="agentgym-gateway", daemon=True
         )
@@ -189,3 +193,23 @@ def _refusal(problem: Refused) -> Response:
     return answer_json(
         problem.status, {"error": {"message": str(problem), "type": kind, "code": None}}
     )
+
+
+def call_directly(host: str) -> None:
+    """Keep the proxies of the environment from calls to a host, of this process and its children.
+
+    Clients of models obey ``HTTP_PROXY``. A proxy elsewhere cannot reach this machine's loopback,
+    and would be told the tokens of episodes.
+
+    Args:
+        host: The host, as it is called.
+    """
+    if not {"http", "all"} & getproxies_environment().keys():
+        return
+    # Some clients read the one name and some the other, and let it win.
+    names = ("no_proxy", "NO_PROXY")
+    known = next(filter(None, map(os.environ.get, names)), "")
+    for name in names:
+        direct = os.environ.get(name) or known
+        whole = direct == "*" or host in direct.split(",")
+        os.environ[name] = direct if whole else ",".join(filter(None, (direct, host)))

@@ -19,6 +19,7 @@ from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import (
+    check_policy,
     load_policy,
     names_agent,
     policy_content,
@@ -292,6 +293,27 @@ class NamedEvaluation:
         finally:
             env.close()
 
+    def check_policy(self, env: TextEnv) -> None:
+        """Check that somebody has the name of the policy, without loading a model.
+
+        Args:
+            env: The environment that would be played.
+
+        Raises:
+            ConfigurationError: Nobody has, or an option is not known.
+            DependencyNotInstalled: It needs packages that are absent; names the extra.
+        """
+        if self.policy == "chat":
+            if self.settings.agent:
+                check_policy(self.settings.agent, env)
+            return
+        check_policy(self.policy, env, **self._policy_options())
+
+    def _policy_options(self) -> dict[str, Any]:
+        """Return the options of a policy that is not the chat model."""
+        options = parse_pairs(self.settings.policy_set, "`policy_set`")
+        return {**options, "agent": self.settings.agent} if self.settings.agent else options
+
     @contextmanager
     def _policy(self, env: TextEnv) -> Iterator[Policy | PolicyMaker]:
         """Hold the policy for the time of the evaluation."""
@@ -304,10 +326,7 @@ class NamedEvaluation:
             # Made once: its copies, which play the episodes, share connection and rate limit.
             yield chat_policy(its, env.action_prompt(), env.language.grammar)
             return
-        options = parse_pairs(its.policy_set, "`policy_set`")
-        if its.agent:
-            options["agent"] = its.agent
-        with load_policy(self.policy, env, seed=its.seed, **options) as maker:
+        with load_policy(self.policy, env, seed=its.seed, **self._policy_options()) as maker:
             yield maker
 
 

@@ -108,6 +108,13 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
     argv = ["eval", TOY_ID, "--policy", "oracle", "--policy", "random", "--dry-run"]
     assert main(argv) == 0
     assert "oracle on" in capsys.readouterr().out and not (tmp_path / "o").exists()
+    for wrong, words in (
+        (("nonsense",), "blind-first"),
+        (("random", "--policy-set", "x=1"), "got x"),
+        (("chat", "--model", "m", "--agent", "tests.toy:none"), "tests.toy"),
+    ):
+        assert main(["eval", TOY_ID, "--dry-run", "--policy", *wrong]) == 2
+        assert words in "".join(capsys.readouterr().err.split("\n"))
 
 
 @pytest.mark.parametrize("window", [1, None])

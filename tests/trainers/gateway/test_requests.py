@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,7 @@ from agentgym.support.http_server import Refused
 from tests.toy import ToyEnv
 from trainers.gateway.chat_answer import ChatAnswer, chunks, completion, read_answer
 from trainers.gateway.chat_request import ChatRequest, read_request
+from trainers.gateway.server import GatewayServer
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -78,3 +82,18 @@ def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:
     message, _ = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
     found = [(each.name, json.loads(each.arguments)) for each in message.calls]
     assert found == ([call] if call else [])
+
+
+@pytest.mark.parametrize("kept", ["", "a.example", "*"])
+def test_agents_reach_the_endpoint_past_proxies(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # discards, or refuses
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", kept)
+    server = GatewayServer()
+    with pytest.raises(HTTPError, match="401") as refused:
+        urlopen(f"{server.address().base_url}/models", timeout=60)
+    refused.value.close()
+    server.close()
+    wanted = {"": "127.0.0.1", "a.example": "a.example,127.0.0.1", "*": "*"}[kept]
+    assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == wanted

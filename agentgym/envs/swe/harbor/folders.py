@@ -142,8 +142,8 @@ class FolderOptions:
     """How tasks are written."""
 
     image: str = ""
-    """An image that holds Python 3.10 or later, git and pytest; empty makes one of the Python of
-    this process from the Docker Hub, into which git and pytest are installed."""
+    """An image that holds Python 3.10 or later, git and pytest 8 or later; empty makes one of the
+    Python of this process from the Docker Hub, into which git and pytest are installed."""
 
 
 def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOptions) -> None:

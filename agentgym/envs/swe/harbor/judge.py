@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -42,6 +43,8 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 KNOWLEDGE = "task.json.gz"
 """File of ``tests/`` with everything that decides."""
 TESTS, LOGS, REPOSITORY = Path("/tests"), Path("/logs/verifier"), Path("/testbed")
+OLDEST_PYTEST = 8
+"""Older ones name tests otherwise, so that a right repair would seem to break some."""
 MOST_FILES = 50_000
 """Files of a repository that are looked at."""
 MOST_SHOWN = 20_000
@@ -52,6 +55,8 @@ _BLIND = ("tests", "logs", "solution")
 
 def main() -> int:
     """Grade what lies in the repository; return 0 if there is a verdict."""
+    if problem := unfit():
+        sys.exit(problem)  # Harbor is told no reward, which is an error and no zero.
     base = Path(sys.argv[0]).resolve().parent
     known = json.loads(gzip.decompress((TESTS / KNOWLEDGE).read_bytes()))
     for path in TESTS.iterdir():  # nothing of it is needed any more
@@ -73,6 +78,27 @@ def main() -> int:
     reward = LOGS / "reward.txt"
     reward.write_text("1\n" if grade.verdict == FULL else "0\n")
     return 0
+
+
+def unfit() -> str:
+    """Say why tests cannot be judged in this image; empty if they can."""
+    known = os.environ.get("PYTHONPATH", "").split(":")
+    # Nothing of the repository may run here, which is not confined.
+    roots = [root for root in known if root and not Path(root).is_relative_to(REPOSITORY)]
+    done = subprocess.run(
+        ["python3", "-c", "from _pytest._version import version_tuple; print(version_tuple[0])"],
+        cwd="/",
+        env={"PATH": os.environ.get("PATH", os.defpath), "PYTHONPATH": ":".join(roots)},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode == 0 and int(done.stdout) >= OLDEST_PYTEST:
+        return ""
+    said = done.stdout.strip() or done.stderr.strip()[-200:]
+    return (
+        f"expected an image with pytest {OLDEST_PYTEST} or later, got {said}: export the tasks "
+        "with another --image"
+    )
 
 
 class Task:

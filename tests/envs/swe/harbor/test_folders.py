@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import venv
 import zipfile
 from base64 import b64decode
 from dataclasses import replace
@@ -122,6 +123,25 @@ def test_the_judge_needs_the_standard_library_alone(tmp_path: Path) -> None:
     script = "import sys; sys.path.insert(0, sys.argv[1]); import agentgym.envs.swe.harbor.judge"
     command = [sys.executable, "-I", "-S", "-c", script, str(tmp_path)]
     assert subprocess.run(command, capture_output=True, check=True).stderr == b""
+
+
+def test_an_image_without_a_pytest_of_today_is_no_zero(tmp_path: Path) -> None:
+    """Where no reward is written, Harbor says that the tests failed to judge."""
+    (tmp_path / "judge.zip").write_bytes(judge_archive())
+    zipfile.ZipFile(tmp_path / "judge.zip").extractall(tmp_path)
+    venv.create(tmp_path / "venv", symlinks=True)  # which holds no pytest
+    (tmp_path / "old/_pytest").mkdir(parents=True)
+    (tmp_path / "old/_pytest/_version.py").write_text("version_tuple = (7, 2, 1)")
+    for path, words in (("", "No module named"), (f"{tmp_path}/old", "got 7")):
+        environment = {"PATH": f"{tmp_path}/venv/bin", "PYTHONPATH": f"/testbed:{path}"}
+        done = subprocess.run(
+            [sys.executable, "-S", "-s", "-E", tmp_path / "judge.py"],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1 and "expected an image with pytest 8" in done.stderr
+        assert words in done.stderr
 
 
 def test_a_folder_that_is_there_stays(folders: Path, instance: Instance) -> None:

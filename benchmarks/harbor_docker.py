@@ -1,0 +1,72 @@
+"""Whether Harbor plays our exported tasks in an environment of its own, as JSON.
+
+Exports SWE tasks and lets Harbor run its oracle and its agent that does nothing on them, in Docker
+or any other environment of Harbor's. Exit code 1 unless every oracle is paid 1 and every other 0.
+
+Usage:
+    python -m benchmarks.harbor_docker --harbor COMMAND [--env docker] [--image IMAGE] [--tasks 2]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.provenance import to_json
+
+WORTH = {"oracle": 1.0, "nop": 0.0}
+"""Agent of Harbor -> what it earns on each task."""
+
+
+def export(folder: Path, tasks: int, image: str) -> None:
+    """Write tasks of the test split."""
+    command = [sys.executable, "-m", "agentgym", "export", "swe", str(folder), "--to", "harbor"]
+    command += ["--split", "test", "--n", str(tasks), *(["--image", image] if image else [])]
+    subprocess.run(command, check=True, stdout=sys.stderr)
+
+
+def trials(harbor: str, folder: Path, agent: str, env: str) -> Iterator[dict[str, Any]]:
+    """Let Harbor run an agent on every task; yield what came of each trial."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [harbor, "run", "-p", str(folder), "-a", agent, "--env", env, "-o", out]
+        subprocess.run([*command, "-n", "1"], check=True, stdout=sys.stderr)
+        for path in sorted(Path(out).glob("*/*/result.json")):
+            found = json.loads(path.read_text("utf-8"))
+            verdict, error = found["verifier_result"], found["exception_info"]
+            yield {
+                "agent": agent,
+                "task": found["task_name"],
+                "reward": verdict["rewards"]["reward"] if verdict else None,
+                "error": error["exception_message"][:300] if error else "",
+            }
+
+
+def main() -> int:
+    """Play, and print the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--harbor", default="harbor", help="the command")
+    parser.add_argument("--env", default="docker", help="environment, or MODULE:CLASS of one")
+    parser.add_argument("--image", default="", help="image that tasks are based on")
+    parser.add_argument("--tasks", type=int, default=2)
+    parser.add_argument("--told", default="", help="what a reader has to know of the engine")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "tasks")
+        export(folder, given.tasks, given.image)
+        rows = [row for agent in WORTH for row in trials(given.harbor, folder, agent, given.env)]
+        # As they are, with the network that they ask for: none.
+        isolated = all("no-network" in path.read_text() for path in folder.glob("*/task.toml"))
+    right = sum(row["reward"] == WORTH[row["agent"]] for row in rows)
+    result = {"env": given.env, "image": given.image, "told": given.told, "no_network": isolated}
+    print(to_json({**result, "rows": rows, "right": right, "n": given.tasks}))
+    return 0 if right == len(WORTH) * given.tasks else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
