@@ -21,8 +21,8 @@ _MARK = re.compile(r"VERDICT (\w+) DECISION")
 
 def answer(question: str) -> str:
     """Return the verdict on the episode of a question."""
-    found = _MARK.search(question)
-    return f"Nothing went wrong.\nVERDICT {found[1]} SOUND" if found else "This is no question."
+    marks = _MARK.findall(question)  # the last one: an episode may hold others
+    return f"Nothing went wrong.\nVERDICT {marks[-1]} SOUND" if marks else "This is no question."
 
 
 class _Handler(BaseHTTPRequestHandler):
