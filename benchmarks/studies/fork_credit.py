@@ -21,7 +21,7 @@ from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
 SMALL = "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128"
-"""A policy that a run of less than a minute of a processor can train."""
+"""A policy that seconds of a processor train."""
 FAMILIES: Mapping[str, str] = {
     "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
     "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
@@ -34,14 +34,13 @@ FAMILIES: Mapping[str, str] = {
     "--sft.copy-steps 50 --sft.batch-size 16 --sft.max-steps 160 --sft.gate-every 20 "
     "--sft.gate-success 0.5 --rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.groups 4 "
     "--rl.lr 0.001 --rl.turn-budget 3000 --eval.every 3",
-    "webshop": f"--env webshop {SMALL} --sft.demonstrations 4000 --sft.max-steps 700 "
-    "--sft.batch-size 8 --sft.lr 0.003 --sft.gate-every 700 --sft.gate-success 1 --rl.groups 8 "
-    "--rl.lr 0.002 --rl.turn-budget 3500 --eval.every 2",
+    "webshop": "--env webshop --sft.max-steps 1000 --sft.gate-every 1000 --sft.gate-success 1 "
+    "--rl.groups 12 --rl.lr 0.0012 --rl.turn-budget 6000 --eval.every 2",
 }
 """Families, and what suits the tasks of each."""
 COMMON = (
     "--rl.group-size 8 --rl.minibatches 1 --rl.warmup 0 --steps 100000 --sft.gate-tasks 40 "
-    "--eval.valid-tasks 48 --eval.tasks 16 --eval.keep last --eval.rivals none --eval.imitation 0 "
+    "--eval.valid-tasks 48 --eval.tasks 16 --eval.keep last --eval.rivals none "
     "--rl.save-every 1000 --rl.keep-checkpoints 1 --minutes 0"
 )
 METHODS: Mapping[str, str] = {
