@@ -5,7 +5,8 @@
 Plays groups of 8 episodes of small decision processes with every estimator, and compares the mean
 and the spread of their gradients with the exact one. What counts is the price of a gradient that is
 as large as its noise: the turns of a group times the ratio of variance to squared mean. A fork is
-played from where it was forked, so its group has fewer turns.
+played from where it was forked, so its group has fewer turns. Of a critic two ends are measured:
+one that knows every value, and one that foresees nothing; its advantages are whitened over all.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Estimator:
     """How the group branches."""
     size: int = SIZE
     """Episodes that it may become."""
+    foresees: float = 0.0
+    """Part of the true value that its critic foresees, if it has one."""
 
 
 def _estimators() -> dict[str, Estimator]:
@@ -56,6 +59,8 @@ def _estimators() -> dict[str, Estimator]:
     shapes = {"one fork": _HALF, "forks of a line": _LINE, "a tree": _TREE}
     return {
         **{n: Estimator(PRESETS[n], _ALONE, 2 * SIZE) for n in ("rloo", "turn-loo", "gigpo")},
+        "ppo, values of 0": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE),
+        "ppo, true values": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE, foresees=1.0),
         **{f"fork-value, {name}": Estimator(ours, shape) for name, shape in shapes.items()},
         **{f"same state, {name}": Estimator(same, shape) for name, shape in shapes.items()},
         "vineppo": Estimator(PRESETS["vineppo"], _LINE),
@@ -94,9 +99,12 @@ def gradients(
 
     played = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
     batch = batch_of(process, played)
-    masks = apply_filters(batch, [part for part in preset.filters if "Zero" not in str(part)])
-    credit = advantage(batch, preset.terms, baseline=masks.baseline)
     episodes = [each for group in played for each in group]
+    value = {history: how.foresees * process.value(history) for history in process.pay}
+    values = [value[actions[:t]] for *_, actions in episodes for t in range(len(actions))]
+    batch = replace(batch, values=np.array(values))
+    masks = apply_filters(batch, [part for part in preset.filters if "Zero" not in str(part)])
+    credit = advantage(batch, preset.terms, preset.post, baseline=masks.baseline)
     score = np.array([
         action - process.chance(actions[:turn])
         for *_, actions in episodes

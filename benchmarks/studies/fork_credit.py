@@ -1,9 +1,11 @@
 """Fork credit: does the mean over continuations of the very same state teach faster than a group?
 
-For each family and seed one short warm start is trained, and the arms go on from it with groups of
-8 episodes and as many sampled tokens: ``turn-loo`` and ``gigpo`` with 8 episodes from the start of
-the task, and ``fork-value`` with 4 of them, each of which is forked once. A fork is played from
-where it was forked, so ``fork-value`` has more updates for its tokens, and fewer episodes that are
+For each family and seed one short warm start is trained, and the arms go on from it until each has
+played the same number of turns; they are compared where they have sampled the same number of
+tokens. A step has groups of 8 episodes and makes one update at one rate, so that the methods differ
+in their credit alone: ``turn-loo``, ``gigpo`` and ``ppo`` with 8 episodes from the start of the
+task, ``fork-value`` with 4 of them, each of which is forked once. A fork is played from where it
+was forked, so ``fork-value`` has more updates for its tokens, and fewer episodes that are
 independent.
 """
 
@@ -13,25 +15,40 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.studies.runner.measures import Curve, at_equal
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from benchmarks.studies.runner.tasks import HESITANT_GAMES
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
-FAMILIES = {
-    "webshop": "--env webshop", "textworld": HESITANT_GAMES, "search": "--env search",
-}  # fmt: skip
-"""Families, and the tasks of each."""
+SMALL = "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128"
+"""A policy that seconds of a processor train."""
+FAMILIES: Mapping[str, str] = {
+    "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
+    "--sft.max-steps 90 --sft.gate-every 5 --sft.gate-success 0.25 --rl.turn-tokens 4 "
+    "--rl.episode-tokens 240 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
+    "--tiny.intermediate 64 --tiny.context 384 --rl.groups 4 --rl.lr 0.003 --rl.turn-budget 4000 "
+    "--eval.every 3",
+    "textworld": "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels=1-4 "
+    f"--horizon 8 --no-fit-horizon {SMALL} --tiny.context 1536 --sft.demonstrations 200 "
+    "--sft.copy-steps 50 --sft.batch-size 16 --sft.max-steps 160 --sft.gate-every 20 "
+    "--sft.gate-success 0.5 --rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.groups 4 "
+    "--rl.lr 0.001 --rl.turn-budget 3000 --eval.every 3",
+    "webshop": "--env webshop --sft.max-steps 1000 --sft.gate-every 1000 --sft.gate-success 1 "
+    "--rl.groups 12 --rl.lr 0.0012 --rl.turn-budget 6000 --eval.every 2",
+}
+"""Families, and what suits the tasks of each."""
+COMMON = (
+    "--rl.group-size 8 --rl.minibatches 1 --rl.warmup 0 --steps 100000 --sft.gate-tasks 40 "
+    "--eval.valid-tasks 48 --eval.tasks 16 --eval.keep last --eval.rivals none "
+    "--rl.save-every 1000 --rl.keep-checkpoints 1 --minutes 0"
+)
 METHODS: Mapping[str, str] = {
     "turn-loo": "--preset turn-loo",
-    "gigpo": "--preset gigpo --rl.minibatches 1",
+    "gigpo": "--preset gigpo",
+    "ppo": "--preset ppo",
     "fork-value": "--preset fork-value --rl.branch-roots 4",
 }
-TURNS = 6_000
-"""Environment turns of an arm: where all are compared is decided by sampled tokens."""
 TARGET = 0.5
 """Part of what the warm start fails at that is to be solved."""
 HOUSE = "turn-loo"
@@ -39,26 +56,8 @@ HOUSE = "turn-loo"
 
 def arm(family: str, method: str) -> Arm:
     """Return the arm of a method in a family."""
-    flags = (
-        f"{FAMILIES[family]} {METHODS[method]} --rl.group-size 8 --rl.groups 16 --rl.lr 0.0012 "
-        f"--rl.warmup 2 --steps 100000 --rl.turn-budget {TURNS} --sft.max-steps 300 "
-        "--sft.gate-every 300 --sft.gate-tasks 64 --eval.every 2 --eval.valid-tasks 64 "
-        "--eval.tasks 100 --eval.keep last --eval.rivals none --rl.save-every 50 "
-        "--rl.keep-checkpoints 1 --minutes 0"
-    )
+    flags = f"{FAMILIES[family]} {COMMON} {METHODS[method]}"
     return Arm(f"{family}/{method}", tuple(flags.split()), {"family": family, "method": method})
-
-
-def curve_of(run: PlayedRun) -> Curve:
-    """Return success and score on validation tasks over turns and tokens that were sampled."""
-    sampled = {0: 0.0, **{step["step"]: step["tokens_total"] for step in run.steps}}
-    points = run.validations
-    return {
-        "turns": [point["turns_total"] for point in points],
-        "sampled": [sampled[point["step"]] for point in points],
-        "success": [point["success"] for point in points],
-        "score": [point["score"] for point in points],
-    }
 
 
 def tokens_to(curve: Curve, target: float) -> float | None:
@@ -78,40 +77,58 @@ def measure(runs: Runs) -> dict[str, Any]:
         name: {run.seed: curve_of(run) for run in found} for name, found in runs.items() if found
     }
     families = {family: _compared(curves, family) for family in FAMILIES}
-    arms = {
-        name: {
-            "curves": [{"seed": seed, **curve} for seed, curve in of_seed.items()],
-            "updates": [len(run.steps) for run in runs[name]],
-            "gradient_norm": [
-                float(np.mean([step["grad_norm"] for step in run.steps])) for run in runs[name]
-            ],
-        }
-        for name, of_seed in curves.items()
+    return {
+        "target": TARGET,
+        "families": {family: found for family, found in families.items() if found},
+        "arms": {
+            name: {
+                "curves": [{"seed": seed, **curve} for seed, curve in of_seed.items()],
+                "updates": [len(run.steps) for run in runs[name]],
+            }
+            for name, of_seed in curves.items()
+        },
     }
-    return {"turns": TURNS, "families": {k: v for k, v in families.items() if v}, "arms": arms}
+
+
+def curve_of(run: PlayedRun) -> Curve:
+    """Return success and score on validation tasks over turns and tokens that were sampled."""
+    sampled = {0: 0.0, **{step["step"]: step["tokens_total"] for step in run.steps}}
+    points = run.validations
+    return {
+        "turns": [point["turns_total"] for point in points],
+        "sampled": [sampled[point["step"]] for point in points],
+        "success": [point["success"] for point in points],
+        "score": [point["score"] for point in points],
+    }
 
 
 def _compared(curves: Mapping[str, Mapping[int, Curve]], family: str) -> dict[str, Any]:
     """Compare the methods of a family in the seeds that all of them were played with."""
     of = {m: curves[f"{family}/{m}"] for m in METHODS if f"{family}/{m}" in curves}
-    if HOUSE not in of:
+    seeds = sorted(set.intersection(*map(set, of.values()))) if HOUSE in of else []
+    if not seeds:
         return {}
-    found: dict[str, Any] = {}
-    for method, by_seed in of.items():
-        seeds = sorted(set(by_seed) & set(of[HOUSE]))
-        pairs = [at_equal([by_seed[s], of[HOUSE][s]], "sampled") for s in seeds]
-        starts = [of[HOUSE][s]["success"][0] for s in seeds]
-        targets = [start + TARGET * (1.0 - start) for start in starts]
-        if seeds:
-            found[method] = {
-                "seeds": seeds,
-                "success_at_equal_tokens": spread([ours for ours, _ in pairs]),
-                "minus_turn_loo": spread([ours - house for ours, house in pairs]),
+    ends = [
+        dict(zip(of, at_equal([each[seed] for each in of.values()], "sampled"), strict=True))
+        for seed in seeds
+    ]
+    starts = [of[HOUSE][seed]["success"][0] for seed in seeds]
+    return {
+        "seeds": seeds,
+        "warm_start": spread(starts),
+        "tokens": [min(each[seed]["sampled"][-1] for each in of.values()) for seed in seeds],
+        "methods": {
+            method: {
+                "success_at_equal_tokens": spread([end[method] for end in ends]),
+                "minus_turn_loo": spread([end[method] - end[HOUSE] for end in ends]),
                 "tokens_to_target": [
-                    tokens_to(by_seed[s], t) for s, t in zip(seeds, targets, strict=True)
+                    tokens_to(by_seed[seed], start + TARGET * (1.0 - start))
+                    for seed, start in zip(seeds, starts, strict=True)
                 ],
             }
-    return found
+            for method, by_seed in of.items()
+        },
+    }
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
@@ -119,7 +136,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     families: Sequence[str] = list(result["families"])
-    figure = Figure(figsize=(4.2 * max(1, len(families)), 3.4), dpi=130, layout="constrained")
+    figure = Figure(figsize=(4.2 * max(1, len(families)), 3.4), dpi=110, layout="constrained")
     panels = figure.subplots(1, max(1, len(families)), squeeze=False)[0]
     for family, panel in zip(families, panels, strict=False):
         panel.set(title=family, xlabel="sampled tokens", ylabel="success, validation tasks")

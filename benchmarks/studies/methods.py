@@ -4,6 +4,10 @@ The task is the toy of the tests: press coloured buttons in the order that the g
 seed one warm start is trained, and every preset that runs by itself goes on from it with the same
 rate, groups and turns. What is told of a method is whether it acts, and how it does here with these
 settings; a paper's claim for its own tasks is another matter.
+
+Three methods play in another way, or need more than a policy. ``matpo`` plays with workers, so
+``turn-loo/workers`` does beside it. ``lightning`` is played by an agent that owns its loop.
+``erpo`` asks a judge: ``python benchmarks/scripted_judge.py`` first, then ``--only erpo``.
 """
 
 from __future__ import annotations
@@ -14,13 +18,20 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.scripted_judge import URL
 from benchmarks.studies.runner.measures import Curve, held_out, minus, validation_curve
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from trainers.algorithms.preset import SERVES
+from trainers.algorithms.preset import JUDGE
 from trainers.algorithms.presets import PRESETS
 from trainers.output.seed_summary import spread
 
 HOUSE = "turn-loo"
+WORKERS = f"{HOUSE}/workers"
+"""``turn-loo`` with workers, from the warm start of ``matpo``."""
+BESIDE = {"matpo": WORKERS}
+"""What stands beside a method in place of ``turn-loo``."""
+AGENT = "tests.trainers.toy_agents:words"
+"""A plain loop that asks the policy over HTTP."""
 TURNS = 5_000
 """Environment turns of an arm."""
 FLAGS = (
@@ -34,16 +45,23 @@ FLAGS = (
 )
 
 
-def arm(preset: str) -> Arm:
-    """Return the arm of a preset."""
+def arm(preset: str, workers: int = 0) -> Arm:
+    """Return the arm of a preset, perhaps with workers of so many turns that are not its own."""
     flags = [*FLAGS.split(), "--preset", preset]
+    if workers:
+        flags += ["--env-kwargs", f"worker_turns={workers}"]
+    if preset == "lightning":
+        flags += ["--agent", AGENT]
+    if JUDGE in PRESETS[preset].needs:
+        flags += ["--rl.hooks", f"judge_mask:model=script,url={URL}"]
     if branching := PRESETS[preset].branching:
         # Half a group of this size begins at the start of a task, where a preset has no fewer.
         flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]
-    if PRESETS[preset].worker_turns:
+    if workers or PRESETS[preset].worker_turns:
         # What is delegated is said in words, and asking and reporting take turns, too.
         flags += ["--horizon", "11", "--rl.turn-tokens", "24", "--rl.episode-tokens", "400"]
-    return Arm(preset, tuple(flags), {"preset": preset})
+    needs = "judge" if JUDGE in PRESETS[preset].needs else ""
+    return Arm(WORKERS if workers else preset, tuple(flags), {"preset": preset}, needs)
 
 
 def area(curve: Curve) -> float:
@@ -55,7 +73,6 @@ def area(curve: Curve) -> float:
 
 def measure(runs: Runs) -> dict[str, Any]:
     """Return each method's success at the end and over the run, and that minus ``turn-loo``'s."""
-    house = runs.get(HOUSE, ())
     curves = {name: {run.seed: validation_curve(run) for run in of} for name, of in runs.items()}
     return {
         "turns": TURNS,
@@ -64,7 +81,7 @@ def measure(runs: Runs) -> dict[str, Any]:
                 "seeds": [run.seed for run in found],
                 "warm_start": held_out(found, "sft"),
                 "success": held_out(found, "rl"),
-                "minus_turn_loo": minus(found, house),
+                "minus_turn_loo": minus(found, runs.get(BESIDE.get(name, HOUSE), ())),
                 "mean_over_run": spread([area(curve) for curve in curves[name].values()]),
                 "mean_over_run_minus_turn_loo": _area_minus_house(curves, name),
                 "updates": [len(run.steps) for run in found],
@@ -80,7 +97,7 @@ def _area_minus_house(
     curves: Mapping[str, Mapping[int, Curve]], name: str
 ) -> dict[str, Any] | None:
     """Compare the means over the run, seed by seed."""
-    house = curves.get(HOUSE, {})
+    house = curves.get(BESIDE.get(name, HOUSE), {})
     found = [
         area(curve) - area(house[seed]) for seed, curve in curves[name].items() if seed in house
     ]
@@ -107,7 +124,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
 STUDY = Study(
     name="methods",
     question="Does every method act, and how does it do on a toy at equal environment turns?",
-    arms=[arm(name) for name, preset in PRESETS.items() if not preset.missing(SERVES)],
+    arms=[*map(arm, PRESETS), arm(HOUSE, PRESETS["matpo"].worker_turns)],
     measure=measure,
     draw=draw,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.tables.formats import Table, result
+from benchmarks.tables.formats import Table, result, share
 
 FILE = "fork_variance.json"
 
@@ -12,8 +12,10 @@ def noise_table() -> Table:
     processes = result(FILE)["processes"]
     names = list(processes)
     table = [["turns for a gradient as large as its noise; rewards", *names, "turns of a group"]]
+    table[0].append("least cosine to the exact gradient")
     for label in processes[names[0]]["estimators"]:
         found = [processes[name]["estimators"][label] for name in names]
         prices = [f"{each['turns_for_noise_of_one']:.0f}" for each in found]
-        table.append([label, *prices, f"{found[0]['turns']:.0f}"])
+        cosine = share(min(each["cosine"] for each in found))
+        table.append([label, *prices, f"{found[0]['turns']:.0f}", cosine])
     return table

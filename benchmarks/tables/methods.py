@@ -1,13 +1,14 @@
-"""The table of methods: what each preset is made of, what it leaves out, and which test proves it.
+"""The table of methods: what each preset is made of and leaves out, its test and its run on a toy.
 
-It is made of the code itself, not of results.
+All but the last column is made of the code itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tables.formats import Table
+from benchmarks.tables.formats import Table, difference, share
+from benchmarks.tables.played_methods import played_methods
 from trainers.algorithms.preset import NEEDS, SERVES, Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.config.describe import parts_in_words
@@ -36,13 +37,22 @@ own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
 
 def methods_table() -> Table:
     """Return a row for each preset."""
-    table = [["preset", "method", "parts", "needs, or lacks", "differs", "test"]]
+    names = ["preset", "method", "parts", "needs, or leaves out", "why, and what differs", "test"]
+    table = [[*names, "on the toy; minus `turn-loo`"]]
     for preset in PRESETS.values():
         parts = ", ".join(f"`{part}`" for part in parts_in_words(preset))
-        table.append(
-            [f"`{preset.name}`", _title(preset), parts, _lacks(preset), preset.note, _test(preset)]
-        )
+        told = [_title(preset), parts, _lacks(preset), preset.note, _test(preset)]
+        table.append([f"`{preset.name}`", *told, _played(preset)])
     return table
+
+
+def _played(preset: Preset) -> str:
+    """Return the success of three seeds, and what it has over ``turn-loo`` with its interval."""
+    row = played_methods().get(preset.name)
+    if row is None:
+        return "not played"
+    success, beside = share(row["success"]["mean"]), row["minus_turn_loo"]
+    return f"{success}; {difference(beside['mean'], beside['ci95'])}" if beside else success
 
 
 def _test(preset: Preset) -> str:
@@ -61,4 +71,5 @@ def _title(preset: Preset) -> str:
 def _lacks(preset: Preset) -> str:
     """Say what keeps a preset from running by itself."""
     needs = [NEEDS[need] for need in preset.missing(SERVES)]
-    return ", ".join([*needs, *preset.left_out]) or "nothing"
+    omits = [f"leaves out {preset.omits}"] if preset.omits else []
+    return ", ".join([*needs, *preset.left_out, *omits]) or "nothing"

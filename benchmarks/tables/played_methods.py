@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
 from trainers.algorithms.presets import PRESETS
 
@@ -10,9 +13,14 @@ FILES = ("methods.json", "methods_added.json", "methods_matpo.json")
 and so has no ``turn-loo`` beside it."""
 
 
+def played_methods() -> Mapping[str, Any]:
+    """Return the figures of each method by its name."""
+    return {name: row for file in FILES for name, row in result(file)["methods"].items()}
+
+
 def played_methods_table() -> Table:
     """Return each method's success beside that of ``turn-loo``, the best first."""
-    found = {name: row for file in FILES for name, row in result(file)["methods"].items()}
+    found = played_methods()
     table = [["preset", "updates a step", "success", "each seed", "minus `turn-loo`"]]
     for name, row in sorted(found.items(), key=lambda item: -item[1]["success"]["mean"]):
         success, difference = row["success"], row["minus_turn_loo"]

@@ -1,4 +1,4 @@
-"""All families train one policy together, through the command."""
+"""All families train one policy together, through the command, also forked and with a critic."""
 
 from __future__ import annotations
 
@@ -23,13 +23,23 @@ SMALL = {
 
 @pytest.mark.slow
 @needs_box
-def test_all_families_train_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--preset=arpo", "--rl.branch=uniform:n=1", "--rl.branch-roots=1"], "forks"),
+        (["--preset=ppo"], "explained_variance"),
+    ],
+)
+def test_all_families_train_together(
+    flags: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every two of them are in one run: what one does to another shows here as in a pair."""
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     out, names = tmp_path / "run", [family.name for family in FAMILIES]
     changes = {**SMALL, "rl__groups": len(names), "env": ",".join(names)}
-    assert main(toy_runs.arguments(out, **changes)) == 0
+    assert main(toy_runs.arguments(out, *flags, **changes)) == 0
     (step,) = toy_runs.by_phase(out)["rl"]
+    assert told in step
     assert {name: part["episodes"] for name, part in step["families"].items()} == dict.fromkeys(
         names, 2
     )

@@ -109,6 +109,9 @@ class Preset:
     """Where episodes are forked."""
     beyond: tuple[str, ...] = ()
     """What the paper adds that none of these parts expresses, in a few words each."""
+    omits: str = ""
+    """What of the paper is left out though the preset runs: nothing here for it to act on, or an
+    option of the paper's."""
     note: str = ""
     """Where the preset departs from the paper, and where its numbers come from."""
     instead: str = ""

@@ -306,12 +306,12 @@ _ALL = (
         group_size=1,
         groups=128,
         minibatches=2,
+        omits="the baseline of tokens, an option of the paper",
         note="128 episodes a step, as in the released code, where the critic makes 50 updates on "
         "256 turns and learns alone for 20 steps: --critic.updates 50 --critic.batch 256 "
         "--critic.warmup 20. The policy trains on as many turns of the replay as a step has "
         "episodes, in two parts whose actions are sampled together; there on 256 anew for each of "
-        "three updates. The critic begins as a copy of the policy, there as another model. The "
-        "baseline of tokens, an option of the paper, is not there.",
+        "three updates. The critic begins as a copy of the policy, there as another model.",
     ),
     Preset(
         "sweet",
@@ -414,12 +414,13 @@ _ALL = (
         hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
         steps=300,
         group_size=5,
-        note="Value-smoothing clipping weakens samples that a batch repeats. Its formula is not "
-        "published, and here it has nothing to act on: a group without variance gives way to a "
-        "task that the step has not played, chosen by its value among all and played by the "
-        "present policy. The outcome counts where every action was valid, as the first thing "
-        "to learn is to write calls that can be carried out. How long stages last, and how many "
-        "groups may be played, is the house's.",
+        omits="value-smoothing clipping",
+        note="Value-smoothing clipping weakens the advantages of tasks that a batch repeats. Its "
+        "formula was not to be had, and here it has nothing to act on: a group without variance "
+        "gives way to a task that the step has not played, chosen by its value among all and "
+        "played by the present policy. The outcome counts where every action was valid, as the "
+        "first thing to learn is to write calls that can be carried out. How long stages last, "
+        "and how many groups may be played, is the house's.",
     ),
     Preset(
         "erpo",

@@ -46,7 +46,8 @@ def describe_presets() -> RenderableType:
     for preset in PRESETS.values():
         lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
         cells = (preset.name, preset.title, preset.arxiv or "-", ", ".join(parts_in_words(preset)))
-        table.add_row(*cells, ", ".join(lacks) or "runs")
+        runs = f"runs without {preset.omits}" if preset.omits else "runs"
+        table.add_row(*cells, ", ".join(lacks) or runs)
     return table
 
 

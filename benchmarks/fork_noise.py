@@ -1,0 +1,140 @@
+"""Noise of the gradient by fork credit and by other credit, in the families of the study.
+
+    python -m benchmarks.fork_noise --out runs/studies --seeds 3
+
+Plays steps of each arm of the study ``fork_credit`` from its warm start without moving a weight,
+and takes down the gradient of each. What counts is the price of a gradient that is as large as its
+noise: the tokens that a step samples times the ratio of variance to squared mean. Begins with the
+warm starts of the study in the folder, and plays the study's runs that are missing. What has ended
+is not played again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.provenance import to_json
+from benchmarks.studies.fork_credit import FAMILIES, METHODS, arm
+from benchmarks.studies.runner.keys import runs_of
+from benchmarks.studies.runner.study import Arm
+from trainers.cli import main as train
+from trainers.cli import parse_config
+from trainers.multirun.cache import Run, RunCache
+from trainers.multirun.played import PlayedRun
+from trainers.multirun.playing import play
+from trainers.multirun.process import begin_process
+
+GRADIENTS = "gradients.npy"
+"""In the folder of a run: the gradients of its steps, one a row."""
+STILL = "--rl.lr 1e-12 --critic.lr 0.03 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
+"""So small a rate changes no weight of 32 bits; the critic learns at its own, and nothing is
+clipped."""
+
+
+def recorded(arguments: Sequence[str]) -> int:
+    """Carry out ``agentgym-train``, and write down what its policy's optimiser is given.
+
+    Args:
+        arguments: Those of the command, the folder of the run among them.
+
+    Returns:
+        Its exit code.
+    """
+    import torch
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+    seen: dict[int, list[torch.Tensor]] = {}
+
+    def keep(optimizer: Any, *_: Any) -> None:
+        given = [each.grad for group in optimizer.param_groups for each in group["params"]]
+        parts = [grad.detach().flatten() for grad in given if grad is not None]
+        seen.setdefault(id(optimizer), []).append(torch.cat(parts))
+
+    handle = register_optimizer_step_pre_hook(keep)
+    try:
+        code = train(arguments)
+    finally:
+        handle.remove()
+    # A critic's optimiser has fewer weights. Of several as large the policy's last one counts.
+    largest = max(len(each[0]) for each in seen.values())
+    policy = [each for each in seen.values() if len(each[0]) == largest][-1]
+    folder = parse_config(arguments).out
+    assert folder is not None, "a run of a cache has one"
+    np.save(folder / GRADIENTS, torch.stack(policy).numpy())
+    return code
+
+
+def still(family: str, method: str, turns: int) -> Arm:
+    """Return an arm of the study whose weights do not move, with so many environment turns."""
+    moving = arm(family, method)
+    flags = (*moving.settings, *STILL.split(), "--rl.turn-budget", str(turns))
+    return Arm(f"{moving.name}/still", flags, moving.labels)
+
+
+def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:
+    """Return how noisy gradients are, and what one costs that is as large as its noise.
+
+    Args:
+        gradients: (N, W), one of each step.
+        tokens: Sampled tokens of a step.
+
+    Returns:
+        ``noise_to_signal`` of a step and ``tokens_for_noise_of_one``; None where the mean of the
+        gradients is not larger than its noise.
+    """
+    count, mean = len(gradients), gradients.mean(0, dtype=np.float64)
+    noise = float(gradients.var(0, ddof=1, dtype=np.float64).sum())
+    signal = float(mean @ mean) - noise / count  # Of the squared mean of a sample part is noise.
+    ratio = noise / signal if signal > 0 else None
+    return {
+        "steps": count,
+        "tokens": tokens,
+        "noise_to_signal": ratio,
+        "tokens_for_noise_of_one": ratio and ratio * tokens,
+    }
+
+
+def measured(cache: RunCache, run: Run) -> dict[str, Any]:
+    """Return the figures of a run that has ended."""
+    played = PlayedRun(cache.folder(run), run.seed, run.keys.run)
+    steps = played.steps
+    gradients = np.load(played.folder / GRADIENTS)[-len(steps) :]
+    return {"seed": run.seed, **price(gradients, steps[-1]["tokens_total"] / len(steps))}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Play what is missing, and print the figures."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("runs/studies"), help="folder of the runs")
+    parser.add_argument("--seeds", type=int, default=3, help="how many seeds, from 0")
+    parser.add_argument("--turns", type=int, default=6000, help="environment turns of a run")
+    parser.add_argument("--only", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
+    options = parser.parse_args(argv)
+    cache, seeds = RunCache(options.out, parse_config), range(options.seeds)
+    pairs = [(family, method) for family in options.only for method in METHODS]
+    moving = runs_of([arm(*pair) for pair in pairs], seeds)
+    asked = runs_of([still(*pair, options.turns) for pair in pairs], seeds)
+    failures = play(cache, moving, options.jobs, partial(begin_process, train))
+    # Beside the runs of the study, which have ended, so that each begins with a warm start of them.
+    failures += play(cache, [*moving, *asked], options.jobs, partial(begin_process, recorded))
+    for failure in failures:
+        print(f"failed: {failure.run.name}: {failure.why}", file=sys.stderr)
+    found: dict[str, dict[str, list[Any]]] = {}
+    for run in asked:
+        if cache.played(run):
+            family, method, _ = run.arm.split("/")
+            found.setdefault(family, {}).setdefault(method, []).append(measured(cache, run))
+    print(to_json({"turns": options.turns, "seeds": list(seeds), "families": found}))
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""What is said of credit by forks: at equal tokens, and of the noise of its gradients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from agentgym.rewards.judge.question import make_question, read_prompt
+from benchmarks.fork_noise import GRADIENTS, STILL, price, recorded
+from benchmarks.scripted_judge import answer
+from benchmarks.studies import fork_credit
+from tests.benchmarks.test_measures import write
+from tests.trainers import toy_runs
+from tests.trainers.pictures import drawn
+from trainers.multirun.played import PlayedRun
+
+
+def run(folder: Path, tokens: int, success: tuple[float, ...]) -> PlayedRun:
+    """A run that sampled so many tokens in each step, validated before the first and after each."""
+    steps = range(1, len(success))
+    valid = [
+        {"phase": "valid", "step": at, "turns_total": 10 * at, "success": value, "score": value}
+        for at, value in enumerate(success)
+    ]
+    rl = [{"phase": "rl", "step": at, "tokens_total": tokens * at} for at in steps]
+    write(folder / "metrics.jsonl", [*valid, *rl])
+    return PlayedRun(folder, 0, folder.name)
+
+
+def test_methods_are_compared_where_the_shortest_run_ends(tmp_path: Path) -> None:
+    """By hand: the target lies halfway from .2 to 1; the shortest run ends after 200 tokens."""
+    found = fork_credit.measure({
+        "toy/turn-loo": [run(tmp_path / "house", 100, (0.2, 0.4, 0.8, 0.9))],
+        "toy/fork-value": [run(tmp_path / "fork", 50, (0.2, 0.2, 0.4, 0.4, 0.5))],
+    })["families"]["toy"]  # fmt: skip
+    house, fork = found["methods"]["turn-loo"], found["methods"]["fork-value"]
+    assert found["tokens"] == [200] and found["warm_start"]["mean"] == 0.2
+    assert house["success_at_equal_tokens"]["mean"] == pytest.approx(0.8)
+    assert fork["minus_turn_loo"]["mean"] == pytest.approx(0.5 - 0.8)
+    assert house["tokens_to_target"] == [pytest.approx(150)] and fork["tokens_to_target"] == [None]
+
+
+def test_a_price_is_tokens_times_variance_over_squared_mean() -> None:
+    rng = np.random.default_rng(0)
+    drawn_ones = rng.normal(1.0, 2.0, (4000, 5)).astype(np.float32)
+    found = price(drawn_ones, 10.0)
+    assert found["noise_to_signal"] == pytest.approx(4.0, rel=0.05)
+    assert found["tokens_for_noise_of_one"] == pytest.approx(40.0, rel=0.05)
+    assert price(np.array([[1.0], [-1.0]]), 10.0)["noise_to_signal"] is None
+
+
+@pytest.mark.slow
+def test_gradients_are_taken_down_and_no_weight_moves(tmp_path: Path) -> None:
+    out, small = tmp_path / "run", {"sft__max_steps": 4, "steps": 3, "eval__tasks": 2}
+    once = {name: None for name in ("rl__lr", "eval__every")}
+    with drawn(False):
+        one = ("--preset=ppo", "--rl.minibatches=1", *STILL.split())
+        assert recorded(toy_runs.arguments(out, *one, **small, **once)) == 0
+    before, after = (
+        load_file(out / "checkpoints" / name / "model.safetensors")
+        for name in ("warm-start", "trained")
+    )
+    assert all(before[name].equal(after[name]) for name in before)
+    gradients = np.load(out / GRADIENTS)
+    steps = toy_runs.by_phase(out)["rl"]
+    norms = np.linalg.norm(gradients, axis=1)
+    assert gradients.shape == (3, sum(each.numel() for each in after.values()))
+    assert norms == pytest.approx([step["grad_norm"] for step in steps], rel=1e-3)
+
+
+def test_the_scripted_judge_answers_what_the_hook_asks() -> None:
+    question = make_question(read_prompt("episode"), "", [("action", "VERDICT 0a1b DECISION")])
+    assert question.read(answer(question.messages[-1]["content"])) == 0.0
