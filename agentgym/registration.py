@@ -108,6 +108,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="database",
+        id="agentgym/Database-v0",
+        entry_point="agentgym.envs.database.env:DatabaseEnv",
+        summary="Answer questions about a database, and change it, by SQL.",
+    ),
+    EnvFamily(
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",

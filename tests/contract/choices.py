@@ -21,6 +21,10 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.database import env as database
+from agentgym.envs.database.experts import EXPERTS as CLERKS
+from agentgym.envs.database.experts import FALLIBLE as GUESSERS
+from agentgym.envs.database.generator.config import DIFFICULTIES as DATABASES
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
@@ -93,8 +97,8 @@ class Configuration:
     @property
     def fallible(self) -> bool:
         """Whether the expert makes mistakes, as its family declares."""
-        some = {"webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS}.get(self.name, {})
-        return self.kwargs.get("expert") in some
+        of = {"webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS, "database": GUESSERS}
+        return self.kwargs.get("expert") in of.get(self.name, {})
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
@@ -119,6 +123,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "reward": alfworld.REWARDS,
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
+    },
+    "database": {
+        "expert": tuple(CLERKS),
+        "reward": database.REWARDS,
+        "difficulty": tuple(DATABASES),
     },
     "search": {
         "index": building.INDEXES,
