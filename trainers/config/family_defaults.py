@@ -139,6 +139,32 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "database": FamilyDefaults(
+        # A demonstrator that mostly does not read the schema, and guesses what columns are called:
+        # of its successes more are luck than not, which nothing betrays.
+        env={"difficulty": "easy", "expert": "guessing"},
+        only_successes=True,
+        demonstrations=4000,
+        sft_batch=8,
+        sft_steps=800,
+        gate_every=800,
+        gate_success=0.2,
+        # How long its plan is says nothing of a task.
+        fit_horizon=False,
+        horizon=(4,),
+        horizon_every=7,
+        steps=14,
+        groups=12,
+        rl_lr=2e-3,
+        valid_every=7,
+        valid_tasks=64,
+        eval_tasks=300,
+        episode_tokens=300,
+        task_args=("difficulty", "data", "max_rows", "max_observation_chars", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(4, 6, 10), horizon_every=40, steps=150, episode_tokens=1600
+        ),
+    ),
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. The stages
         # fit questions of at most 2, 3 and 5 hops, each of which takes a search.

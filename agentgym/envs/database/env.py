@@ -140,9 +140,9 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
         session = self.session
         if session.answered is not None:
             return ()
+        names = [quoted(table.name) for table in session.problem.tables]
         offered = [SCHEMA]
-        for table in session.problem.tables:
-            offered += (f"sql[SELECT {what} FROM {quoted(table.name)}]" for what in ("*", "count(*)"))
+        offered += (f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)"))
         rows = session.result.rows if session.result else ()
         cells = [written(cell) for row in rows[: OFFERED + 1] for cell in row]
         if len(cells) <= OFFERED:

@@ -10,14 +10,15 @@ from agentgym.envs.database.engine.clock import set_clock
 from agentgym.envs.database.engine.guard import LENGTH_IS_BOUNDED, Guard
 from agentgym.envs.database.engine.tables import Cell, Row, Table, quoted
 
-STEPS = 150_000
+STEPS = 100_000
 """Instructions of SQLite's machine that a statement may take: counted, so that the same statement
 ends at the same place on every machine."""
 _AT_A_TIME = 1000
 """Instructions between two counts."""
-LENGTH = 8192
-"""Most bytes of a value or a row, unless a row of the task is longer. With `STEPS` it bounds what a
-statement can hold at once, as each row that is sorted or kept takes several instructions."""
+LENGTH = 2000
+"""Most bytes of a value or a row, unless rows of the task are about as long. With `STEPS` it bounds
+what a statement can hold at once, as each row that is sorted or kept takes several instructions, and
+how long it can take, as an instruction may search a value."""
 PAGES = 1024
 """Most pages of the database, of four kilobytes each."""
 MOST_ROWS = 1000
@@ -145,8 +146,10 @@ class Database:
         connection = self._connection
         set_clock(connection)
         if LENGTH_IS_BOUNDED:
-            longest = max((len(repr(row)) for table in self._tables for row in table.rows), default=0)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH, 4 * longest))
+            rows = (row for table in self._tables for row in table.rows)
+            longest = max((sum(len(str(cell)) for cell in row) for row in rows), default=0)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH, 8 * longest))
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100)
             connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 100)
             connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 20)
             connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, 256)

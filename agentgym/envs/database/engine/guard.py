@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     r"|\|\||\S",
     re.DOTALL,
 )
+_PLAIN = re.compile(r"[a-z_]\w*")
 _AS = ("AS", "(")
 
 
@@ -71,8 +72,9 @@ class Guard:
         if not LENGTH_IS_BOUNDED and "||" in tokens:
             return "|| is not available"
         names = common_tables(tokens)
-        if names is None:
-            return "a list of columns of a common table is not available; name them in its SELECT"
+        # A name with quotes in it can be written in several ways, which would not be counted.
+        if not all(map(_PLAIN.fullmatch, names)):
+            return "a common table has a plain name and no list of columns; name them in its SELECT"
         copies, words = 1, [_name(each) for each in tokens]
         for name in names:
             copies *= max(1, words.count(name) - 1)
@@ -109,18 +111,16 @@ class Guard:
         return f"only {', '.join(BEGINS)} on the tables of the task are available"
 
 
-def common_tables(tokens: list[str]) -> list[str] | None:
+def common_tables(tokens: list[str]) -> list[str]:
     """Return the names of the common tables of a statement, in lower case.
 
-    None where one lists its columns, as it is then not told apart from a call.
+    Of one that lists its columns, the bracket behind them stands for the name.
     """
     plain = [each.upper() for each in tokens]
     names = []
     for place, word in enumerate(plain):
         after = [each for each in plain[place + 1 : place + 5] if each not in _MATERIALIZED]
         if tuple(after[:2]) == _AS and word not in _MATERIALIZED:
-            if word == ")":
-                return None
             names.append(_name(tokens[place]))
     return names
 

@@ -69,12 +69,24 @@ class DatabaseSession:
     def __init__(self, problem: Problem, max_rows: int, max_chars: int) -> None:
         self.problem = problem
         self._max_rows, self._max_chars = max_rows, max_chars
-        self.database = Database(problem.tables)
+        self._database: Database | None = None
         self.steps: tuple[Step, ...] = ()
         self.answered: str | None = None
         self.solved = False
         self.result: Result | None = None
         self.failed: tuple[str, ...] = ()
+
+    @property
+    def database(self) -> Database:
+        """The database, made when it is first asked for."""
+        if self._database is None:
+            self._database = Database(self.problem.tables)
+        return self._database
+
+    @property
+    def changed(self) -> bool:
+        """Whether a statement has changed a row."""
+        return self._database is not None and self._database.changed
 
     def tried(self, sql: str) -> bool:
         """Return whether a statement has failed."""
@@ -98,31 +110,33 @@ class DatabaseSession:
     def lost(self) -> bool:
         """Return whether the tables were changed into something that is not asked for."""
         problem = self.problem
-        if not self.database.changed or self.answered is not None:
+        if not self.changed or self.answered is not None:
             return False
         return not self._as_expected() and self.database.contents() != contents_of(problem.tables)
 
     def done(self) -> bool:
         """Return whether the change that is asked for was made."""
-        return not self.problem.answer and self.database.changed and self._as_expected()
+        return not self.problem.answer and self.changed and self._as_expected()
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""
         told = self.steps, self.failed, self.answered, self.solved, self.result
-        return *told, self.database.snapshot()
+        return *told, self._database.snapshot() if self._database else None
 
     def restore(self, state: Any) -> None:
         """Return to a state of the same task."""
         steps, failed, answered, solved, result, rows = state
-        database = Database(self.problem.tables, rows)
-        self.database.close()
-        self.database = database
+        database = None if rows is None else Database(self.problem.tables, rows)
+        self.close()
+        self._database = database
         self.steps, self.failed, self.result = steps, failed, result
         self.answered, self.solved = answered, solved
 
     def close(self) -> None:
-        """Free the database."""
-        self.database.close()
+        """Free the database; may be called twice."""
+        before, self._database = self._database, None
+        if before is not None:
+            before.close()
 
     def _shown(self, action: str, argument: str, text: str) -> Turn:
         text = bounded(text, self._max_chars)
@@ -139,7 +153,7 @@ class DatabaseSession:
         if problem.digest:
             held = (self.database.rows(table.name) for table in problem.tables)
             return table_hash(held) == problem.digest
-        if not problem.contents and not self.database.changed:
+        if not problem.contents and not self.changed:
             return True
         return self.database.contents() == (problem.contents or contents_of(problem.tables))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 Cell = str | int | float | bytes | None
@@ -37,6 +38,7 @@ class Table(NamedTuple):
         return f"CREATE TABLE {quoted(self.name)} ({columns})"
 
 
+@lru_cache(maxsize=4096)
 def quoted(name: str) -> str:
     """Write a name in SQL, in quotes if it needs them."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'

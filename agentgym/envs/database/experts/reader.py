@@ -21,12 +21,14 @@ class ReaderExpert:
 
         Of what is not yet known only the number of commands is right.
         """
-        request = read(session.problem.text)
-        if request is None or session.lost():
+        if session.lost():
             return []
         shown = next((each.observation for each in session.steps if each.action == SCHEMA), None)
         if shown is None:
             return [(SCHEMA, ""), (SQL, ""), (ANSWER, "")]
+        request = read(session.problem.text)
+        if request is None:
+            return []
         names = read_schema(shown, BY_WORD[request.thing])
         return self.ask(session, request, statement(request, names))
 
