@@ -22,6 +22,7 @@ from agentgym.envs.database.tasks import open_tasks
 REWARDS = ("sparse",)
 """What turns pay: 1 for a task that is solved, else 0."""
 LONGEST = 30_000
+LISTING = "sql[SELECT name FROM sqlite_master]"
 OFFERED = 3
 """Most values of a result that are offered as answers."""
 EXPECTED = "invalid: expected schema, sql[STATEMENT] or answer[VALUE]"
@@ -105,7 +106,7 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
 
     def reported_details(self) -> Collection[str]:
         """Return the keys that ``info["details"]`` holds at every step."""
-        return ("reason",)
+        return ("reason", "failed")
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         self._leave()
@@ -123,29 +124,29 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
             turn.observation,
             reward=float(session.solved),
             terminated=ended,
-            valid=turn.valid,
             success=session.solved,
             score=float(session.solved) if ended else None,
             stop_reason=StopReason.SUCCESS if session.solved else StopReason.ANSWER,
-            details={"reason": "" if turn.valid else turn.observation},
+            details={"reason": turn.observation if turn.failed else "", "failed": turn.failed},
         )
 
     def _misread(self, action: str, problem: str) -> Outcome:
-        return Outcome(problem, valid=False, details={"reason": problem})
+        return Outcome(problem, valid=False, details={"reason": problem, "failed": False})
 
     def _idle(self, said: str, valid: bool) -> Outcome:
-        return Outcome(said, valid=valid, details={"reason": ""})
+        return Outcome(said, valid=valid, details={"reason": "", "failed": False})
 
     def _admissible(self) -> Sequence[str]:
         session = self.session
         if session.answered is not None:
             return ()
         names = [quoted(table.name) for table in session.problem.tables]
-        offered = [SCHEMA]
+        offered = [SCHEMA, LISTING]
         offered += (f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)"))
         rows = session.result.rows if session.result else ()
         cells = [written(cell) for row in rows[: OFFERED + 1] for cell in row]
-        if len(cells) <= OFFERED:
+        # After one look nobody has found out anything.
+        if len(session.steps) > 1 and len(cells) <= OFFERED:
             offered += dict.fromkeys(
                 f"answer[{cell}]" for cell in cells if cell.strip() and "]" not in cell
             )

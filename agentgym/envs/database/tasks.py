@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from agentgym.core.tasks import NumberedTasks, canonical_json
 from agentgym.envs.database.engine.session import DatabaseSession, Problem
 from agentgym.envs.database.engine.tables import schema
 from agentgym.envs.database.experts import EXPERTS, FALLIBLE
+from agentgym.envs.database.experts.base import Expert
 from agentgym.envs.database.generator.config import GeneratorConfig
 from agentgym.envs.database.generator.problems import make_problem
 from agentgym.errors import ConfigurationError
@@ -95,16 +96,15 @@ class FileTasks(DatabaseTasks):
 
 def plan_length(expert: str) -> PlanLength:
     """Return what gives the length of an expert's plan, or of one who acts alike and succeeds."""
-    planner = EXPERTS[FALLIBLE.get(expert, expert)]()
+    return partial(_length, EXPERTS[FALLIBLE.get(expert, expert)]())
 
-    def length(problem: Problem) -> int | None:
-        session = DatabaseSession(problem, 1, 1)
-        try:
-            return len(planner.plan(session)) or None
-        finally:
-            session.close()
 
-    return length
+def _length(planner: Expert, problem: Problem) -> int | None:
+    session = DatabaseSession(problem, 1, 1)
+    try:
+        return len(planner.plan(session)) or None
+    finally:
+        session.close()
 
 
 def open_tasks(

@@ -42,8 +42,8 @@ class Turn(NamedTuple):
 
     observation: str
     """For the policy."""
-    valid: bool = True
-    """Whether it was carried out."""
+    failed: bool = False
+    """Whether it was a statement that was refused or wrong, and changed nothing."""
 
 
 class Step(NamedTuple):
@@ -103,7 +103,7 @@ class DatabaseSession:
             result = self.database.execute(argument)
         except SqlError as error:
             self.failed += (argument,)
-            return Turn(bounded(f"error: {error}", self._max_chars), valid=False)
+            return Turn(bounded(f"error: {error}", self._max_chars), failed=True)
         self.result = result
         return self._shown(action, argument, self._table(result))
 
