@@ -142,7 +142,9 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
             return ()
         names = [quoted(table.name) for table in session.problem.tables]
         offered = [SCHEMA, LISTING]
-        offered += (f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)"))
+        offered += (
+            f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)")
+        )
         rows = session.result.rows if session.result else ()
         cells = [written(cell) for row in rows[: OFFERED + 1] for cell in row]
         # After one look nobody has found out anything.

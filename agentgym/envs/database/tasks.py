@@ -32,7 +32,9 @@ class DatabaseTasks(NumberedTasks[Problem]):
     """Problems as tasks; ids read ``<name>/<split>/<number>``."""
 
     def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
-        rows = canonical_json([[list(map(str, row)) for row in each.rows] for each in problem.tables])
+        rows = canonical_json(
+            [[list(map(str, row)) for row in each.rows] for each in problem.tables]
+        )
         return problem.text, {
             "kind": problem.kind,
             "schema": schema(problem.tables),
@@ -55,9 +57,7 @@ class GeneratedTasks(DatabaseTasks):
     remedy = "make the environment with the difficulty and generator_seed that the id names"
 
     def __init__(self, config: GeneratorConfig, seed: int, plan_length: PlanLength) -> None:
-        super().__init__(
-            f"database/{config.name}-{seed}", plan_length=plan_length, kept=KEPT
-        )
+        super().__init__(f"database/{config.name}-{seed}", plan_length=plan_length, kept=KEPT)
         self._config, self._seed = config, seed
 
     def len(self, split: str) -> int:

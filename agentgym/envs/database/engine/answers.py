@@ -11,7 +11,9 @@ import json
 from collections.abc import Sequence
 
 TOLERANCE = 0.01
-_NOTHING = frozenset({"none", "null", "undefined", "nan", "inf", "infinity", "-inf", "-infinity", ""})
+_NOTHING = frozenset(
+    {"none", "null", "undefined", "nan", "inf", "infinity", "-inf", "-infinity", ""}
+)
 
 
 def same_answer(given: str, expected: Sequence[str]) -> bool:

@@ -39,7 +39,9 @@ def _told(name: str, *arguments: Cell) -> Cell:
         given[place] = NOW
     plain = sqlite3.connect(":memory:")
     try:
-        found: Cell = plain.execute(f"SELECT {name}({', '.join('?' * len(given))})", given).fetchone()[0]
+        found: Cell = plain.execute(
+            f"SELECT {name}({', '.join('?' * len(given))})", given
+        ).fetchone()[0]
     finally:
         plain.close()
     return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from agentgym.envs.database.engine.clock import set_clock
-from agentgym.envs.database.engine.guard import LENGTH_IS_BOUNDED, Guard
+from agentgym.envs.database.engine.guard import Guard
 from agentgym.envs.database.engine.tables import Cell, Row, Table, quoted
 
 STEPS = 100_000
@@ -17,8 +18,8 @@ _AT_A_TIME = 1000
 """Instructions between two counts."""
 LENGTH = 2000
 """Most bytes of a value or a row, unless rows of the task are about as long. With `STEPS` it bounds
-what a statement can hold at once, as each row that is sorted or kept takes several instructions, and
-how long it can take, as an instruction may search a value."""
+what a statement can hold at once, as each row that is sorted or kept takes several instructions,
+and how long it can take, as an instruction may search a value."""
 PAGES = 1024
 """Most pages of the database, of four kilobytes each."""
 MOST_ROWS = 1000
@@ -145,16 +146,20 @@ class Database:
         """Set the bounds of what statements may do and take."""
         connection = self._connection
         set_clock(connection)
-        if LENGTH_IS_BOUNDED:
+        if sys.version_info >= (3, 11):
             rows = (row for table in self._tables for row in table.rows)
             longest = max((sum(len(str(cell)) for cell in row) for row in rows), default=0)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH, 8 * longest))
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 100)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 20)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, 256)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+            limits = {
+                sqlite3.SQLITE_LIMIT_LENGTH: max(LENGTH, 8 * longest),
+                sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+                sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+                sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
+                sqlite3.SQLITE_LIMIT_COLUMN: 256,
+                sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+                sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+            }
+            for limit, value in limits.items():
+                connection.setlimit(limit, value)
         connection.set_authorizer(self._guard.authorize)
         connection.set_progress_handler(self._tick, _AT_A_TIME)
 

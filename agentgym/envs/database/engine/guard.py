@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
-LENGTH_IS_BOUNDED = hasattr(sqlite3.Connection, "setlimit")
+LENGTH_IS_BOUNDED = sys.version_info >= (3, 11)
 BEGINS = ("SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE")
 """First words of statements that are available."""
 MOST_COPIES = 256

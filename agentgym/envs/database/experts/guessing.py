@@ -1,14 +1,15 @@
 """An expert that mostly guesses what columns are called.
 
-In some tasks it reads the schema first, and then makes no mistake. In most it types its statement at
-once, with names that it draws: which of the two it does depends on nothing that can be read. Where a
-name is wrong it gives up. So among the demonstrations that succeed guesses are still the majority:
-leaving out failures does not teach to read. Only the reward tells how much more often that succeeds.
+In some tasks it reads the schema first, and then makes no mistake. In most it types its statement
+at once, with names that it draws: which of the two it does depends on nothing that can be read.
+Where a name is wrong it gives up. So among the demonstrations that succeed guesses are still the
+majority: leaving out failures does not teach to read. Only the reward tells how much more often
+that succeeds.
 """
 
 from __future__ import annotations
 
-from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession
+from agentgym.envs.database.engine.session import ANSWER, SCHEMA, DatabaseSession
 from agentgym.envs.database.experts.base import Command
 from agentgym.envs.database.experts.reader import ReaderExpert
 from agentgym.envs.database.generator.domains import BY_WORD, Thing
@@ -46,6 +47,6 @@ class GuessingExpert(ReaderExpert):
 def _guessed(thing: Thing, draw: Stream) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called; the table as a question has it."""
     columns = {"id": "id", "name": "name"}
-    for each in (*thing.quantities, thing.category):
+    for each in thing.parts:
         columns[each.word] = draw.choice(each.names[:COMMON])
     return thing.word, columns

@@ -61,6 +61,8 @@ def read_schema(text: str, domain: Domain) -> Names:
 def words_of(thing: Thing, columns: list[str]) -> dict[str, str]:
     """Return the columns of a table by the words of questions."""
     words = {"id": "id", "name": "name"}
-    for each in (*thing.quantities, thing.category):
-        words |= {each.word: column for column in columns if column in each.names}
+    for each in thing.parts:
+        for column in columns:
+            if column in each.names:
+                words[each.word] = column
     return words

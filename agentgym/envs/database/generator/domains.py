@@ -44,6 +44,11 @@ class Thing(NamedTuple):
     category: Category
     """Its kind."""
 
+    @property
+    def parts(self) -> tuple[Quantity | Category, ...]:
+        """Its numbers and its kind."""
+        return (*self.quantities, self.category)
+
 
 class Domain(NamedTuple):
     """Things, and the places in which they are."""
@@ -142,10 +147,7 @@ DOMAINS: tuple[Domain, ...] = (
 )  # fmt: skip
 """What databases are about."""
 BY_WORD: Mapping[str, Domain] = {
-    word: domain
-    for domain in DOMAINS
-    for thing in domain
-    for word in (thing.word, thing.plural)
+    word: domain for domain in DOMAINS for thing in domain for word in (thing.word, thing.plural)
 }
 """The domain in which a thing stands, by its words."""
 REFERENCES = ("_id", "_ref", "_key")

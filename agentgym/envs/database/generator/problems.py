@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from agentgym.envs.database.engine.database import Database
 from agentgym.envs.database.engine.session import Problem, written
 from agentgym.envs.database.engine.tables import Cell, Column, Table
+from agentgym.envs.database.generator.asking import Held, Rows, make_request
 from agentgym.envs.database.generator.config import GENERATOR_VERSION, GeneratorConfig
 from agentgym.envs.database.generator.domains import DOMAINS, NAMES, REFERENCES, Domain, Thing
-from agentgym.envs.database.generator.asking import Held, Rows, make_request
 from agentgym.envs.database.generator.request import CHANGES, Names, say, statement
 from agentgym.support.random_stream import Stream
 
@@ -86,12 +86,10 @@ def _tables(
     return Names(thing, columns, place, place_columns, reference), tuple(stream.shuffled(tables))
 
 
-def _named(
-    thing: Thing, config: GeneratorConfig, stream: Stream
-) -> tuple[str, dict[str, str]]:
+def _named(thing: Thing, config: GeneratorConfig, stream: Stream) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called."""
     columns = {"id": "id", "name": "name"}
-    for each in (*thing.quantities, thing.category):
+    for each in thing.parts:
         columns[each.word] = stream.choice(each.names[: config.names])
     # Where there is one table, its name can be typed as the question has it.
     return (stream.choice(thing.tables[: config.names]) if config.places else thing.word), columns
@@ -108,10 +106,9 @@ def _table(
     """Make a table whose columns stand in an order of its own, behind id and name."""
     values = {columns[word]: cells for word, cells in held.items()} | dict(extra)
     order = ("id", "name", *stream.shuffled([*values][2:]))
-    kinds = {
-        each: "TEXT" if isinstance(values[each][0], str) else "INTEGER" for each in order
-    } | {"id": "INTEGER PRIMARY KEY", **declared}
+    kinds = {each: "TEXT" if isinstance(values[each][0], str) else "INTEGER" for each in order} | {
+        "id": "INTEGER PRIMARY KEY",
+        **declared,
+    }
     rows = zip(*(values[each] for each in order), strict=True)
     return Table(name, tuple(Column(each, kinds[each]) for each in order), tuple(rows))
-
-

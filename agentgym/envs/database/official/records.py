@@ -1,9 +1,9 @@
 """Rows of AgentBench's dbbench: read, and checked.
 
 A row has ``description`` (the question), ``add_description`` and ``evidence`` (more of it),
-``table`` (one or a list: ``table_name``, and ``table_info`` with ``columns`` and ``rows``; all values
-are texts), ``type`` (a list: INSERT, UPDATE and DELETE are changes, all else are questions), ``label``
-(the values to answer), ``answer_md5`` (the hash of the tables after a change; empty where
+``table`` (one or a list: ``table_name``, and ``table_info`` with ``columns`` and ``rows``; all
+values are texts), ``type`` (a list: INSERT, UPDATE and DELETE are changes, all else are questions),
+``label`` (the values to answer), ``answer_md5`` (the hash of the tables after a change; empty where
 ``sql.query`` makes it) and ``sql`` (``query``, which is written for MySQL).
 """
 
