@@ -121,6 +121,13 @@ FAMILIES: tuple[EnvFamily, ...] = (
         subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
+        name="shell",
+        id="agentgym/Shell-v0",
+        entry_point="agentgym.envs.shell.env:ShellEnv",
+        summary="Answer questions about files, and change them, by commands in a sandbox.",
+        backend="thread",
+    ),
+    EnvFamily(
         name="swe",
         id="agentgym/SWE-v0",
         entry_point="agentgym.envs.swe.env:SWEEnv",
