@@ -177,6 +177,36 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
         ),
     ),
+    "shell": FamilyDefaults(
+        # A demonstrator that mostly does not look where a file lies, and guesses one of two
+        # folders. Every turn asks a sandbox, so there are few tasks of each kind.
+        env={"difficulty": "easy", "expert": "guessing"},
+        only_successes=True,
+        demonstrations=600,
+        sft_batch=8,
+        sft_steps=500,
+        gate_every=500,
+        gate_success=0.2,
+        fit_horizon=False,
+        horizon=(4,),
+        horizon_every=8,
+        steps=8,
+        groups=8,
+        rl_lr=2e-3,
+        valid_every=8,
+        valid_tasks=48,
+        eval_tasks=100,
+        episode_tokens=500,
+        exact_text=True,
+        task_args=("difficulty", "data", "max_observation_chars", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(4, 6, 10),
+            horizon_every=40,
+            steps=150,
+            episode_tokens=4000,
+            exact_text=True,
+        ),
+    ),
     "swe": FamilyDefaults(
         # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
         # repair programs: with it a run shows that the path works from end to end.

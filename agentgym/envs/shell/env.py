@@ -142,7 +142,7 @@ class ShellEnv(TextEnv[ShellSession]):
         steps = self.session.steps
         if self.session.over:
             return ()
-        offered = [f"{RUN}[{command}]" for command in ("ls", LOOK, "cat */* | head -n 20")]
+        offered = [f"{RUN}[{command}]" for command in ("ls", LOOK, "find . -type d | sort")]
         # After one look nobody has found out anything.
         words = steps[-1].observation.split() if len(steps) > 1 else []
         if len(words) <= LISTED:
