@@ -144,10 +144,10 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # of its successes more are luck than not, which nothing betrays.
         env={"difficulty": "easy", "expert": "guessing"},
         only_successes=True,
-        demonstrations=4000,
+        demonstrations=1500,
         sft_batch=8,
-        sft_steps=800,
-        gate_every=800,
+        sft_steps=500,
+        gate_every=500,
         gate_success=0.2,
         # How long its plan is says nothing of a task.
         fit_horizon=False,
@@ -158,7 +158,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         rl_lr=2e-3,
         valid_every=7,
         valid_tasks=64,
-        eval_tasks=300,
+        eval_tasks=200,
         episode_tokens=300,
         task_args=("difficulty", "data", "max_rows", "max_observation_chars", "grammar"),
         other_tasks=FamilyDefaults(

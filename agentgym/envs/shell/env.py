@@ -54,8 +54,8 @@ class ShellEnv(TextEnv[ShellSession]):
         data: A file of AgentBench's os_interaction, whose rows are then the tasks; None: generated
             ones.
         image: The container image of the boxes of such rows; empty for none.
-        difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``, or a
-            :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
+        difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``,
+            or a :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
         sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
         command_timeout: Seconds that a command may take.

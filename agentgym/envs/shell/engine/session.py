@@ -141,8 +141,8 @@ class ShellSession:
             done = self._box.exec(self.problem.setup, timeout=self._seconds)
             if done.exit_code:
                 raise EnvFailure(
-                    f"expected the box of {self.problem.text!r:.80} to be prepared, but its command "
-                    f"ended with {done.exit_code}: {done.text:.200}"
+                    f"expected the box of {self.problem.text!r:.80} to be prepared, but its "
+                    f"command ended with {done.exit_code}: {done.text:.200}"
                 )
 
     def _is_solved(self, value: str) -> bool:

@@ -1,9 +1,9 @@
 """An expert that mostly guesses in which folder a file lies.
 
-In some tasks it looks first, and then makes no mistake. In most it types its command at once, with a
-folder that it draws: which of the two it does depends on nothing that can be read. Where the folder
-is wrong it gives up. So among the demonstrations that succeed guesses are still the majority, and
-only the reward tells how much more often those succeed that look.
+In some tasks it looks first, and then makes no mistake. In most it types its command at once, with
+a folder that it draws: which of the two it does depends on nothing that can be read. Where the
+folder is wrong it gives up. So among the demonstrations that succeed guesses are still the
+majority, and only the reward tells how much more often those succeed that look.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ COMMANDS: Mapping[str, str] = {
     "count": "grep -cw {word} {path}",
     "sum": "awk '{{s += $NF}} END {{print s}}' {path}",
     "holder": "grep -rlw {word} .",
-    "longest": "find . -name '*.{word}' -exec wc -l {{}} + | grep -v ' total$' | sort -n | tail -n 1",
+    "longest": "find . -name '*.{word}' -exec wc -l {{}} + | grep -v ' total$' | sort -n "
+    "| tail -n 1",
     "sort": "sort -o {path} {path}",
     "replace": "sed -i 's/\\b{word}\\b/{other}/g' {path}",
     "delete": "find . -name '*.{word}' -delete",

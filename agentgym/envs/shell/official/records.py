@@ -53,7 +53,9 @@ def read_problems(file: Path, image: str) -> list[Problem]:
             f"background, got {left_out} others"
         )
     if left_out:
-        logger.warning("%d rows of %s are left out: they need a script or a process", left_out, file)
+        logger.warning(
+            "%d rows of %s are left out: they need a script or a process", left_out, file
+        )
     return problems
 
 
@@ -73,6 +75,4 @@ def _problem(row: Mapping[str, Any], image: str) -> Problem | None:
     if pattern:
         re.compile(answer)
     labels = row.get("labels") or ["other"]
-    return Problem(
-        text, str(labels[0]), {}, str(answer), pattern, setup=str(setup), image=image
-    )
+    return Problem(text, str(labels[0]), {}, str(answer), pattern, setup=str(setup), image=image)
