@@ -22,8 +22,8 @@ keep_grammars()
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
 SLOW = {
-    "agentgym/SWE-v0", "agentgym/Shell-v0", "agentgym-test/SWEDense-v0", "agentgym-test/TextWorldInform-v0",
-    "agentgym-test/ALFWorldOriginal-v0",
+    "agentgym/SWE-v0", "agentgym/Shell-v0", "agentgym-test/SWEDense-v0",
+    "agentgym-test/TextWorldInform-v0", "agentgym-test/ALFWorldOriginal-v0",
 }  # fmt: skip
 """Those whose every turn asks another process: a sandbox, or an engine of other people."""
 IDS = [

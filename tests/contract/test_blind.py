@@ -22,8 +22,8 @@ from tests.contract.choices import CONFIGURATIONS, over
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "blind_policies.py"
 TASKS = 40
 COUNTS = {"shell": 1, "swe": 1, "webshop": 200}
-"""Of Shell and SWE every action runs in a sandbox, and what is offered changes nothing of a repository. In a
-small shop two blind policies come near the limit, so that many tasks have to tell."""
+"""Of Shell and SWE every action runs in a sandbox, and what is offered changes no file. In a small
+shop two blind policies come near the limit, so that many tasks have to tell."""
 BOXED = (("shell", "default"), ("swe", "default"))
 MOST = 0.15
 """Warm starts solve .23 to .52; the highest of any blind policy, over 500 tasks, is below .12."""

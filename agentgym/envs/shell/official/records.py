@@ -53,9 +53,7 @@ def read_problems(file: Path, image: str) -> list[Problem]:
             f"background, got {left_out} others"
         )
     if left_out:
-        logger.warning(
-            "%d rows of %s are left out: they need a script or a process", left_out, file
-        )
+        logger.warning("%d rows of %s need a script or a process: left out", left_out, file)
     return problems
 
 
