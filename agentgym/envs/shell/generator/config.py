@@ -79,7 +79,7 @@ def _span(config: GeneratorConfig, name: str, low: int, high: int) -> None:
 
 
 DIFFICULTIES: Mapping[str, GeneratorConfig] = {
-    "easy": GeneratorConfig("easy", ("count", "sort"), 2, 1, (4, 6), (8, 30)),
+    "easy": GeneratorConfig("easy", ("count", "sort"), 2, 1, (4, 6), (10, 60)),
     "medium": GeneratorConfig(
         "medium", ("count", "sum", "holder", "sort", "replace", "delete"), 4, 2, (6, 12), (8, 40)
     ),
