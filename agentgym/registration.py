@@ -108,11 +108,24 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="database",
+        id="agentgym/Database-v0",
+        entry_point="agentgym.envs.database.env:DatabaseEnv",
+        summary="Answer questions about a database, and change it, by SQL.",
+    ),
+    EnvFamily(
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",
         summary="Answer a question by several searches in a corpus.",
         subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
+    ),
+    EnvFamily(
+        name="shell",
+        id="agentgym/Shell-v0",
+        entry_point="agentgym.envs.shell.env:ShellEnv",
+        summary="Answer questions about files, and change them, by commands in a sandbox.",
+        backend="thread",
     ),
     EnvFamily(
         name="swe",

@@ -21,11 +21,19 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.database import env as database
+from agentgym.envs.database.experts import EXPERTS as CLERKS
+from agentgym.envs.database.experts import FALLIBLE as GUESSERS
+from agentgym.envs.database.generator.config import DIFFICULTIES as DATABASES
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
 from agentgym.envs.search.experts import FALLIBLE as GUESSING
 from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
+from agentgym.envs.shell import env as shell
+from agentgym.envs.shell.experts import EXPERTS as SHELL_USERS
+from agentgym.envs.shell.experts import FALLIBLE as STRANGERS
+from agentgym.envs.shell.generator.config import DIFFICULTIES as FOLDERS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.swe.instance import DIFFICULTIES
@@ -52,6 +60,8 @@ INDEX_PACKAGES = {"tantivy": ("tantivy",)}
 """Indexes that need packages."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
 """Engines of other people, which are slow, and the packages that they need."""
+BOXED = ("shell", "swe")
+"""Families whose commands run in a sandbox."""
 SWITCH = (False, True)
 
 
@@ -83,7 +93,7 @@ class Configuration:
     @property
     def slow(self) -> bool:
         """Whether every action asks another process: an original engine, or a sandbox."""
-        return self.original or self.name == "swe"
+        return self.original or self.name in BOXED
 
     @property
     def original(self) -> bool:
@@ -93,8 +103,11 @@ class Configuration:
     @property
     def fallible(self) -> bool:
         """Whether the expert makes mistakes, as its family declares."""
-        some = {"webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS}.get(self.name, {})
-        return self.kwargs.get("expert") in some
+        of: Mapping[str, Mapping[str, str] | tuple[str, ...]] = {
+            "webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS, "database": GUESSERS,
+            "shell": STRANGERS,
+        }  # fmt: skip
+        return self.kwargs.get("expert") in of.get(self.name, {})
 
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
@@ -105,7 +118,7 @@ class Configuration:
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
-        if self.name == "swe" and NO_BOX:
+        if self.name in BOXED and NO_BOX:
             pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
         made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
         assert isinstance(made, TextEnv)
@@ -120,6 +133,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
     },
+    "database": {
+        "expert": tuple(CLERKS),
+        "reward": database.REWARDS,
+        "difficulty": tuple(DATABASES),
+    },
     "search": {
         "index": building.INDEXES,
         "expert": tuple(ANSWERERS),
@@ -128,6 +146,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "on_error": search_session.ON_ERROR,
         "shared_corpus": SWITCH,
         "first_search": SWITCH,
+    },
+    "shell": {
+        "expert": tuple(SHELL_USERS),
+        "reward": shell.REWARDS,
+        "difficulty": tuple(FOLDERS),
     },
     "swe": {
         "expert": tuple(DEVELOPERS),

@@ -29,8 +29,8 @@ keep_grammars()
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
 SLOW = {
-    "agentgym/SWE-v0", "agentgym-test/SWEDense-v0", "agentgym-test/TextWorldInform-v0",
-    "agentgym-test/ALFWorldOriginal-v0",
+    "agentgym/SWE-v0", "agentgym/Shell-v0", "agentgym-test/SWEDense-v0",
+    "agentgym-test/TextWorldInform-v0", "agentgym-test/ALFWorldOriginal-v0",
 }  # fmt: skip
 """Those whose every turn asks another process: a sandbox, or an engine of other people."""
 IDS = [
@@ -88,7 +88,7 @@ def env_id(request: pytest.FixtureRequest) -> str:
     for package in (*PACKAGES.get(env_id, ()), *packages(env_id)):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{env_id} needs the package {package}")
-    if "/SWE" in env_id and NO_BOX:
+    if ("/SWE" in env_id or "/Shell" in env_id) and NO_BOX:
         pytest.skip(f"{env_id} needs a sandbox: {NO_BOX}")
     return env_id
 

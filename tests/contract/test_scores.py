@@ -17,6 +17,7 @@ ORIGINAL_TASKS = 8
 """Where an engine of other people plays, which is slow; parity with ours is tested elsewhere."""
 SANDBOX_TASKS = 3
 """Where every command runs in a sandbox; that each bundled task is solved is tested elsewhere."""
+BOXED = ("shell/", "swe/")
 SHOPPER_TASKS = 60
 FLOOR_TASKS = 200
 
@@ -36,7 +37,7 @@ def success(env: TextEnv, policy: Any, n: int) -> tuple[float, list[dict[str, An
     """Return the success rate on a panel of the test split, and the infos of failed episodes."""
     if getattr(env, "engine", "native") != "native":
         n = min(n, ORIGINAL_TASKS)
-    if env.tasks.name.startswith("swe/"):
+    if env.tasks.name.startswith(BOXED):
         n = min(n, SANDBOX_TASKS)
     panel = env.tasks.panel("test", min(n, env.tasks.len("test")))
     infos = []
@@ -53,7 +54,7 @@ def test_the_expert_solves_the_test_split(env: TextEnv) -> None:
 
 
 def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
-    count = 3 if env.tasks.name.startswith("swe/") else 10
+    count = 3 if env.tasks.name.startswith(BOXED) else 10
     for index in range(min(count, env.tasks.len("test"))):
         observation, info = env.reset(options={"split": "test", "index": index})
         expected = env.extensions.turns(env.tasks.oracle_turns(env.tasks.task("test", index)))

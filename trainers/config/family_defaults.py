@@ -139,6 +139,32 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "database": FamilyDefaults(
+        # A demonstrator that mostly does not read the schema, and guesses what columns are called:
+        # of its successes more are luck than not, which nothing betrays.
+        env={"difficulty": "easy", "expert": "guessing"},
+        only_successes=True,
+        demonstrations=1500,
+        sft_batch=8,
+        sft_steps=500,
+        gate_every=500,
+        gate_success=0.2,
+        # How long its plan is says nothing of a task.
+        fit_horizon=False,
+        horizon=(4,),
+        horizon_every=7,
+        steps=14,
+        groups=12,
+        rl_lr=2e-3,
+        valid_every=7,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=300,
+        task_args=("difficulty", "data", "max_rows", "max_observation_chars", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(4, 6, 10), horizon_every=40, steps=150, episode_tokens=1600
+        ),
+    ),
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. The stages
         # fit questions of at most 2, 3 and 5 hops, each of which takes a search.
@@ -149,6 +175,36 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
         other_tasks=FamilyDefaults(
             horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600
+        ),
+    ),
+    "shell": FamilyDefaults(
+        # A demonstrator that mostly does not look where a file lies, and guesses one of two
+        # folders. Every turn asks a sandbox, so there are few tasks of each kind.
+        env={"difficulty": "easy", "expert": "guessing"},
+        only_successes=True,
+        demonstrations=600,
+        sft_batch=8,
+        sft_steps=500,
+        gate_every=500,
+        gate_success=0.2,
+        fit_horizon=False,
+        horizon=(4,),
+        horizon_every=8,
+        steps=8,
+        groups=8,
+        rl_lr=2e-3,
+        valid_every=8,
+        valid_tasks=48,
+        eval_tasks=100,
+        episode_tokens=500,
+        exact_text=True,
+        task_args=("difficulty", "data", "max_observation_chars", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(4, 6, 10),
+            horizon_every=40,
+            steps=150,
+            episode_tokens=4000,
+            exact_text=True,
         ),
     ),
     "swe": FamilyDefaults(

@@ -1,0 +1,1 @@
+"""Database: answer questions about a database, and change it, by SQL."""

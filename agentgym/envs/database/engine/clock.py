@@ -1,0 +1,47 @@
+"""SQLite's functions of time, in a world in which it is always the same moment."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+
+from agentgym.envs.database.engine.guard import CLOCKS
+from agentgym.envs.database.engine.tables import Cell
+
+NOW = "2024-01-01 12:00:00"
+"""The moment that ``'now'`` and ``CURRENT_TIMESTAMP`` stand for."""
+_OF_A_PLACE = ("localtime", "utc")
+"""Modifiers that depend on where the machine stands."""
+_CURRENT = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timestamp": NOW}
+
+
+def set_clock(connection: sqlite3.Connection) -> None:
+    """Replace the functions of time of a connection."""
+    for name in CLOCKS:
+        connection.create_function(name, -1, partial(_told, name), deterministic=True)
+    for name, text in _CURRENT.items():
+        connection.create_function(name, 0, _always(text), deterministic=True)
+
+
+def _always(text: str) -> Callable[[], str]:
+    return lambda: text
+
+
+def _told(name: str, *arguments: Cell) -> Cell:
+    """Return what SQLite's own function says, with `NOW` for now."""
+    place = 1 if name == "strftime" else 0
+    given = [*arguments, NOW] if len(arguments) == place else [*arguments]
+    if any(isinstance(each, str) and each.strip().lower() in _OF_A_PLACE for each in given):
+        raise ValueError("expected no time zone")
+    moment = given[place] if len(given) > place else None
+    if isinstance(moment, str) and moment.lower() == "now":
+        given[place] = NOW
+    plain = sqlite3.connect(":memory:")
+    try:
+        found: Cell = plain.execute(
+            f"SELECT {name}({', '.join('?' * len(given))})", given
+        ).fetchone()[0]
+    finally:
+        plain.close()
+    return found

@@ -1,0 +1,185 @@
+"""A small database in memory that carries out hostile SQL within bounds."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agentgym.envs.database.engine.clock import set_clock
+from agentgym.envs.database.engine.guard import Guard
+from agentgym.envs.database.engine.tables import Cell, Row, Table, quoted
+
+STEPS = 100_000
+"""Instructions of SQLite's machine that a statement may take: counted, so that the same statement
+ends at the same place on every machine."""
+_AT_A_TIME = 1000
+"""Instructions between two counts."""
+LENGTH = 2000
+"""Most bytes of a value or a row, unless rows of the task are about as long. With `STEPS` it bounds
+what a statement can hold at once, as each row that is sorted or kept takes several instructions,
+and how long it can take, as an instruction may search a value."""
+PAGES = 1024
+"""Most pages of the database, of four kilobytes each."""
+MOST_ROWS = 1000
+"""Most rows of a result that are fetched."""
+_ROW_NAMES = ("rowid", "_rowid_", "oid")
+
+Contents = Mapping[str, tuple[str, ...]]
+"""The rows of each table by its name, written out and sorted: equal for equal tables."""
+State = tuple[tuple[tuple[int, ...], tuple[Row, ...]], ...]
+"""Row ids and rows of each table."""
+
+
+class SqlError(Exception):
+    """A statement was refused, or has failed; the text is for the policy. It changed nothing."""
+
+
+class Result(NamedTuple):
+    """What a statement has returned."""
+
+    columns: tuple[str, ...]
+    """Names of the columns; none for a change."""
+    rows: tuple[Row, ...]
+    """Its rows, at most `MOST_ROWS`."""
+    more: bool
+    """Whether there were more rows."""
+    changed: int
+    """Rows that it has inserted, updated or deleted."""
+
+
+class Database:
+    """A database of an episode.
+
+    Args:
+        tables: Its tables. They have different names, of which none begins with ``sqlite_``.
+        state: The rows that they hold, if not their own.
+    """
+
+    def __init__(self, tables: Sequence[Table], state: State | None = None) -> None:
+        self._tables, self._ticks = tuple(tables), 0
+        self._guard = Guard([table.name for table in tables])
+        # A vector environment may step it in another thread than the one that made it.
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        self._fill(state)
+        self._begun = self._connection.total_changes if state is None else -1
+        self._bound()
+
+    @property
+    def changed(self) -> bool:
+        """Whether a statement has changed a row since the tables were made."""
+        return self._connection.total_changes != self._begun
+
+    def execute(self, sql: str) -> Result:
+        """Carry out one statement of a policy.
+
+        Raises:
+            SqlError: It is refused, wrong, or takes too much; nothing has changed.
+        """
+        problem = self._guard.refusal(sql)
+        if problem:
+            raise SqlError(problem)
+        self._ticks, before = 0, self._connection.total_changes
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute(sql)
+            rows = cursor.fetchmany(MOST_ROWS + 1) if cursor.description else []
+            columns = tuple(str(each[0]) for each in cursor.description or ())
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
+            raise SqlError(self._words(error)) from error
+        finally:
+            cursor.close()
+        changed = self._connection.total_changes - before
+        return Result(columns, tuple(rows[:MOST_ROWS]), len(rows) > MOST_ROWS, changed)
+
+    def contents(self) -> Contents:
+        """Return what the tables hold, whatever the order of their rows."""
+        self._ticks = -(2**40)
+        return {
+            table.name: tuple(sorted(map(repr, self._rows(f"SELECT * FROM {quoted(table.name)}"))))
+            for table in self._tables
+        }
+
+    def rows(self, table: str) -> list[Row]:
+        """Return the rows of a table."""
+        self._ticks = -(2**40)
+        return self._rows(f"SELECT * FROM {quoted(table)}")
+
+    def snapshot(self) -> State | None:
+        """Return the rows of all tables; None while nothing has changed."""
+        if not self.changed:
+            return None
+        self._ticks = -(2**40)
+        found = []
+        for table in self._tables:
+            row_id = _row_name(table)
+            rows = self._rows(f"SELECT {row_id}, * FROM {quoted(table.name)} ORDER BY {row_id}")
+            found.append((tuple(int(str(row[0])) for row in rows), tuple(row[1:] for row in rows)))
+        return tuple(found)
+
+    def close(self) -> None:
+        """Free the database; may be called twice."""
+        self._connection.close()
+
+    def _fill(self, state: State | None) -> None:
+        """Make the tables with their rows."""
+        run = self._connection.execute
+        run(f"PRAGMA max_page_count = {PAGES}")
+        run("BEGIN")
+        for place, table in enumerate(self._tables):
+            run(table.definition())
+            marks = ", ".join("?" * len(table.columns))
+            if state is None:
+                into, rows = quoted(table.name), table.rows
+            else:
+                names = ", ".join(quoted(column.name) for column in table.columns)
+                into, marks = f"{quoted(table.name)} ({_row_name(table)}, {names})", f"?, {marks}"
+                rows = tuple((key, *row) for key, row in zip(*state[place], strict=True))
+            self._connection.executemany(f"INSERT INTO {into} VALUES ({marks})", rows)
+        run("COMMIT")
+
+    def _bound(self) -> None:
+        """Set the bounds of what statements may do and take."""
+        connection = self._connection
+        set_clock(connection)
+        if sys.version_info >= (3, 11):
+            rows = (row for table in self._tables for row in table.rows)
+            longest = max((sum(len(str(cell)) for cell in row) for row in rows), default=0)
+            limits = {
+                sqlite3.SQLITE_LIMIT_LENGTH: max(LENGTH, 8 * longest),
+                sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+                sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+                sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
+                sqlite3.SQLITE_LIMIT_COLUMN: 256,
+                sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+                sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
+            }
+            for limit, value in limits.items():
+                connection.setlimit(limit, value)
+        connection.set_authorizer(self._guard.authorize)
+        connection.set_progress_handler(self._tick, _AT_A_TIME)
+
+    def _tick(self) -> int:
+        """Count instructions; a number above 0 ends the statement."""
+        self._ticks += _AT_A_TIME
+        return int(self._ticks > STEPS)
+
+    def _rows(self, sql: str) -> list[Row]:
+        found: list[tuple[Cell, ...]] = self._connection.execute(sql).fetchall()
+        return found
+
+    def _words(self, error: Exception) -> str:
+        """Say what was wrong with a statement."""
+        if self._ticks > STEPS:
+            return "the statement takes too long"
+        return self._guard.denied or str(error) or type(error).__name__
+
+
+def _row_name(table: Table) -> str:
+    """Return a name of the row's id that no column hides."""
+    taken = {column.name.lower() for column in table.columns}
+    return next(name for name in _ROW_NAMES if name not in taken)

@@ -1,0 +1,141 @@
+"""What a model's SQL may not do: statements, functions and tables that are refused.
+
+SQLite asks `Guard.authorize` about all that a statement would do while it compiles it, and nothing
+is allowed that is not named here. Three things it does not ask about, or too late:
+
+- ``EXPLAIN``, whose answer is another one in each version of SQLite: a statement begins with a word
+  of `BEGINS`.
+- Common tables are copied wherever they are named, before anything is asked: twenty of them, each
+  of which names the one before twice, take gigabytes. `refusal` bounds the copies.
+- Python before 3.11 cannot bound the length of a value (`LENGTH_IS_BOUNDED`). There all that makes
+  long values of short ones is refused, too.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from collections.abc import Collection, Iterator
+from typing import Any
+
+LENGTH_IS_BOUNDED = sys.version_info >= (3, 11)
+BEGINS = ("SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE")
+"""First words of statements that are available."""
+MOST_COPIES = 256
+"""Most copies of one common table in a statement."""
+GROWING = frozenset({"replace", "group_concat"})
+"""Functions whose result may be much longer than their arguments."""
+CLOCKS = ("date", "time", "datetime", "julianday", "strftime")
+"""Functions of time, of which `agentgym.envs.database.engine.clock` has versions without a now."""
+FUNCTIONS = GROWING | {
+    "abs", "avg", "coalesce", "count", "ifnull", "iif", "instr", "length", "like", "glob", "lower",
+    "ltrim", "max", "min", "nullif", "round", "rtrim", "sign", "substr", "substring", "sum",
+    "total", "trim", "typeof", "unicode", "upper", "row_number", "rank", "dense_rank", "lag",
+    "lead", "first_value", "last_value", *CLOCKS, "current_date", "current_time",
+    "current_timestamp",
+}  # fmt: skip
+"""Functions that are available: none reads a clock, draws at random, or touches a file."""
+SCHEMAS = frozenset({"sqlite_master", "sqlite_schema"})
+"""Tables that say what tables there are; they can be read."""
+_CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
+_TOKEN = re.compile(
+    r"--[^\n]*|/\*.*?(?:\*/|\Z)"  # comments
+    r"|'(?:[^']|'')*'?"  # text
+    r'|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[^\W\d]\w*'  # names and words
+    r"|\|\||\S",
+    re.DOTALL,
+)
+_PLAIN = re.compile(r"[a-z_]\w*")
+_AS = ("AS", "(")
+
+
+class Guard:
+    """Decides what a statement may do.
+
+    Args:
+        tables: The tables of the task.
+    """
+
+    def __init__(self, tables: Collection[str]) -> None:
+        self._tables = frozenset(name.lower() for name in tables)
+        self._common: frozenset[str] = frozenset()
+        self.denied = ""
+        """Why the statement that was compiled last was refused; empty if it was not."""
+
+    def refusal(self, sql: str) -> str:
+        """Return why a statement is not even compiled; empty if it is."""
+        self.denied = ""
+        tokens = [*_tokens(sql)]
+        begin = tokens[0].upper() if tokens else ""
+        if begin not in BEGINS:
+            return f"expected a statement that begins with {', '.join(BEGINS)}"
+        if not LENGTH_IS_BOUNDED and "||" in tokens:
+            return "|| is not available"
+        names = common_tables(tokens)
+        # A name with quotes in it can be written in several ways, which would not be counted.
+        if not all(map(_PLAIN.fullmatch, names)):
+            return "a common table has a plain name and no list of columns; name them in its SELECT"
+        copies, words = 1, [_name(each) for each in tokens]
+        for name in names:
+            copies *= max(1, words.count(name) - 1)
+        if copies > MOST_COPIES:
+            return "the statement names its common tables too often"
+        self._common = frozenset(names)
+        return ""
+
+    def authorize(
+        self, action: int, first: str | None, second: str | None, database: Any, trigger: Any
+    ) -> int:
+        """Answer SQLite, which asks about each thing that a statement would do."""
+        reason = self._reason(action, (first or "").lower(), (second or "").lower())
+        if reason:
+            self.denied = self.denied or reason
+            return sqlite3.SQLITE_DENY
+        return sqlite3.SQLITE_OK
+
+    def _reason(self, action: int, first: str, second: str) -> str:
+        """Return why something is refused; empty if it is allowed."""
+        if action == sqlite3.SQLITE_SELECT:
+            return ""
+        if action == sqlite3.SQLITE_READ:
+            # A subquery of which no column is read is asked about by its name.
+            known = first in self._tables or first in SCHEMAS
+            return "" if known or (not second and first in self._common) else f"no table {first}"
+        if action == sqlite3.SQLITE_FUNCTION:
+            known = second in FUNCTIONS and (LENGTH_IS_BOUNDED or second not in GROWING)
+            return "" if known else f"the function {second} is not available"
+        if action in _CHANGES:
+            return "" if first in self._tables else f"{first} cannot be changed"
+        if action == sqlite3.SQLITE_RECURSIVE:
+            return "recursive queries are not available"
+        return f"only {', '.join(BEGINS)} on the tables of the task are available"
+
+
+def common_tables(tokens: list[str]) -> list[str]:
+    """Return the names of the common tables of a statement, in lower case.
+
+    Of one that lists its columns, the bracket behind them stands for the name.
+    """
+    plain = [each.upper() for each in tokens]
+    names = []
+    for place, word in enumerate(plain):
+        after = [each for each in plain[place + 1 : place + 5] if each not in _MATERIALIZED]
+        if tuple(after[:2]) == _AS and word not in _MATERIALIZED:
+            names.append(_name(tokens[place]))
+    return names
+
+
+_MATERIALIZED = frozenset({"NOT", "MATERIALIZED"})
+
+
+def _tokens(sql: str) -> Iterator[str]:
+    """Yield the words, names, texts and signs of a statement, without its comments."""
+    for found in _TOKEN.finditer(sql):
+        if not found[0].startswith(("--", "/*")):
+            yield found[0]
+
+
+def _name(token: str) -> str:
+    """Return the name that a token stands for, in lower case, without its quotes."""
+    return token.strip("\"'`[]").lower()

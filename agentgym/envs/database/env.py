@@ -1,0 +1,206 @@
+"""Database as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from agentgym.actions import ActionSpec, Param, parse
+from agentgym.core.env import TextEnv
+from agentgym.core.options import choice, integer
+from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.tasks import Task
+from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession, written
+from agentgym.envs.database.engine.tables import quoted
+from agentgym.envs.database.experts import EXPERTS
+from agentgym.envs.database.generator.config import GeneratorConfig
+from agentgym.envs.database.tasks import open_tasks
+
+REWARDS = ("sparse",)
+"""What turns pay: 1 for a task that is solved, else 0."""
+LONGEST = 30_000
+LISTING = "sql[SELECT name FROM sqlite_master]"
+OFFERED = 3
+"""Most values of a result that are offered as answers."""
+EXPECTED = "invalid: expected schema, sql[STATEMENT] or answer[VALUE]"
+SPECS = (
+    ActionSpec(
+        name=SCHEMA,
+        description="Show the tables and their columns.",
+        native=SCHEMA,
+        examples=(SCHEMA,),
+    ),
+    ActionSpec(
+        name=SQL,
+        description="Carry out one statement in SQLite's SQL: SELECT, INSERT, UPDATE or DELETE.",
+        params=(Param("statement", verbatim=True, description="The statement."),),
+        native=("sql[{statement}]", "```sql\n{statement}\n```"),
+        examples=("sql[SELECT name FROM book WHERE price > 20]",),
+    ),
+    ActionSpec(
+        name=ANSWER,
+        description="Give the answer, several values between commas, which ends the episode; after "
+        "a change any answer will do.",
+        params=(Param("value", description="The answer."),),
+        native="answer[{value}]",
+        terminal=True,
+        examples=("answer[42]", "answer[done]"),
+    ),
+)
+
+
+class DatabaseEnv(TextEnv[DatabaseSession]):
+    """Answer a question about a database, or make a change to it, by SQL.
+
+    Args:
+        data: A file of AgentBench's dbbench, whose rows are then the tasks; None: generated ones.
+        difficulty: How large and how hard generated tasks are: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.database.generator.config.GeneratorConfig`.
+        generator_seed: Seed of the generated tasks.
+        max_rows: Most rows of a result that are shown.
+        max_observation_chars: Most characters of an observation.
+        horizon: Turn budget of an episode.
+        reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
+        expert: Whose plans :meth:`oracle` follows: ``reader`` reads the schema and then asks,
+            ``guessing`` mostly guesses what columns are called, ``oracle`` knows the solution, and
+            is the only one that plays files.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
+        DataError: The file is missing or damaged.
+    """
+
+    action_specs = SPECS
+
+    def __init__(
+        self,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        difficulty: str | GeneratorConfig = "medium",
+        generator_seed: int = 0,
+        max_rows: int = 20,
+        max_observation_chars: int = 2400,
+        horizon: int = 10,
+        reward: str = "sparse",
+        expert: str = "reader",
+        **kwargs: Any,
+    ) -> None:
+        choice(reward, "reward", REWARDS)
+        self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._max_rows = integer(max_rows, "max_rows", 1, 1000)
+        self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
+        self._tasks = open_tasks(data, difficulty, generator_seed, expert)
+        super().__init__(self._tasks, horizon=horizon, **kwargs)
+
+    def close(self) -> None:
+        """Free the database; may be called twice."""
+        self._running = False
+        self._leave()
+        super().close()
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def reported_details(self) -> Collection[str]:
+        """Return the keys that ``info["details"]`` holds at every step."""
+        return ("reason", "failed")
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._leave()
+        self._session = self._open(task)
+        return task.goal
+
+    def _act(self, action: str) -> Outcome:
+        call = parse(action, self.action_specs).call
+        if call is None:
+            return self._misread(action, EXPECTED)
+        session = self.session
+        turn = session.act(call.name, next(iter(call.arguments.values()), ""))
+        ended = session.answered is not None
+        return Outcome(
+            turn.observation,
+            reward=float(session.solved),
+            terminated=ended,
+            success=session.solved,
+            score=float(session.solved) if ended else None,
+            stop_reason=StopReason.SUCCESS if session.solved else StopReason.ANSWER,
+            details={"reason": turn.observation if turn.failed else "", "failed": turn.failed},
+        )
+
+    def _misread(self, action: str, problem: str) -> Outcome:
+        return Outcome(problem, valid=False, details={"reason": problem, "failed": False})
+
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        return Outcome(said, valid=valid, details={"reason": "", "failed": False})
+
+    def _admissible(self) -> Sequence[str]:
+        session = self.session
+        if session.answered is not None:
+            return ()
+        names = [quoted(table.name) for table in session.problem.tables]
+        offered = [SCHEMA, LISTING]
+        offered += (
+            f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)")
+        )
+        rows = session.result.rows if session.result else ()
+        cells = [written(cell) for row in rows[: OFFERED + 1] for cell in row]
+        # After one look nobody has found out anything.
+        if len(session.steps) > 1 and len(cells) <= OFFERED:
+            offered += dict.fromkeys(
+                f"answer[{cell}]" for cell in cells if cell.strip() and "]" not in cell
+            )
+        return offered
+
+    def _state(self) -> str:
+        # What was carried out, and nothing hidden.
+        done = [[each.action, each.argument] for each in self.session.steps]
+        return f"{self.task.id} {done!r}"
+
+    def _oracle_turns(self) -> int | None:
+        if self.session.answered is not None:
+            return 0
+        return len(self._expert.plan(self.session)) or None
+
+    def _oracle_action(self) -> str | None:
+        plan = [] if self.session.answered is not None else self._expert.plan(self.session)
+        if not plan:
+            return None
+        name, argument = plan[0]
+        return name if name == SCHEMA else f"{name}[{argument}]"
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        fresh = self._open(self.task)
+        fresh.restore(state)
+        self._leave()
+        self._session = fresh
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _open(self, task: Task) -> DatabaseSession:
+        return DatabaseSession(self._tasks.problem(task), self._max_rows, self._max_chars)
+
+    def _leave(self) -> None:
+        before, self._session = self._session, None
+        if before is not None:
+            before.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the database, which is made again of its rows."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the database again."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self._session = None
+        if session_state is not None:
+            self._restore(session_state)

@@ -1,0 +1,52 @@
+"""An expert that mostly guesses what columns are called.
+
+In some tasks it reads the schema first, and then makes no mistake. In most it types its statement
+at once, with names that it draws: which of the two it does depends on nothing that can be read.
+Where a name is wrong it gives up. So among the demonstrations that succeed guesses are still the
+majority: leaving out failures does not teach to read. Only the reward tells how much more often
+that succeeds.
+"""
+
+from __future__ import annotations
+
+from agentgym.envs.database.engine.session import ANSWER, SCHEMA, DatabaseSession
+from agentgym.envs.database.experts.base import Command
+from agentgym.envs.database.experts.reader import ReaderExpert
+from agentgym.envs.database.generator.domains import BY_WORD, Thing
+from agentgym.envs.database.generator.request import Names, read, statement
+from agentgym.support.random_stream import Stream
+
+READS = 15
+"""Per cent of the tasks in which it reads the schema."""
+UNKNOWN = "unknown"
+"""What it answers where its guess was wrong."""
+COMMON = 2
+"""It knows the first so many names of a column."""
+
+
+class GuessingExpert(ReaderExpert):
+    """Reads in some tasks, and guesses in most."""
+
+    def plan(self, session: DatabaseSession) -> list[Command]:
+        """Return the commands from here to the answer, right or wrong."""
+        text = session.problem.text
+        draw = Stream("guessing", text, *map(str, session.problem.answer))
+        looked = any(each.action == SCHEMA for each in session.steps)
+        request = read(text)
+        if draw.percent(READS) or looked or request is None:
+            return super().plan(session)
+        domain = BY_WORD[request.thing]
+        thing, columns = _guessed(domain.thing, draw)
+        place, place_columns = _guessed(domain.place, draw)
+        sql = statement(request, Names(thing, columns, place, place_columns, f"{place}_id"))
+        if session.tried(sql):
+            return [(ANSWER, UNKNOWN)]
+        return self.ask(session, request, sql)
+
+
+def _guessed(thing: Thing, draw: Stream) -> tuple[str, dict[str, str]]:
+    """Draw what a table and its columns are called; the table as a question has it."""
+    columns = {"id": "id", "name": "name"}
+    for each in thing.parts:
+        columns[each.word] = draw.choice(each.names[:COMMON])
+    return thing.word, columns

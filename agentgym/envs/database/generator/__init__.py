@@ -1,0 +1,1 @@
+"""Databases and what is asked of them, by seed."""

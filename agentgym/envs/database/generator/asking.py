@@ -1,0 +1,136 @@
+"""What to ask of rows: requests that have one answer, which the rows decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agentgym.envs.database.engine.tables import Cell
+from agentgym.envs.database.generator.config import GeneratorConfig
+from agentgym.envs.database.generator.domains import Domain
+from agentgym.envs.database.generator.request import (
+    COUNTS,
+    HIGHEST,
+    LOWEST,
+    ORDINALS,
+    Condition,
+    Request,
+)
+from agentgym.support.random_stream import Stream
+
+TRIES = 50
+"""Draws of conditions, after which none is made."""
+Held = Mapping[str, Sequence[Cell]]
+"""The values of each column, by the words of a question."""
+
+
+class Rows(NamedTuple):
+    """The rows of a database, and what they are about."""
+
+    domain: Domain
+    """Things and places."""
+    things: Held
+    """The things."""
+    places: Held
+    """The places."""
+    where: Sequence[int]
+    """The id of each thing's place; empty if there are no places."""
+    free: Sequence[str]
+    """Names that no row has."""
+
+    def meant(self, conditions: Sequence[Condition]) -> list[int]:
+        """Return the numbers of the rows of things that hold some conditions."""
+        return [
+            row
+            for row in range(len(self.things["id"]))
+            if all(self._holds(each, row) for each in conditions)
+        ]
+
+    def _holds(self, condition: Condition, row: int) -> bool:
+        held = self.places if condition.place else self.things
+        values = held[condition.word]
+        value = values[self.where[row] - 1 if condition.place else row]
+        if isinstance(value, str):
+            return value == condition.value
+        assert isinstance(value, int)
+        numbers = [each for each in values if isinstance(each, int)]
+        # Times the number of rows, so that the average is a whole number, too.
+        average = condition.value == "average"
+        bound = sum(numbers) if average else int(condition.value) * len(numbers)
+        left = value * len(numbers)
+        return left > bound if condition.test == "above" else left < bound
+
+
+def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request:
+    """Draw what is asked."""
+    kind = stream.choice(config.kinds)
+    thing = rows.domain.thing
+    word = stream.choice(thing.quantities).word
+    best, amount, least = stream.choice((HIGHEST, LOWEST)), "", 2
+    if kind == "insert":
+        return Request(kind, thing.word, row=_new_row(rows, stream))
+    if kind == "lookup":
+        name = str(stream.choice(rows.things["name"]))
+        return Request(kind, thing.word, word, conditions=(Condition("name", "named", name),))
+    if kind == "rank":
+        amount = stream.choice([*ORDINALS])
+        least = ORDINALS[amount] + 2
+    elif kind == "several":
+        amount = stream.choice([*COUNTS])
+        least = COUNTS[amount] + 1
+    elif kind == "group":
+        amount, least = thing.category.word, 4
+    elif kind in ("update", "raise"):
+        # Above all numbers that there are, so that every row that is meant changes.
+        amount = str(stream.between(100, 199) if kind == "update" else stream.between(1, 20))
+    # All rows are no answer to how many, and no table is emptied.
+    count = max(stream.between(*config.conditions), int(kind in ("count", "delete")))
+    conditions = _conditions(config, rows, stream, word, least, count)
+    return Request(
+        kind,
+        thing.word,
+        "" if kind in ("count", "delete") else word,
+        best if kind in ("extreme", "which", "rank", "several", "group") else "",
+        amount,
+        conditions,
+    )
+
+
+def _new_row(rows: Rows, stream: Stream) -> tuple[tuple[str, str], ...]:
+    """Draw a row to add."""
+    thing, place = rows.domain
+    row = [("id", str(stream.between(100, 999))), ("name", stream.choice(rows.free))]
+    row += [(each.word, str(stream.between(10, 99))) for each in thing.quantities]
+    row.append((thing.category.word, stream.choice(thing.category.values)))
+    if rows.where:
+        row.append((place.word, str(stream.choice(rows.places["name"]))))
+    return tuple(row)
+
+
+def _conditions(
+    config: GeneratorConfig, rows: Rows, stream: Stream, word: str, least: int, count: int
+) -> tuple[Condition, ...]:
+    """Draw conditions that some rows hold, at least so many, and others do not."""
+    for _ in range(TRIES if count else 0):
+        drawn = tuple(_condition(config, rows, stream, word) for _ in range(count))
+        told = {(each.word, each.place) for each in drawn}
+        if len(told) == count and least <= len(rows.meant(drawn)) < len(rows.things["id"]):
+            return drawn
+    return ()
+
+
+def _condition(config: GeneratorConfig, rows: Rows, stream: Stream, asked: str) -> Condition:
+    """Draw a condition."""
+    place = bool(rows.where) and stream.percent(40)
+    thing = rows.domain.place if place else rows.domain.thing
+    held = rows.places if place else rows.things
+    if not config.numeric and stream.percent(40):
+        if place and stream.percent(50):
+            return Condition("name", "named", str(stream.choice(rows.places["name"])), True)
+        word = thing.category.word
+        return Condition(word, "is", str(stream.choice(held[word])), place)
+    word = stream.choice([each.word for each in thing.quantities if each.word != asked])
+    test = stream.choice(("above", "below"))
+    average = not config.numeric and stream.percent(30)
+    value = "average" if average else str(stream.choice(held[word]))
+    return Condition(word, test, value, place)

@@ -1,0 +1,275 @@
+"""What is asked of a database: in words, read from words, and in SQL.
+
+`say` and `read` are each other's inverse. `statement` needs to know what tables and columns are
+called, which `Names` says: those of the generator, or what an expert has read in a schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from agentgym.envs.database.engine.tables import quoted
+from agentgym.envs.database.generator.domains import BY_WORD, Domain
+
+HIGHEST, LOWEST = "highest", "lowest"
+ORDINALS = {"second": 1, "third": 2, "fourth": 3}
+COUNTS = {"two": 2, "three": 3}
+KINDS = (
+    "extreme", "which", "rank", "several", "total", "average", "count", "lookup", "group",
+    "update", "raise", "delete", "insert",
+)  # fmt: skip
+"""Kinds of questions, then of changes."""
+CHANGES = KINDS[9:]
+
+
+class Condition(NamedTuple):
+    """What the rows that are meant have in common."""
+
+    word: str
+    """The number or category, in the word of a question; ``name``."""
+    test: str
+    """``above`` or ``below`` a number, ``is`` of a category, ``named``."""
+    value: str
+    """What it is compared with; ``average`` is that of all rows."""
+    place: bool = False
+    """Whether it is about the place in which a thing is."""
+
+
+class Request(NamedTuple):
+    """A question, or a change to make."""
+
+    kind: str
+    """One of `KINDS`."""
+    thing: str
+    """What it is about, in the word of a question."""
+    word: str = ""
+    """The number that is asked for, or changed."""
+    best: str = ""
+    """`HIGHEST` or `LOWEST`."""
+    amount: str = ""
+    """Which in order, how many, or the number of a change."""
+    conditions: tuple[Condition, ...] = ()
+    """Which rows are meant; all of them hold."""
+    row: tuple[tuple[str, str], ...] = ()
+    """What a new row holds, by the words of a question; its place by the place's name."""
+
+
+class Names(NamedTuple):
+    """What tables and columns of a database are called."""
+
+    thing: str
+    """The table of things."""
+    columns: Mapping[str, str]
+    """Its columns, by the words of a question."""
+    place: str = ""
+    """The table of places; empty if there is none."""
+    place_columns: Mapping[str, str] = {}
+    """Its columns."""
+    reference: str = ""
+    """The column of things that refers to a place."""
+
+
+_TELLS = {
+    "extreme": "What is the {best} {word} among the {things}{conditions}?",
+    "which": "Which of the {things}{conditions} has the {best} {word}?",
+    "rank": "Which of the {things}{conditions} has the {amount} {best} {word}?",
+    "several": "Which {amount} of the {things}{conditions} have the {best} {word}?",
+    "total": "What is the total {word} of the {things}{conditions}?",
+    "average": "What is the average {word} of the {things}{conditions}, to two decimals?",
+    "count": "How many {things}{conditions} are there?",
+    "lookup": "What is the {word} of the {thing}{conditions}?",
+    "group": "Add up the {word} of the {things}{conditions} for each {amount}. What is the {best} "
+    "of these totals?",
+    "update": "Set the {word} of all {things}{conditions} to {amount}.",
+    "raise": "Raise the {word} of all {things}{conditions} by {amount}.",
+    "delete": "Delete all {things}{conditions}.",
+    "insert": "Add one {thing} with {row}.",
+}
+"""Every request in words."""
+_PART = {
+    "best": f"(?P<best>{HIGHEST}|{LOWEST})",
+    "word": r"(?P<word>\w+)",
+    "amount": r"(?P<amount>\w+)",
+    "things": r"(?P<things>\w+)",
+    "thing": r"(?P<thing>\w+)",
+    "conditions": r"(?P<conditions>(?: (?:and )?whose .+?)?)",
+    "row": r"(?P<row>.+)",
+}
+_READS = {
+    kind: re.compile(
+        "".join(
+            _PART[part[1:-1]] if part.startswith("{") else re.escape(part)
+            for part in re.split(r"(\{\w+\})", text)
+        )
+    )
+    for kind, text in _TELLS.items()
+}
+# "which" would read "the second highest": what says more is tried first.
+_ORDER = ("rank", *(kind for kind in KINDS if kind != "rank"))
+_CONDITION = re.compile(
+    r"(?:and )?whose (?:(?P<place>\w+)'s )?(?P<word>\w+) is "
+    r"(?:(?P<test>above|below) (?:the (?P<average>average) \w+|(?P<number>\d+))"
+    r"|named (?P<name>\w+)|(?P<value>\w+))"
+)
+_NAMED = re.compile(r"named (?P<name>\w+)")
+_HELD = re.compile(r"(\w+) (\w+)")
+
+
+def say(request: Request) -> str:
+    """Write a request in words."""
+    domain = BY_WORD[request.thing]
+    conditions = " ".join(
+        ("and " if place else "") + _condition(each, domain)
+        for place, each in enumerate(request.conditions)
+    )
+    return _TELLS[request.kind].format(
+        **request._asdict()
+        | {
+            "things": domain.thing.plural,
+            "conditions": f" {conditions}" if conditions else "",
+            "row": _listed([f"{word} {value}" for word, value in request.row]),
+        }
+    )
+
+
+def _condition(condition: Condition, domain: Domain) -> str:
+    """Write a condition in words."""
+    word, test, value, place = condition
+    if word == "name":
+        # The thing itself, or the place in which it is.
+        return f"whose {domain.place.word} is named {value}" if place else f"named {value}"
+    owner = f"{domain.place.word}'s " if place else ""
+    if test == "is":
+        return f"whose {owner}{word} is {value}"
+    return f"whose {owner}{word} is {test} {f'the average {word}' if value == 'average' else value}"
+
+
+def _listed(parts: list[str]) -> str:
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+
+
+def read(text: str) -> Request | None:
+    """Read a request from words; None if it is none."""
+    for kind in _ORDER:
+        found = _READS[kind].fullmatch(text) if kind != "lookup" else None
+        if kind == "lookup":
+            found = _LOOKUP.fullmatch(text)
+        if found is None:
+            continue
+        part = {name: value or "" for name, value in found.groupdict().items()}
+        domain = BY_WORD.get(part.get("things") or part.get("thing", ""))
+        if domain is None:
+            return None
+        named = Condition("name", "named", part.get("name", ""))
+        return Request(
+            kind,
+            domain.thing.word,
+            part.get("word", ""),
+            part.get("best", ""),
+            part.get("amount", ""),
+            (named,) if kind == "lookup" else _conditions(part.get("conditions", "")),
+            tuple(_HELD.findall(part.get("row", "").replace(" and ", ", "))),
+        )
+    return None
+
+
+_LOOKUP = re.compile(r"What is the (?P<word>\w+) of the (?P<thing>\w+) named (?P<name>\w+)\?")
+
+
+def _conditions(text: str) -> tuple[Condition, ...]:
+    found = []
+    for each in _CONDITION.finditer(text):
+        if each["name"]:
+            found.append(Condition("name", "named", each["name"], True))
+        else:
+            value = each["average"] or each["number"] or each["value"]
+            found.append(
+                Condition(each["word"], each["test"] or "is", value, each["place"] is not None)
+            )
+    return tuple(found)
+
+
+def statement(request: Request, names: Names) -> str:
+    """Write a request in SQL.
+
+    Raises:
+        KeyError: It names what the database does not have.
+    """
+    if request.kind == "insert":
+        return _insert(request, names)
+    changing = request.kind in CHANGES
+    joined = not changing and any(each.place for each in request.conditions)
+    prefix = f"{quoted(names.thing)}." if joined else ""
+    column = f"{prefix}{quoted(names.columns[request.word])}" if request.word else ""
+    where = " AND ".join(_where(each, names, prefix, joined) for each in request.conditions)
+    where = f" WHERE {where}" if where else ""
+    table = quoted(names.thing)
+    if changing:
+        if request.kind == "delete":
+            return f"DELETE FROM {table}{where}"
+        value = request.amount if request.kind == "update" else f"{column} + {request.amount}"
+        return f"UPDATE {table} SET {column} = {value}{where}"
+    if joined:
+        place = quoted(names.place)
+        table += f" JOIN {place} ON {prefix}{quoted(names.reference)} = {place}.id"
+    return _select(request, names, column, f"{table}{where}", prefix)
+
+
+def _select(request: Request, names: Names, column: str, source: str, prefix: str) -> str:
+    """Write a question, given where the rows come from."""
+    kind, descending = request.kind, " DESC" if request.best == HIGHEST else ""
+    name = f"{prefix}{quoted(names.columns['name'])}"
+    if kind in ("which", "rank", "several"):
+        count = COUNTS[request.amount] if kind == "several" else 1
+        limit = f"{count} OFFSET {ORDINALS[request.amount]}" if kind == "rank" else str(count)
+        return f"SELECT {name} FROM {source} ORDER BY {column}{descending} LIMIT {limit}"
+    if kind == "group":
+        group = f"{prefix}{quoted(names.columns[request.amount])}"
+        return (
+            f"SELECT sum({column}) FROM {source} GROUP BY {group} "
+            f"ORDER BY sum({column}){descending} LIMIT 1"
+        )
+    best = "max" if request.best == HIGHEST else "min"
+    asked = {
+        "extreme": f"{best}({column})",
+        "total": f"sum({column})",
+        "average": f"round(avg({column}), 2)",
+        "count": "count(*)",
+        "lookup": column,
+    }[kind]
+    return f"SELECT {asked} FROM {source}"
+
+
+def _where(condition: Condition, names: Names, prefix: str, joined: bool) -> str:
+    """Write a condition in SQL."""
+    columns = names.place_columns if condition.place else names.columns
+    table = names.place if condition.place else names.thing
+    column = quoted(columns[condition.word])
+    if condition.test in ("is", "named"):
+        compared = f"= '{condition.value}'"
+    else:
+        sign = ">" if condition.test == "above" else "<"
+        average = condition.value == "average"
+        value = f"(SELECT avg({column}) FROM {quoted(table)})" if average else condition.value
+        compared = f"{sign} {value}"
+    if condition.place and joined:
+        return f"{quoted(names.place)}.{column} {compared}"
+    if condition.place:
+        inner = f"SELECT id FROM {quoted(names.place)} WHERE {column} {compared}"
+        return f"{quoted(names.reference)} IN ({inner})"
+    return f"{prefix}{column} {compared}"
+
+
+def _insert(request: Request, names: Names) -> str:
+    columns, values = [], []
+    for word, value in request.row:
+        if word in names.columns:
+            columns.append(quoted(names.columns[word]))
+            values.append(value if value.isdigit() else f"'{value}'")
+        else:
+            name = quoted(names.place_columns["name"])
+            columns.append(quoted(names.reference))
+            values.append(f"(SELECT id FROM {quoted(names.place)} WHERE {name} = '{value}')")
+    return f"INSERT INTO {quoted(names.thing)} ({', '.join(columns)}) VALUES ({', '.join(values)})"

@@ -1,0 +1,1 @@
+"""One episode in a box, and whether it came out right."""

@@ -1,0 +1,204 @@
+"""Shell as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from agentgym.actions import ActionSpec, Param, parse
+from agentgym.core.env import TextEnv
+from agentgym.core.options import choice, integer, text
+from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.tasks import Task
+from agentgym.envs.shell.engine.session import ANSWER, RUN, ShellSession
+from agentgym.envs.shell.experts import EXPERTS
+from agentgym.envs.shell.experts.reader import LOOK
+from agentgym.envs.shell.generator.config import GeneratorConfig
+from agentgym.envs.shell.tasks import open_tasks
+from agentgym.sandbox.registry import check_name
+
+REWARDS = ("sparse",)
+"""What turns pay: 1 for a task that is solved, else 0."""
+LONGEST = 30_000
+EXPECTED = "invalid: expected run[COMMAND] or answer[VALUE]"
+LISTED = 4
+"""Most words of the last output that are offered as answers."""
+SPECS = (
+    ActionSpec(
+        name=RUN,
+        description="Run a command in bash, in the folder of the files. The files stay, all else "
+        "ends with the command.",
+        params=(Param("command", verbatim=True, description="The command."),),
+        native=("run[{command}]", "```bash\n{command}\n```"),
+        examples=("run[ls -R]",),
+    ),
+    ActionSpec(
+        name=ANSWER,
+        description="Give the answer, which ends the episode; after a change any answer will do, "
+        "and no further file may be left in the folder.",
+        params=(Param("value", description="The answer."),),
+        native="answer[{value}]",
+        terminal=True,
+        examples=("answer[42]", "answer[done]"),
+    ),
+)
+
+
+class ShellEnv(TextEnv[ShellSession]):
+    """Answer a question about files, or make a change to them, by commands in a box.
+
+    Args:
+        data: A file of AgentBench's os_interaction, whose rows are then the tasks; None: generated
+            ones.
+        image: The container image of the boxes of such rows; empty for none.
+        difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``,
+            or a :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
+        generator_seed: Seed of the generated tasks.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        command_timeout: Seconds that a command may take.
+        max_observation_chars: Most characters of an observation.
+        horizon: Turn budget of an episode.
+        reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
+        expert: Whose plans :meth:`oracle` follows: ``reader`` looks where files are,
+            ``guessing`` mostly guesses it, ``oracle`` knows it, and is the only one that plays
+            files.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
+        DataError: The file is missing or damaged.
+    """
+
+    action_specs = SPECS
+    repeatable = False
+
+    def __init__(
+        self,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        image: str = "",
+        difficulty: str | GeneratorConfig = "medium",
+        generator_seed: int = 0,
+        sandbox: str = "auto",
+        command_timeout: int = 10,
+        max_observation_chars: int = 2400,
+        horizon: int = 10,
+        reward: str = "sparse",
+        expert: str = "reader",
+        **kwargs: Any,
+    ) -> None:
+        choice(reward, "reward", REWARDS)
+        self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._sandbox = check_name(text(sandbox, "sandbox"))
+        self._seconds = integer(command_timeout, "command_timeout", 1, 3600)
+        self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
+        self._tasks = open_tasks(data, text(image, "image"), difficulty, generator_seed, expert)
+        super().__init__(self._tasks, horizon=horizon, **kwargs)
+
+    def close(self) -> None:
+        """End the box; may be called twice."""
+        self._running = False
+        self._leave()
+        super().close()
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def reported_details(self) -> Collection[str]:
+        """Return the keys that ``info["details"]`` holds at every step."""
+        return ("reason",)
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._leave()
+        self._session = self._open(task)
+        return task.goal
+
+    def _act(self, action: str) -> Outcome:
+        call = parse(action, self.action_specs).call
+        if call is None:
+            return self._misread(action, EXPECTED)
+        session, value = self.session, next(iter(call.arguments.values()), "")
+        observation = session.run(value) if call.name == RUN else session.answer(value)
+        reason = StopReason.SANDBOX if session.died else StopReason.ANSWER
+        return Outcome(
+            observation,
+            reward=float(session.solved),
+            terminated=session.over,
+            success=session.solved,
+            score=float(session.solved) if session.over else None,
+            stop_reason=StopReason.SUCCESS if session.solved else reason,
+            details={"reason": ""},
+        )
+
+    def _misread(self, action: str, problem: str) -> Outcome:
+        return Outcome(problem, valid=False, details={"reason": problem})
+
+    def _idle(self, said: str, valid: bool) -> Outcome:
+        return Outcome(said, valid=valid, details={"reason": ""})
+
+    def _admissible(self) -> Sequence[str]:
+        steps = self.session.steps
+        if self.session.over:
+            return ()
+        offered = [f"{RUN}[{command}]" for command in ("ls", LOOK, "find . -type d | sort")]
+        # After one look nobody has found out anything.
+        words = steps[-1].observation.split() if len(steps) > 1 else []
+        if len(words) <= LISTED:
+            offered += dict.fromkeys(f"{ANSWER}[{word}]" for word in words if "]" not in word)
+        return offered
+
+    def _state(self) -> str:
+        # What was carried out, and nothing hidden.
+        return f"{self.task.id} {[step.command for step in self.session.steps]!r}"
+
+    def _oracle_turns(self) -> int | None:
+        session = self.session
+        return 0 if session.over else len(self._plan()) or None
+
+    def _oracle_action(self) -> str | None:
+        plan = [] if self.session.over else self._plan()
+        return f"{plan[0][0]}[{plan[0][1]}]" if plan else None
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        fresh = self._open(self.task)
+        try:
+            fresh.restore(state)
+        except BaseException:
+            fresh.close()
+            raise
+        self._leave()
+        self._session = fresh
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _plan(self) -> list[tuple[str, str]]:
+        return self._expert.plan(self.session.problem, self.session.steps)
+
+    def _open(self, task: Task) -> ShellSession:
+        problem = self._tasks.problem(task)
+        return ShellSession(problem, self._sandbox, float(self._seconds), self._max_chars)
+
+    def _leave(self) -> None:
+        before, self._session = self._session, None
+        if before is not None:
+            before.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the box, and take it as what it holds."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Open the box again."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self._session = None
+        if session_state is not None:
+            self._restore(session_state)

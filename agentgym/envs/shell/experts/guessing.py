@@ -1,0 +1,38 @@
+"""An expert that mostly guesses in which folder a file lies.
+
+In some tasks it looks first, and then makes no mistake. In most it types its command at once, with
+a folder that it draws: which of the two it does depends on nothing that can be read. Where the
+folder is wrong it gives up. So among the demonstrations that succeed guesses are still the
+majority, and only the reward tells how much more often those succeed that look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.envs.shell.engine.session import ANSWER, Problem, Step
+from agentgym.envs.shell.experts.base import Command
+from agentgym.envs.shell.experts.reader import LOOK, ReaderExpert, read
+from agentgym.envs.shell.generator.problems import FOLDERS, PLAIN_FOLDERS
+from agentgym.support.random_stream import Stream
+
+LOOKS = 15
+"""Per cent of the tasks in which it looks."""
+UNKNOWN = "unknown"
+"""What it answers where its guess was wrong."""
+
+
+class GuessingExpert(ReaderExpert):
+    """Looks in some tasks, and guesses in most."""
+
+    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+        """Return the commands from here to the answer, right or wrong."""
+        request = read(problem.text)
+        draw = Stream("guessing", problem.text, *problem.files)
+        looks = draw.percent(LOOKS) or any(step.command == LOOK for step in steps)
+        if request is None or looks or "file" not in request[1]:
+            return super().plan(problem, steps)
+        path = f"{draw.choice(FOLDERS[:PLAIN_FOLDERS])}/{request[1]['file']}"
+        plan = self.ask(request, path, steps)
+        failed = any(path in step.command and step.exit_code > 1 for step in steps)
+        return [(ANSWER, UNKNOWN)] if failed else plan

@@ -1,0 +1,24 @@
+"""The expert that knows where files are, and the answers of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.envs.shell.engine.session import ANSWER, Problem, Step
+from agentgym.envs.shell.experts.base import Command
+from agentgym.envs.shell.experts.reader import ReaderExpert, read
+
+
+class OracleExpert(ReaderExpert):
+    """Answers a question at once, and makes a change without looking."""
+
+    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+        """Return the commands from here to the answer; none where it knows no way."""
+        if problem.answer:
+            return [] if problem.pattern else [(ANSWER, problem.answer)]
+        request = read(problem.text)
+        if request is None:
+            return []
+        name = request[1].get("file")
+        path = next((each for each in problem.files if each.rpartition("/")[2] == name), "")
+        return self.ask(request, path, steps)

@@ -1,0 +1,78 @@
+"""The expert that looks where files are, and then types one command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, Step
+from agentgym.envs.shell.experts.base import DONE, Command
+from agentgym.envs.shell.generator.config import CHANGES
+from agentgym.envs.shell.generator.problems import TELLS
+
+LOOK = "find . -type f | sort"
+"""The command that shows where files are."""
+_PART = re.compile(r"\{(\w+)\}")
+_READS = {
+    kind: re.compile(
+        "".join(
+            rf"(?P<{part[1:-1]}>\S+?)" if part.startswith("{") else re.escape(part)
+            for part in re.split(r"(\{\w+\})", text)
+        )
+    )
+    for kind, text in TELLS.items()
+}
+COMMANDS: Mapping[str, str] = {
+    "count": "grep -cw {word} {path}",
+    "sum": "awk '{{s += $NF}} END {{print s}}' {path}",
+    "holder": "grep -rlw {word} .",
+    "longest": "find . -name '*.{word}' -exec wc -l {{}} + | grep -v ' total$' | sort -n "
+    "| tail -n 1",
+    "sort": "sort -o {path} {path}",
+    "replace": "sed -i 's/\\b{word}\\b/{other}/g' {path}",
+    "delete": "find . -name '*.{word}' -delete",
+    "collect": "grep -w {word} {path} > {folder}/{other}",
+    "move": "grep -rlw {word} . | grep -v '^./{other}/[^/]*$' | xargs -r mv -t {other}",
+}
+"""What solves each kind."""
+
+
+class ReaderExpert:
+    """Reads what anyone can read: the task, where files are, and what its command prints."""
+
+    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+        """Return the commands from here to the answer; none where it knows no way."""
+        request = read(problem.text)
+        if request is None:
+            return []
+        listed = next((step.observation for step in steps if step.command == LOOK), None)
+        if listed is None:
+            return [(RUN, LOOK), (RUN, ""), (ANSWER, "")]
+        name = request[1].get("file")
+        paths = [each.removeprefix("./") for each in listed.splitlines()]
+        path = next((each for each in paths if each.rpartition("/")[2] == name), "")
+        return self.ask(request, path, steps)
+
+    def ask(
+        self, request: tuple[str, Mapping[str, str]], path: str, steps: Sequence[Step]
+    ) -> list[Command]:
+        """Return the commands from one that solves the task on."""
+        kind, words = request
+        command = COMMANDS[kind].format(path=path, folder=path.rpartition("/")[0], **words)
+        told = next((step for step in steps if step.command == command), None)
+        if told is None:
+            return [(RUN, command), (ANSWER, "")]
+        if kind in CHANGES:
+            return [(ANSWER, DONE)]
+        # Of what wc prints the path stands last; grep says with its status that it counted none.
+        first = told.observation.splitlines()[0]
+        return [(ANSWER, first.split()[-1].removeprefix("./"))]
+
+
+def read(text: str) -> tuple[str, dict[str, str]] | None:
+    """Read what is asked: its kind, and the words that stand in it."""
+    for kind, pattern in _READS.items():
+        found = pattern.fullmatch(text)
+        if found:
+            return kind, found.groupdict()
+    return None

@@ -1,0 +1,134 @@
+"""Files and what is asked of them, each decided by its key alone.
+
+A question names a file by its name; in which folder it lies has to be found out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from agentgym.envs.shell.engine.session import Problem
+from agentgym.envs.shell.generator.config import GENERATOR_VERSION, GeneratorConfig
+from agentgym.support.random_stream import Stream
+
+FOLDERS = ("north", "south", "attic", "cellar", "office", "garden")
+NAMES = (
+    "ledger", "diary", "letter", "recipe", "report", "roster", "survey", "almanac", "manual",
+    "memo", "receipt", "atlas", "novel", "essay", "log", "index", "outline", "summary", "catalog",
+    "notice", "register", "journal", "chart", "script",
+)  # fmt: skip
+ENDINGS = ("txt", "md", "csv", "bak")
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron", "ivory", "jade")
+RARE = ("quartz", "zephyr", "umbra", "vortex")
+"""Words that stand in some files alone, one in each line at most."""
+PLAIN_FOLDERS = 2
+"""Folders of tasks whose files have no endings."""
+TELLS = {
+    "count": "How many lines of the file {file} contain the word {word}?",
+    "sum": "Each line of the file {file} ends in a number. What is the sum of these numbers?",
+    "holder": "Which file contains the word {word}? Answer with its path.",
+    "longest": "Which file whose name ends in .{word} has the most lines? Answer with its path.",
+    "sort": "Sort the lines of the file {file} by their characters, in the file itself.",
+    "replace": "In the file {file}, replace every word {word} by {other}.",
+    "delete": "Delete every file whose name ends in .{word}, and no other.",
+    "collect": "Write the lines of the file {file} that contain the word {word} to a new file "
+    "{other} in the same folder.",
+    "move": "Move every file that contains the word {word} to the folder {other}.",
+}
+"""What is asked, by kind."""
+Files = dict[str, str]
+
+
+def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
+    """Make a task.
+
+    Args:
+        config: How many files there are, and what is asked.
+        *key: What tells it from others.
+    """
+    stream = Stream("shell", GENERATOR_VERSION, config.name, *key)
+    kind = stream.choice(config.kinds)
+    folders = _folders(config, stream)
+    count = stream.between(*config.files)
+    names = stream.sample(NAMES, count)
+    if config.folders > PLAIN_FOLDERS:
+        names = [f"{name}.{stream.choice(ENDINGS)}" for name in names]
+    files = {f"{stream.choice(folders)}/{name}": _text(config, stream) for name in names}
+    path = stream.choice([*files])
+    found = sorted({each for each in files[path].split() if each.isalpha()})
+    word, other = stream.choice(found), stream.choice(RARE)
+    if kind in ("delete", "longest"):
+        word = path.rpartition(".")[2]
+        if kind == "longest":
+            # One file has more lines than any other.
+            most = max(text.count("\n") for text in files.values())
+            files[path] += "".join(_line(stream) for _ in range(most + 1 - files[path].count("\n")))
+    elif kind in ("holder", "move"):
+        word = other
+        other = stream.choice([each for each in folders if each != posixpath.dirname(path)])
+        _hide(files, path, word, stream)
+        if kind == "move":
+            others = [each for each in files if posixpath.dirname(each) != other and each != path]
+            for each in others[: stream.between(0, 2)]:
+                _hide(files, each, word, stream)
+    elif kind == "collect":
+        other = f"{other}.txt"
+    text = TELLS[kind].format(file=posixpath.basename(path), word=word, other=other)
+    answer, expected = solve(kind, dict(files), path, word, other)
+    return Problem(text, kind, files, answer, expected=expected)
+
+
+def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files]:
+    """Return the answer, and what the files are to be after a change."""
+    lines = files[path].splitlines(keepends=True)
+    holders = [each for each in sorted(files) if word in files[each].split()]
+    if kind == "count":
+        return str(sum(word in line.split() for line in lines)), {}
+    if kind == "sum":
+        return str(sum(int(line.split()[-1]) for line in lines)), {}
+    if kind in ("holder", "longest"):
+        return path, {}
+    if kind == "sort":
+        files[path] = "".join(sorted(lines))
+    elif kind == "replace":
+        files[path] = "".join(
+            " ".join(other if each == word else each for each in line.split()) + "\n"
+            for line in lines
+        )
+    elif kind == "delete":
+        files = {each: text for each, text in files.items() if not each.endswith(f".{word}")}
+    elif kind == "collect":
+        kept = "".join(line for line in lines if word in line.split())
+        files[posixpath.join(posixpath.dirname(path), other)] = kept
+    elif kind == "move":
+        for each in holders:
+            files[posixpath.join(other, posixpath.basename(each))] = files.pop(each)
+    return "", files
+
+
+def _folders(config: GeneratorConfig, stream: Stream) -> list[str]:
+    """Draw folders, some of them in others."""
+    found: list[str] = []
+    for name in FOLDERS[: config.folders]:
+        above = [each for each in found if each.count("/") < config.depth - 1]
+        nested = bool(above) and stream.percent(50)
+        found.append(f"{stream.choice(above)}/{name}" if nested else name)
+    return found
+
+
+def _text(config: GeneratorConfig, stream: Stream) -> str:
+    return "".join(_line(stream) for _ in range(stream.between(*config.lines)))
+
+
+def _line(stream: Stream) -> str:
+    """Write a line: words, then a number."""
+    words = [stream.choice(WORDS) for _ in range(stream.between(2, 5))]
+    return f"{' '.join(words)} {stream.between(1, 99)}\n"
+
+
+def _hide(files: Files, path: str, word: str, stream: Stream) -> None:
+    """Put a word in front of a line of a file."""
+    lines = files[path].splitlines(keepends=True)
+    place = stream.below(len(lines))
+    lines[place] = f"{word} {lines[place]}"
+    files[path] = "".join(lines)

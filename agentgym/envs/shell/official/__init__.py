@@ -1,0 +1,1 @@
+"""Rows of AgentBench's os_interaction."""

@@ -1,0 +1,60 @@
+"""What ``throughput.py`` measures of Database: start, steps of each difficulty, memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from stopwatch import Stopwatch, growth, make, memory, play, start
+
+ENV_ID = "agentgym/Database-v0"
+LEVELS = ("easy", "medium", "hard")
+BARS: dict[str, tuple[str, float]] = {
+    "make_seconds": ("<=", 0.15),
+    **{f"{level}_steps_per_second": (">=", 3000) for level in LEVELS},
+    **{f"{level}_expert_turns_per_second": (">=", 3000) for level in LEVELS},
+}
+Options = dict[str, Any]
+
+
+def measure_steps(level: str, options: Options) -> dict[str, float]:
+    """Time resets and steps of a random policy, which asks in most turns."""
+    found = play(make(ENV_ID, difficulty=level), options["seconds"], level)
+    return {name: value for name, value in found.items() if "worst" not in name}
+
+
+def measure_expert(level: str, options: Options) -> dict[str, float]:
+    """Time the steps of the expert, resets to new tasks included, without its own thinking."""
+    env = make(ENV_ID, difficulty=level).unwrapped
+    step, turns, number = Stopwatch(time.thread_time), 0, 0
+    while step.seconds < options["seconds"]:
+        chosen = {"index": number % env.tasks.len("train")}
+        info = step(partial(env.reset, options=chosen))[1]
+        number += 1
+        while not info["stop_reason"]:
+            action = env.oracle_action()
+            info = step(partial(env.step, action))[4]
+            turns += 1
+    return {f"{level}_expert_turns_per_second": turns / step.seconds}
+
+
+def measure_memory(options: Options) -> dict[str, float]:
+    """Return what the process takes, and what many tasks add to it."""
+    env = make(ENV_ID)
+    env.reset(seed=0)
+    return {"rss_megabytes": memory(), "megabytes_of_1000_resets": growth(env)}
+
+
+GROUPS: dict[str, Callable[[Options], dict[str, float]]] = {
+    "start": lambda options: start(ENV_ID),
+    **{f"steps_{level}": partial(measure_steps, level) for level in LEVELS},
+    **{f"expert_{level}": partial(measure_expert, level) for level in LEVELS},
+    "memory": measure_memory,
+}
+REPEATS: dict[str, int] = {"start": 3, **{f"expert_{level}": 3 for level in LEVELS}}
+
+
+def combine(figures: dict[str, float]) -> None:
+    """Add nothing: no figure follows from others."""

@@ -1,0 +1,26 @@
+"""The page of the family: its snippets run, and its transcript is what is played."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import agentgym.envs.database
+from agentgym.envs.database.env import DatabaseEnv
+from tests.envs.pages import blocks, check_arguments, check_rooms, run_snippets
+
+FOLDER = Path(agentgym.envs.database.__file__).parent
+PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_snippets_run_and_print_the_transcript():
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        run_snippets(PAGE)
+    assert out.getvalue().startswith(blocks(PAGE, "text")[0])
+
+
+def test_arguments_and_rooms_are_on_the_page():
+    check_arguments(PAGE, DatabaseEnv)
+    check_rooms(PAGE, FOLDER)
