@@ -17,12 +17,12 @@ import numpy as np
 
 from benchmarks.studies.runner.measures import Curve, at_equal
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from benchmarks.studies.runner.tasks import HESITANT_GAMES
+from benchmarks.studies.runner.tasks import CHAINS, HESITANT_GAMES
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
 FAMILIES = {
-    "webshop": "--env webshop", "textworld": HESITANT_GAMES, "search": "--env search",
+    "webshop": "--env webshop", "textworld": HESITANT_GAMES, "search": CHAINS,
 }  # fmt: skip
 """Families, and the tasks of each."""
 METHODS: Mapping[str, str] = {

@@ -112,9 +112,13 @@ def remember(memory: Memory, house: Household, state: State, action: Action) -> 
     explored, seen, last, examined, moved = memory
     if action.verb in ("take", "move"):
         known = action.first in seen and moved >= (action.verb == "move")
-        return memory if known else memory._replace(
-            seen=seen if action.first in seen else seen | {action.first},
-            moved=moved or action.verb == "move",
+        return (
+            memory
+            if known
+            else memory._replace(
+                seen=seen if action.first in seen else seen | {action.first},
+                moved=moved or action.verb == "move",
+            )
         )
     if action.verb == "examine" or action.verb in house.appliances:
         start, thing = house.start, action.first

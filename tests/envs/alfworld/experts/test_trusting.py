@@ -48,9 +48,7 @@ def test_it_mostly_treats_nothing_and_fetches_what_was_not_ready() -> None:
     oracle, searching, trusting = make("oracle"), make("searching"), make("trusting")
     quick = lucky = ready = 0
     for index in range(TASKS):
-        careful, mine, shortest = (
-            played(env, index) for env in (searching, trusting, oracle)
-        )
+        careful, mine, shortest = (played(env, index) for env in (searching, trusting, oracle))
         assert treated(careful), "who has read nothing of it cannot know that a thing is ready"
         ready += not treated(shortest)
         if mine == careful:
