@@ -153,13 +153,13 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # How long its plan is says nothing of a question.
         fit_horizon=False,
         horizon=(4,),
-        horizon_every=7,
-        steps=14,
+        horizon_every=5,
+        steps=10,
         groups=12,
         rl_lr=1.5e-3,
-        valid_every=7,
+        valid_every=5,
         valid_tasks=64,
-        eval_tasks=200,
+        eval_tasks=150,
         episode_tokens=300,
         task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
         other_tasks=FamilyDefaults(
