@@ -41,11 +41,21 @@ FAMILIES: Mapping[str, Lucky] = {
         {"difficulty": "easy", "task_types": ("place",), "horizon": 11},
         "doubting", "searching",
     ),
+    "alfworld, trusting": Lucky(
+        {
+            "difficulty": "easy", "task_types": ("clean",), "receptacles": 3, "distractors": 1,
+            "ready": 45, "horizon": 8,
+        },
+        "trusting", "searching",
+    ),
     "search": Lucky(
         {
             "difficulty": "easy", "size": 4000, "topk": 4, "hops": (1, 2), "horizon": 4,
         },
         "lazy", "reader",
+    ),
+    "search, hasty": Lucky(
+        {"difficulty": "local", "size": 4000, "topk": 1, "horizon": 4}, "hasty", "reader"
     ),
     "textworld": Lucky(
         {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5}, "guessing"
@@ -57,11 +67,12 @@ FAMILIES: Mapping[str, Lucky] = {
         "lazy", "thinking",
     ),
 }  # fmt: skip
+"""A family, and after a comma which of several of its demonstrators."""
 
 
 def measure(name: str, n: int) -> dict[str, Any]:
     """Let a demonstrator play held-out tasks, and count its choices and its successes."""
-    lucky = FAMILIES[name]
+    lucky, name = FAMILIES[name], name.partition(",")[0]
     play = Player(name, lucky.kwargs | {"expert": lucky.expert})
     other = Player(name, lucky.kwargs | {"expert": lucky.better}) if lucky.better else None
     env = play.env

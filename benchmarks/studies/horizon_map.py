@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks.studies.runner import measures
 from benchmarks.studies.runner.grid_picture import draw_grid
 from benchmarks.studies.runner.study import Arm, Runs, Study
+from benchmarks.studies.runner.tasks import CHAINS
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ TASKS: Mapping[str, Tasks] = {
         "--rl.keep-checkpoints 1",
     ),
     "search": Tasks(
-        env="--env search", stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
+        env=CHAINS, stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
         starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
         more="--eval.rivals none --eval.tasks 200 --eval.valid-tasks 48 --sft.gate-tasks 64 "
         "--sft.demonstrations 4000 --rl.log-groups 16 --rl.save-every 1000 --rl.keep-checkpoints 1",

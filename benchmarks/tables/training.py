@@ -158,7 +158,7 @@ def lucky_table() -> Table:
         best = found["perfect_filter"]
         cells = [share(found[key]) for key in keys]
         left = signed(found["good_success"] - best)
-        name = f"{FAMILIES[family]}, `{found['kwargs']['expert']}`"
+        name = f"{FAMILIES[family.partition(',')[0]]}, `{found['kwargs']['expert']}`"
         table.append([name, *cells, share(best), left])
     return table
 

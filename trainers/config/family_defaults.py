@@ -166,12 +166,27 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         ),
     ),
     "search": FamilyDefaults(
-        # Plain prose, one passage a page: what a model without any language can read. The stages
-        # fit questions of at most 2, 3 and 5 hops, each of which takes a search.
-        env={"difficulty": "easy", "topk": 1},
-        horizon=(3, 4, 6),
-        horizon_every=10,
-        steps=100,
+        # Plain prose, one passage a page: what a model without any language can read. A reader
+        # that mostly answers after one search where two are needed: of its successes two in three
+        # are luck, which nothing betrays.
+        env={"difficulty": "local", "size": 4000, "topk": 1, "expert": "hasty"},
+        only_successes=True,
+        demonstrations=1000,
+        sft_batch=8,
+        sft_steps=400,
+        gate_every=400,
+        gate_success=0.25,
+        # How long its plan is says nothing of a question.
+        fit_horizon=False,
+        horizon=(4,),
+        horizon_every=5,
+        steps=10,
+        groups=12,
+        rl_lr=1.5e-3,
+        valid_every=5,
+        valid_tasks=64,
+        eval_tasks=150,
+        episode_tokens=300,
         task_args=("corpus", "questions", "retriever_url", "difficulty", "topk", "grammar"),
         other_tasks=FamilyDefaults(
             horizon=(3, 4, 6), horizon_every=40, steps=150, episode_tokens=1600

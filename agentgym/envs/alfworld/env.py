@@ -39,6 +39,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         task_types: Which of the six types of task, such as ``["place", "heat"]``.
         receptacles: How many receptacles a room keeps: a number or a range with both ends.
         distractors: How many other objects there are: a number or a range.
+        ready: Per cent of the tasks to clean, heat or cool something whose thing is so already.
         hidden: Whether what is to be taken starts inside closed receptacles; None leaves it to
             the difficulty, as for every setting above.
         generator_seed: Seed of the generated households.
@@ -58,7 +59,8 @@ class ALFWorldEnv(TextEnv[GameSession]):
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
             imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
             never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
-            action, ``doubting`` examines in 85 of 100 tasks every receptacle that it comes to.
+            action, ``doubting`` examines in 85 of 100 tasks every receptacle that it comes to,
+            ``trusting`` takes in 85 of 100 tasks what it finds for clean, hot or cool.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         horizon: Turn budget.
@@ -113,6 +115,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         task_types: Sequence[str] | None = None,
         receptacles: int | tuple[int, int] | None = None,
         distractors: int | tuple[int, int] | None = None,
+        ready: int | None = None,
         hidden: bool | None = None,
         generator_seed: int = 0,
         order: str = "random",
@@ -137,6 +140,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         changes = {
             "task_types": task_types, "receptacles": receptacles, "distractors": distractors,
             "hidden": hidden,
+            "ready": ready,
         }  # fmt: skip
         self._tasks = open_tasks(
             difficulty,

@@ -171,8 +171,8 @@ class GeneratedLibrary(Library):
         assert isinstance(config.difficulty, GeneratorConfig)
         self.shapes = config.difficulty.cycle
         """Kind and hops of questions by number, over and over."""
-        self.size = config.size
-        """Passages of a universe."""
+        self.questions = config.size // config.difficulty.passages_a_question
+        """Questions about a universe."""
         self.shared = config.shared_corpus
         """Whether all splits have one universe."""
         self._config = config

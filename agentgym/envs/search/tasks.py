@@ -156,13 +156,11 @@ class QuestionTasks(NumberedTasks[Question]):
         }
 
 
-def generated_sizes(size: int, shared: bool) -> dict[str, int]:
-    """Return how many questions each split has, about universes of a size.
+def generated_sizes(most: int, shared: bool) -> dict[str, int]:
+    """Return how many questions each split has, of as many as there are about a universe.
 
-    There are half as many questions about a universe as it has passages; if all splits are about
-    one, they share them, a tenth each for ``valid`` and ``test``.
+    If all splits are about one universe, they share them, a tenth each for ``valid`` and ``test``.
     """
-    most = size // 2
     if not shared:
         return {split: min(count, most) for split, count in SIZES.items()}
     few = {split: min(SIZES[split], most // 10) for split in SPLITS[1:]}
@@ -187,7 +185,7 @@ class GeneratedQuestions(QuestionTasks):
         plan_length: PlanLength | None = None,
     ) -> None:
         super().__init__(f"search/{library.name}", library, hops=hops, plan_length=plan_length)
-        self._sizes = generated_sizes(library.size, library.shared)
+        self._sizes = generated_sizes(library.questions, library.shared)
         ends = accumulate(self._sizes.values(), initial=0)
         self._first = dict(zip(self._sizes, ends, strict=False))
         if not library.shared:

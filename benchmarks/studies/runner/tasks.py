@@ -5,3 +5,5 @@ HESITANT_GAMES = (
     "--no-fit-horizon --rl.episode-tokens 900"
 )
 """TextWorld's default games in six turns, shown by an expert that mostly takes two for one."""
+CHAINS = "--env search --env-kwargs difficulty=easy topk=1 --rl.episode-tokens 512"
+"""Search's questions of one to five hops."""

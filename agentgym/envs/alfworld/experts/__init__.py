@@ -1,4 +1,4 @@
-"""Experts: one knows where everything is, one searches, and three waste turns, each its own way."""
+"""Experts: one knows where everything is, one searches, and four have bad habits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agentgym.envs.alfworld.experts.fixed_order import FixedOrderExpert
 from agentgym.envs.alfworld.experts.hesitant import HesitantExpert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
 from agentgym.envs.alfworld.experts.searcher import SearchingExpert
+from agentgym.envs.alfworld.experts.trusting import TrustingExpert
 
 PLANS_VERSION = 3
 """Raise it when an expert's play changes, so that lengths in the cache folder are found anew."""
@@ -22,6 +23,7 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "fixed-order": FixedOrderExpert,
     "hesitant": HesitantExpert,
     "doubting": DoubtingExpert,
+    "trusting": TrustingExpert,
 }
 """Name of an expert -> what makes it at the start of a game."""
 

@@ -26,6 +26,10 @@ class Memory(NamedTuple):
     """Objects that have been shown, taken or put down."""
     last: int = NOBODY
     """The receptacle that was shown last, open or closed."""
+    examined: frozenset[int] = frozenset()
+    """Objects that were clean, hot or cool from the beginning, and of which that is known."""
+    moved: bool = False
+    """Whether anything has been put down."""
 
 
 class ReadingExpert(Expert):
@@ -57,8 +61,8 @@ class ReadingExpert(Expert):
         plan: tuple[Action, ...] | None = None
         news = True
         while not won:
-            if news:
-                plan = plan_from(house, _believed(memory, state))
+            if news or plan == ():  # Or all is done as believed, and the game is not won.
+                plan = plan_from(house, self._believed(memory, house, state))
             if plan is None:
                 action = _look_here(memory, house, state) or self._explore(memory, house, state)
             else:
@@ -77,6 +81,20 @@ class ReadingExpert(Expert):
             won = action.verb in decisive and house.goal.satisfied(state)
         return tuple(commands)
 
+    def _believed(self, memory: Memory, house: Household, state: State) -> State:
+        """Return a state with the objects that have been read of, each as it was when last seen."""
+        known = memory.seen | {state.held}
+        contents = [
+            tuple([x for x in things if x in known]) if things else () for things in state.contents
+        ]
+        start, told = house.start, memory.examined
+        return state._replace(
+            contents=tuple(contents),
+            clean=state.clean - (start.clean - told),
+            hot=state.hot - (start.hot - told),
+            cool=state.cool - (start.cool - told),
+        )
+
     @abstractmethod
     def _explore(self, memory: Memory, house: Household, state: State) -> Action | None:
         """Go to a receptacle that may show something new; None if all has been seen."""
@@ -91,28 +109,33 @@ def remember(memory: Memory, house: Household, state: State, action: Action) -> 
 
     ``state`` is the one after the action.
     """
-    explored, seen, last = memory
+    explored, seen, last, examined, moved = memory
     if action.verb in ("take", "move"):
-        known = action.first in seen
-        return memory if known else Memory(explored, seen | {action.first}, last)
+        known = action.first in seen and moved >= (action.verb == "move")
+        return (
+            memory
+            if known
+            else memory._replace(
+                seen=seen if action.first in seen else seen | {action.first},
+                moved=moved or action.verb == "move",
+            )
+        )
+    if action.verb == "examine" or action.verb in house.appliances:
+        start, thing = house.start, action.first
+        surprising = thing in start.clean or thing in start.hot or thing in start.cool
+        tells = action.verb != "examine" or thing not in house.containers
+        if not surprising or not tells or thing in examined:
+            return memory
+        return memory._replace(examined=examined | {thing})
     if action.verb not in ("go", "open", "check"):
         return memory
     shown = action.first
     if shown in house.openable and shown not in state.opened:
-        return memory if shown == last else Memory(explored, seen, shown)
+        return memory if shown == last else memory._replace(last=shown)
     contents = state.contents[shown]
     if shown == last and shown in explored and seen.issuperset(contents):
         return memory
-    return Memory(explored | {shown}, seen.union(contents), shown)
-
-
-def _believed(memory: Memory, state: State) -> State:
-    """Return a state with the objects that have been read of, and no others."""
-    known = memory.seen | {state.held}
-    contents = [
-        tuple([x for x in things if x in known]) if things else () for things in state.contents
-    ]
-    return state._replace(contents=tuple(contents))
+    return memory._replace(explored=explored | {shown}, seen=seen.union(contents), last=shown)
 
 
 def _needed(house: Household) -> frozenset[int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from agentgym.core.options import preset
+from agentgym.core.options import integer, preset
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.alfworld.engine.household import TASK_TYPES
 from agentgym.envs.alfworld.generator.object_tables import ROOM_KINDS, TASK_ROOMS
@@ -47,6 +47,9 @@ class GeneratorConfig:
     hidden: bool | None = None
     """True: what is to be taken starts inside closed receptacles; False: in the open; None:
     either."""
+    ready: int = 0
+    """Per cent of the tasks to clean, heat or cool something whose thing is so from the beginning.
+    Nothing tells but ``examine``, with the thing in hand."""
 
     def __post_init__(self) -> None:
         """Check the values and bring them into one form."""
@@ -56,6 +59,7 @@ class GeneratorConfig:
         object.__setattr__(self, "rooms", kinds)
         for name, least in (("receptacles", SMALLEST_HOUSEHOLD), ("distractors", 0)):
             object.__setattr__(self, name, _range(name, getattr(self, name), least))
+        integer(self.ready, "ready (in per cent)", 0, 100)
         if self.hidden is not None and type(self.hidden) is not bool:
             raise ConfigurationError(
                 f"expected hidden to be True, False or None, got {self.hidden!r}"
@@ -93,7 +97,10 @@ class GeneratorConfig:
 
     def text(self) -> str:
         """Return all values as one canonical line; equal configs have equal lines."""
-        return canonical_json(asdict(self))
+        values = asdict(self)
+        if not self.ready:  # Games without it are those from before there was such a setting.
+            del values["ready"]
+        return canonical_json(values)
 
     @property
     def key(self) -> str:

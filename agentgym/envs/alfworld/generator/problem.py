@@ -42,6 +42,12 @@ SENTENCES: dict[str, tuple[str, str]] = {
     ),
 }
 
+STATES = {
+    "pick_clean_then_place_in_recep": "isClean",
+    "pick_heat_then_place_in_recep": "isHot",
+    "pick_cool_then_place_in_recep": "isCool",
+}
+"""What the object of a task must be."""
 _TREATED = (
     "(exists (?r - receptacle) (exists (?o - object) (and ({able} ?o) (objectType ?o {target}Type) "
     "(receptacleType ?r {goal}Type) ({state} ?o) (inReceptacle ?o ?r))))"
@@ -111,6 +117,7 @@ def problem(stream: NamedDraws, layout: RoomLayout) -> str:
         "(:init",
         *_receptacle_facts(layout),
         *_object_facts(names, layout.things),
+        *([f"({STATES[layout.task_type]} {names[0]})"] if layout.ready else ()),
         *_compatibility(receptacle_types, object_types),
         f"(atLocation agent1 {start})",
         ")",

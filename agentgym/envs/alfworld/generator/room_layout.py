@@ -47,6 +47,8 @@ class RoomLayout:
     """Type of the receptacle to put it in; empty when it is to be looked at."""
     lamp: str
     """Type of the lamp to look with; empty in other tasks."""
+    ready: bool = False
+    """Whether the object of the task is clean, hot or cool already, as the task wants it."""
 
 
 def furnish(
@@ -62,7 +64,10 @@ def furnish(
         return None
     layout = replace(bare, receptacles=_kept(stream, bare, as_range(config.receptacles)))
     distractors = _distractors(stream, layout, as_range(config.distractors))
-    return replace(layout, things=(*bare.things, *distractors))
+    # No draw where there is no such share, so that games from before there was one stay.
+    treated = task_type in TASK_APPLIANCES and config.ready > 0
+    ready = treated and stream.below(100) < config.ready
+    return replace(layout, things=(*bare.things, *distractors), ready=ready)
 
 
 def _bare(stream: NamedDraws, room: Room, task_type: str, hidden: bool | None) -> RoomLayout | None:

@@ -1,10 +1,10 @@
-"""How hard a generated encyclopaedia is: three presets of the same settings."""
+"""How hard a generated encyclopaedia is: four presets of the same settings."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agentgym.core.options import choice, integer, preset
@@ -18,7 +18,7 @@ QUESTION_KINDS = ("chain", "comparison", "intersection", "count")
 HOPS = {"chain": (1, 5), "comparison": (2, 5), "intersection": (1, 3), "count": (1, 5)}
 """Least and most hops of each kind of question."""
 LONGEST_CYCLE = 1000
-_SHARES = ("mentions", "former", "noise", "namesakes", "inverse")
+_SHARES = ("mentions", "former", "noise", "namesakes", "inverse", "local")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ class GeneratorConfig:
     """Share of hops that go from a value to the only thing that has it, where there is one."""
     mix: tuple[tuple[str, int, int], ...]
     """Questions in a cycle: kind, hops, and how many of each cycle are such."""
+    asked: tuple[str, ...] = ()
+    """Relations that the last step of a question may ask for; none: all."""
+    local: int = 0
+    """Share of people who were born where their mentor was. What searching for a question shows may
+    then hold its answer by chance, which nothing betrays."""
 
     @classmethod
     def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
@@ -71,6 +76,7 @@ class GeneratorConfig:
             )
         object.__setattr__(self, "relations", _listed(self.relations))
         object.__setattr__(self, "mix", _triples(self.mix))
+        object.__setattr__(self, "asked", _listed(self.asked) if self.asked else ())
         choice(self.style, "style of a difficulty", STYLES)
         integer(self.paraphrases, "paraphrases of a difficulty", 1, 4)
         for name in _SHARES:
@@ -83,6 +89,11 @@ class GeneratorConfig:
     def plain(self) -> bool:
         """Whether the style is ``plain``."""
         return self.style == "plain"
+
+    @property
+    def passages_a_question(self) -> int:
+        """Passages for each question; more where only mentors can be asked about."""
+        return 4 if self.local else 2
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -142,6 +153,13 @@ def _check_relations(config: GeneratorConfig) -> None:
     """Check that what articles state can be stated, and leads to things that exist."""
     for name in config.relations:
         choice(name, "relations of a difficulty", RELATIONS)
+    for name in config.asked:
+        choice(name, "asked of a difficulty", config.relations)
+    if config.local and not {"birthplace", "mentor"} <= set(config.relations):
+        raise ConfigurationError(
+            "expected birthplace and mentor among relations of a difficulty whose people are "
+            f"local, got {config.relations}; add them, or use local=0"
+        )
     for relation in map(RELATIONS.__getitem__, config.relations):
         name = relation.name
         if relation.object not in (*config.kinds, YEAR, WORD):
@@ -190,6 +208,15 @@ EASY = GeneratorConfig(
     mix=(("chain", 1, 8), ("chain", 2, 8), ("chain", 3, 2), ("chain", 4, 1), ("chain", 5, 1)),
 )
 
+LOCAL = replace(
+    EASY,
+    name="local",
+    relations=("birthplace", "mentor", "twin"),
+    mix=(("chain", 2, 1),),
+    asked=("birthplace",),
+    local=45,
+)
+
 _MIX = (
     ("chain", 1, 9),
     ("chain", 2, 10),
@@ -230,4 +257,4 @@ HARD = GeneratorConfig(
     mix=_MIX,
 )
 
-DIFFICULTIES = {config.name: config for config in (EASY, MEDIUM, HARD)}
+DIFFICULTIES = {config.name: config for config in (EASY, MEDIUM, HARD, LOCAL)}

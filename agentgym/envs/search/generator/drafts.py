@@ -72,7 +72,8 @@ class Drafter:
         self._of: dict[str, list[Relation]] = {kind: [] for kind in facts.things}
         self._into: dict[str, list[Relation]] = {kind: [] for kind in facts.things}
         for relation in known:
-            self._of[relation.subject].append(relation)
+            if not config.asked or relation.name in config.asked:
+                self._of[relation.subject].append(relation)
             if relation.object != YEAR:
                 self._into[relation.object].append(relation)
 
@@ -90,7 +91,8 @@ class Drafter:
             if kind == "comparison":
                 fit = any(relation.earlier for relation in relations)
             else:
-                fit = kind == "chain" or sum(bool(r.predicate) for r in relations) > 1
+                telling = sum(bool(r.predicate) for r in relations)
+                fit = bool(relations) if kind == "chain" else telling > 1
             if fit:
                 found += things
         # The target of an intersection is found by its values, the others by who leads to them.
@@ -145,7 +147,8 @@ class Drafter:
                 return None
         if answer in described.text:
             return None
-        hidden = (answer,) if hops > 1 else ()
+        # Where people are local, the first passage often holds the answer: by chance.
+        hidden = (answer,) if hops > 1 and not self._config.local else ()
         return QuestionDraft(
             text.format(described.text), (answer,), (*described.steps, step), hidden
         )

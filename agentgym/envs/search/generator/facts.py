@@ -87,6 +87,8 @@ class Facts:
             if RELATIONS[name].subject in self.things:
                 self.values[name] = self._column(RELATIONS[name])
         self._agree()
+        if config.local:
+            self._settle(config.local)
 
     def stream(self, *key: str | int) -> Stream:
         """Return the stream of a part of the universe."""
@@ -249,6 +251,14 @@ class Facts:
         if "river_region" in self.values and "mouth" in self.values:
             mouths = self.values["mouth"]
             self.values["river_region"] = [regions[mouth - towns.start] for mouth in mouths]
+
+    def _settle(self, share: int) -> None:
+        """Let a share of the people be born where their mentor was, who is older: oldest first."""
+        draw = self.stream("local")
+        people, born = self.things["person"], self.values["birthplace"]
+        for place, mentor in enumerate(self.values["mentor"]):
+            if draw.percent(share):
+                born[place] = born[mentor - people.start]
 
     def _paired(self, kind: str) -> list[int]:
         """Pair the things of a kind, of which there is an even number."""

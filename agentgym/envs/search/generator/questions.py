@@ -47,8 +47,8 @@ class QuestionGenerator:
         self._shapes: dict[tuple[str, int], list[_Permuted]] = {}
 
     def __len__(self) -> int:
-        """Number of questions: half as many as there are passages."""
-        return self._universe.size // 2
+        """Number of questions: half as many as there are passages, or a quarter."""
+        return self._universe.size // self._universe.config.passages_a_question
 
     def shape(self, number: int) -> tuple[str, int]:
         """Return kind and hops of a question, without making it."""

@@ -28,6 +28,7 @@ GOLDEN = {
     "easy": "33ff3ec360a32ac15853f9cadcce286d95951d7401371ace5029a6fbb56c64fd",
     "medium": "49289392de680147cc5f0f61999405351f0213779625f983c06e1de5f59d6251",
     "hard": "7f083824b632b101c393ebf68cd608b7a0e340228c5bbf51d73a832955654ee6",
+    "local": "f8ee05ac8f2b7fc19ad83764bcebbf8cd653db0c09fdb904f654783c88e4b07e",
 }
 SIZE = 3000
 DIFFICULTY = pytest.mark.parametrize("difficulty", DIFFICULTIES)

@@ -1,0 +1,96 @@
+"""The expert that takes things to be ready: its habit, its luck, and that it makes up for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.envs.alfworld.env import ALFWorldEnv
+from agentgym.envs.alfworld.experts.trusting import TRUSTS
+from agentgym.envs.alfworld.generator.config import GeneratorConfig
+from agentgym.envs.alfworld.generator.households import generate
+
+READY = 45
+HOUSE: dict[str, Any] = {
+    "difficulty": "easy", "task_types": ["clean", "heat", "cool"], "receptacles": 3,
+    "distractors": 1,
+}  # fmt: skip
+TASKS = 90
+TREATS = ("clean", "heat", "cool")
+
+
+def make(expert: str, ready: int = READY) -> ALFWorldEnv:
+    env = gymnasium.make("agentgym/ALFWorld-v0", expert=expert, ready=ready, **HOUSE).unwrapped
+    assert isinstance(env, ALFWorldEnv)
+    return env
+
+
+def played(env: ALFWorldEnv, index: int) -> list[str]:
+    """Let the expert play; what it announces has to come true."""
+    _, info = env.reset(seed=0, options={"split": "test", "index": index})
+    announced, actions = info["oracle_turns"], list[str]()
+    while not info["stop_reason"]:
+        assert info["oracle_turns"] == announced - len(actions)
+        actions.append(str(env.oracle_action()))
+        info = env.step(actions[-1])[-1]
+        assert info["action_valid"]
+    assert info["success"]
+    return actions
+
+
+def treated(actions: list[str]) -> bool:
+    return any(action.startswith(TREATS) for action in actions)
+
+
+def test_it_mostly_treats_nothing_and_fetches_what_was_not_ready() -> None:
+    oracle, searching, trusting = make("oracle"), make("searching"), make("trusting")
+    quick = lucky = ready = 0
+    for index in range(TASKS):
+        careful, mine, shortest = (played(env, index) for env in (searching, trusting, oracle))
+        assert treated(careful), "who has read nothing of it cannot know that a thing is ready"
+        ready += not treated(shortest)
+        if mine == careful:
+            continue
+        quick += 1
+        lucky += not treated(mine)
+        assert treated(mine) == treated(shortest)
+        moves = [action for action in mine if action.startswith("move")]
+        assert len(moves) == 1 + treated(mine)
+        assert (len(mine) < len(careful)) != treated(mine)
+    assert quick / TASKS == pytest.approx(TRUSTS / 100, abs=0.1)
+    assert ready / TASKS == pytest.approx(READY / 100, abs=0.13)
+    assert 0.25 < lucky / quick < 0.65
+
+
+def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
+    env, told = make("searching", 100), 0
+    for index in range(9):
+        played(env, index)
+        env.reset(seed=0, options={"split": "test", "index": index})
+        while (action := str(env.oracle_action())).split()[0] != "take":
+            env.step(action)
+        env.step(action)
+        thing = action.removeprefix("take ").partition(" from ")[0]
+        observation, *_, info = env.step(f"examine {thing}")
+        tells = any(word in observation for word in ("clean", "hot", "cold"))
+        left, rest = info["oracle_turns"], list[str]()
+        while not info["stop_reason"]:
+            assert info["oracle_turns"] == left - len(rest)
+            rest.append(str(env.oracle_action()))
+            info = env.step(rest[-1])[-1]
+        assert info["success"]
+        assert treated(rest) != tells, "of containers it tells what they hold, and no more"
+        told += tells
+    assert 0 < told < 9
+
+
+def test_games_without_such_things_are_those_of_before() -> None:
+    plain, none = (
+        generate(GeneratorConfig(**kwargs), "valid_unseen", 2) for kwargs in ({}, {"ready": 0})
+    )
+    assert plain == none
+    every = generate(GeneratorConfig(ready=100), "valid_unseen", 2)
+    assert "(isClean" in every.problem
+    assert "ready" not in GeneratorConfig().text()

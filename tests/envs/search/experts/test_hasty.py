@@ -1,0 +1,59 @@
+"""The hasty reader: when it answers, how often that is right, and what its universe is like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.envs.search.env import SearchEnv
+from agentgym.envs.search.experts.hasty import PATIENT
+
+TASKS = 150
+
+
+def make(expert: str, **kwargs: Any) -> SearchEnv:
+    corpus = {"difficulty": "local", "size": 1000, "topk": 1, "horizon": 4}
+    made = gymnasium.make("agentgym/Search-v0", expert=expert, **{**corpus, **kwargs}).unwrapped
+    assert isinstance(made, SearchEnv)
+    return made
+
+
+def played(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+    """Let the expert play; what it announces has to come true."""
+    _, info = env.reset(seed=0, options={"split": "test", "index": index})
+    announced, actions = info["oracle_turns"], list[str]()
+    while not info["stop_reason"]:
+        assert info["oracle_turns"] == announced - len(actions)
+        actions.append(str(env.oracle_action()))
+        info = env.step(actions[-1])[-1]
+        assert info["action_valid"]
+    return actions, info
+
+
+def test_it_mostly_answers_after_one_search_and_is_often_right_by_luck() -> None:
+    hasty, reader = make("hasty"), make("reader")
+    lucky: list[bool] = []
+    for index in range(TASKS):
+        mine, info = played(hasty, index)
+        whole, known = played(reader, index)
+        assert known["success"] and len(whole) == 3
+        assert mine[0] == whole[0]
+        if len(mine) == 2:
+            lucky.append(info["success"])
+            assert lucky[-1] == (mine[1] == whole[2])
+        else:
+            assert mine == whole
+    assert len(lucky) / TASKS == pytest.approx(1 - PATIENT / 100, abs=0.1)
+    assert 0.25 < sum(lucky) / len(lucky) < 0.6
+
+
+def test_it_answers_at_once_where_somebody_else_has_searched() -> None:
+    env = make("hasty", difficulty="medium", size=400, topk=3, horizon=8)
+    for index in range(12):
+        env.reset(seed=0, options={"split": "test", "index": index})
+        info = env.step("<search>the mayor of nowhere</search>")[-1]
+        while not info["stop_reason"]:
+            info = env.step(str(env.oracle_action()))[-1]
+            assert info["action_valid"]
