@@ -108,6 +108,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="mathpython",
+        id="agentgym/MathPython-v0",
+        entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
+        summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
+    ),
+    EnvFamily(
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",

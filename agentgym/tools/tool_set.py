@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,6 +170,7 @@ def _typed_result(made: object) -> tuple[TypedTool, ...]:
     return declared(made) if _is_list(made) else _methods(type(made))
 
 
+@cache
 def _methods(kind: type) -> tuple[TypedTool, ...]:
     """Return the public methods of a class as tools, those of its bases first."""
     names = dict.fromkeys(

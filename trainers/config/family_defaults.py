@@ -139,6 +139,31 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "mathpython": FamilyDefaults(
+        # An expert that mostly leaves a small number out, which half of the time comes to the same:
+        # nobody can tell when without calculating. The calculator starts no process.
+        env={"difficulty": "easy", "expert": "lazy"},
+        only_successes=True,
+        demonstrations=4000,
+        sft_batch=16,
+        sft_steps=400,
+        gate_every=400,
+        gate_success=0.25,
+        fit_horizon=False,
+        horizon=(3,),
+        horizon_every=10,
+        steps=20,
+        groups=12,
+        rl_lr=2e-3,
+        valid_every=10,
+        valid_tasks=64,
+        eval_tasks=300,
+        episode_tokens=128,
+        task_args=("data", "difficulty", "generator_seed", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(3, 5), horizon_every=40, steps=150, episode_tokens=4000, exact_text=True
+        ),
+    ),
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. The stages
         # fit questions of at most 2, 3 and 5 hops, each of which takes a search.
