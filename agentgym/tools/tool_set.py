@@ -171,7 +171,7 @@ def _typed_result(made: object) -> tuple[TypedTool, ...]:
 
 
 @cache
-def _methods(kind: type) -> tuple[TypedTool, ...]:
+def _methods(kind: Any) -> tuple[TypedTool, ...]:
     """Return the public methods of a class as tools, those of its bases first."""
     names = dict.fromkeys(
         name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Sequence
@@ -91,9 +92,7 @@ class MathPythonEnv(ToolEnv):
             self._demonstrator.turns,
         )
         # No tool needs a limit of its own: Python has the sandbox's, and arithmetic is bounded.
-        super().__init__(
-            self._make_tools, tasks, _worth, timeout=None, horizon=horizon, **kwargs
-        )
+        super().__init__(self._make_tools, tasks, _worth, timeout=None, horizon=horizon, **kwargs)
 
     def _make_tools(self) -> MathTools:
         return MathTools(sandbox=self._sandbox, seconds=self._seconds, longest=self._longest)
@@ -107,7 +106,7 @@ class MathPythonEnv(ToolEnv):
         seen = list(dict.fromkeys(_NUMBER.findall(self.task.goal)))[:MOST_OFFERED]
         calls = [
             f"{CALCULATOR}[{left} {sign} {right.strip('-')}]"
-            for left, right in zip(seen, seen[1:], strict=False)
+            for left, right in itertools.pairwise(seen)
             for sign in "+-*"
         ]
         shown = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []

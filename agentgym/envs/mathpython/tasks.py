@@ -27,9 +27,7 @@ PlanLength = Callable[[Problem], "int | None"]
 class ProblemTasks(NumberedTasks[Problem]):
     """Problems as tasks."""
 
-    def _describe(
-        self, split: str, number: int, problem: Problem
-    ) -> tuple[str, Mapping[str, Any]]:
+    def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
         fields = asdict(problem)
         return problem.text, {"question": fields.pop("text"), **fields}
 

@@ -18,10 +18,10 @@ class MathTools(PythonTool):
         longest: Most characters that are shown of what it prints.
     """
 
-    def __init__(self, *, sandbox: str = "auto", seconds: float = 10.0, longest: int = 2000) -> None:
-        super().__init__(
-            sandbox=sandbox, seconds=seconds, longest=longest, error_lines=ERROR_LINES
-        )
+    def __init__(
+        self, *, sandbox: str = "auto", seconds: float = 10.0, longest: int = 2000
+    ) -> None:
+        super().__init__(sandbox=sandbox, seconds=seconds, longest=longest, error_lines=ERROR_LINES)
 
     def calculator(self, expression: str) -> str:
         """Calculate exactly with + - * / ^ mod, brackets, floor, sqrt, gcd, factorial and the like.

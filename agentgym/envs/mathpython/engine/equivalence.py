@@ -106,7 +106,9 @@ def _singular(unit: str) -> str:
 
 def _same_groups(gold: Group, answer: Group) -> bool:
     if gold.kind != answer.kind or len(gold.items) != len(answer.items):
-        return gold.kind == answer.kind == "set" and _distinct(gold) == _distinct(answer) != None
+        distinct = _distinct(gold)
+        both = gold.kind == answer.kind == "set" and distinct is not None
+        return both and distinct == _distinct(answer)
     if len(gold.items) > MOST_ITEMS:
         return False
     if gold.kind not in _UNORDERED:

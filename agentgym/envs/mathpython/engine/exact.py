@@ -76,7 +76,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
         raise NotRational("division by zero")
     if abs(base) in (0, 1):
         # An odd exponent keeps the sign, however large it is.
-        return base if exponent % 2 or base >= 0 and exponent else Fraction(1)
+        return base if exponent % 2 or (base >= 0 and exponent) else Fraction(1)
     if abs(exponent) > MOST_BITS or _bits(base) * abs(exponent) > MOST_BITS:
         raise NotRational(f"the power has more than {MOST_BITS} bits")
     return base ** int(exponent)
@@ -126,7 +126,9 @@ def _count(value: Fraction) -> int:
 def _rounded(value: Fraction, places: Fraction = Fraction(0)) -> Fraction:
     """Round half away from zero, as schools do."""
     scale = Fraction(10) ** min(_count(places), 50)
-    return Fraction(math.floor(abs(value) * scale + Fraction(1, 2))) / scale * (-1 if value < 0 else 1)
+    return (
+        Fraction(math.floor(abs(value) * scale + Fraction(1, 2))) / scale * (-1 if value < 0 else 1)
+    )
 
 
 MANY = 64

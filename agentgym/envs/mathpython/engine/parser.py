@@ -26,13 +26,16 @@ DEEPEST = 100
 MOST_NODES = 400
 """Most parts of a tree."""
 
-FUNCTIONS = frozenset(
-    "sqrt cbrt root abs floor ceil round gcd lcm mod max min factorial binom comb sin cos tan cot "
-    "arcsin arccos arctan asin acos atan exp ln log".split()
-)
+FUNCTIONS = frozenset((
+    "sqrt", "cbrt", "root", "abs", "floor", "ceil", "round", "gcd", "lcm", "mod", "max", "min",
+    "factorial", "binom", "comb", "sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "asin",
+    "acos", "atan", "exp", "ln", "log",
+))  # fmt: skip
 """Functions that can be written; of those of more than one argument as ``gcd(a, b)``."""
 CONSTANTS = {"pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "e": "e", "i": "i"}
-GREEK = frozenset("alpha beta gamma theta lambda mu omega phi rho sigma tau x".split())
+GREEK = frozenset((
+    "alpha", "beta", "gamma", "theta", "lambda", "mu", "omega", "phi", "rho", "sigma", "tau",
+))  # fmt: skip
 OPENING = {"(": ")", "[": "]", "lfloor": "rfloor", "lceil": "rceil"}
 RELATIONS = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "le": "<=",
              "leq": "<=", "ge": ">=", "geq": ">=", "!=": "!=", "ne": "!=", "neq": "!="}  # fmt: skip
@@ -163,9 +166,7 @@ class _Parser:
             return self._deeper_product()
         if self._takes("pm"):
             right = self._deeper_product()
-            return self._made(
-                Group("set", (right, Operation("*", Number(Fraction(-1)), right)))
-            )
+            return self._made(Group("set", (right, Operation("*", Number(Fraction(-1)), right))))
         node = self._power()
         while True:
             if self.now.text in TIMES and self.now.kind != "word":
@@ -208,7 +209,7 @@ class _Parser:
             return True
         if token.kind == "word":
             word = token.text.lower()
-            return len(word) == 1 and word != "u" or word in FUNCTIONS or word in CONSTANTS
+            return (len(word) == 1 and word != "u") or word in FUNCTIONS or word in CONSTANTS
         if token.kind == "command":
             known = ("frac", "sqrt", "binom", "lfloor", "lceil")
             return token.text in FUNCTIONS | CONSTANTS.keys() | GREEK or token.text in known
@@ -245,7 +246,7 @@ class _Parser:
         """Read a number, a name, a function or a bracket."""
         token = self._next()
         if token.kind == "number":
-            _, point, behind = token.text.partition(".")
+            _, _, behind = token.text.partition(".")
             return self._made(Number(Fraction(token.text.rstrip(".")), len(behind) or None))
         word = token.text
         if token.kind == "command":

@@ -13,10 +13,13 @@ MOST_DIGITS = 300
 """Most digits of a number that is written out."""
 
 _PLAIN = {
-    "−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "÷": "/", "π": r"\pi ", "∞": r"\infty ",
-    "√": r"\sqrt ", "±": r"\pm ", "∪": r"\cup ", "∈": r"\in ", "≤": r"\le ", "≥": r"\ge ",
-    "≠": r"\ne ", "°": r"\degree ", "²": "^2", "³": "^3", "∅": r"\emptyset ", "\u00a0": " ",
+    "\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u00f7": "/",
+    "\u03c0": r"\pi ", "\u221e": r"\infty ", "\u221a": r"\sqrt ", "\u00b1": r"\pm ",
+    "\u222a": r"\cup ", "\u2208": r"\in ", "\u2264": r"\le ", "\u2265": r"\ge ",
+    "\u2260": r"\ne ", "\u00b0": r"\degree ", "\u00b2": "^2", "\u00b3": "^3",
+    "\u2205": r"\emptyset ", "\u00a0": " ",
 }  # fmt: skip
+"""Signs beyond ASCII -> how they are written here."""
 _SPACES = re.compile(
     r"\\(?:[,;:! ]|(?:quad|qquad|left|right|displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?)"
     r"(?![A-Za-z]))|~|\\\\|\$"
@@ -40,7 +43,7 @@ class Token(NamedTuple):
     """A piece of a text."""
 
     kind: str
-    """``number``, ``command`` (of LaTeX), ``word``, ``text`` (words of LaTeX), ``sign``, ``end``."""
+    """``number``, ``word``, ``sign``, ``end``; of LaTeX ``command`` and ``text`` (words)."""
     text: str
     """What is written; a command without its backslash."""
     spaced: bool

@@ -12,7 +12,7 @@ LETTERS = "xyz"
 
 
 def linear(draw: Stream, level: int) -> Problem:
-    """A system of equations in 2 unknowns, or 3 beyond the first level; one of them is asked for."""
+    """One unknown of a system of equations in 2, or beyond the first level in 3."""
     size = 2 if level == 1 else 3
     while True:
         rows = [[_nonzero(draw, 3 + 3 * level) for _ in range(size + 1)] for _ in range(size)]

@@ -54,7 +54,9 @@ def steps(draw: Stream, level: int) -> Problem:
     for number in range(level + 1):
         word, sign, other = _step(draw, level, value, number)
         told.append(f"{word} {other}.")
-        expression = f"({expression} {sign} {other})" if number < level else f"{expression} {sign} {other}"
+        expression = (
+            f"({expression} {sign} {other})" if number < level else f"{expression} {sign} {other}"
+        )
         value = calculated(f"({value}) {sign} {other}")
     program = f"from fractions import Fraction as F\nprint({_exact(expression)})"
     return Problem(

@@ -30,10 +30,16 @@ def divisors(draw: Stream, level: int) -> Problem:
     """How many divisors a number has, or their sum; the number grows with the level."""
     number = math.prod(draw.choice((2, 2, 2, 3, 3, 5, 7, 11)) for _ in range(2 + level))
     number *= draw.between(2, 10 ** min(level, 3))
-    found = [d for k in range(1, math.isqrt(number) + 1) if number % k == 0 for d in {k, number // k}]
+    found = [
+        d for k in range(1, math.isqrt(number) + 1) if number % k == 0 for d in {k, number // k}
+    ]
     asked, answer, code = "How many positive divisors does {} have?", len(found), "len(found)"
     if draw.percent(70):
-        asked, answer, code = "What is the sum of the positive divisors of {}?", sum(found), "sum(found)"
+        asked, answer, code = (
+            "What is the sum of the positive divisors of {}?",
+            sum(found),
+            "sum(found)",
+        )
     program = (
         f"n = {number}\n"
         "found = set()\n"
@@ -86,7 +92,7 @@ def congruence(draw: Stream, level: int) -> Problem:
 
 
 def multiples(draw: Stream, level: int) -> Problem:
-    """How many numbers up to a limit are divisible by one of ``level + 1`` numbers but not by one."""
+    """How many numbers up to a limit are divisible by any of ``level + 1``, and not by another."""
     some = draw.sample((2, 3, 4, 5, 6, 7, 8, 9, 11, 13), level + 2)
     limit = draw.between(100, 10 ** min(level + 2, 4))
     *wanted, unwanted = some

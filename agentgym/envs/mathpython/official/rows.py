@@ -27,6 +27,8 @@ KINDS = ("type", "subject", "level", "source")
 """Fields that may say of which kind a problem is."""
 MARK = "####"
 """What stands before an answer of GSM8K."""
+BOXES = (r"\boxed", r"\fbox")
+"""Commands in which the answer of a solution stands."""
 SPLIT_NAMES: Mapping[str, str] = {
     **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
 }  # fmt: skip
@@ -64,7 +66,7 @@ def _answer(fields: Mapping[str, Any]) -> str:
         text = text.rpartition(MARK)[2]
     elif given is None:
         solution = fields.get("solution")
-        if not isinstance(solution, str) or r"\boxed" not in solution and r"\fbox" not in solution:
+        if not isinstance(solution, str) or not any(box in solution for box in BOXES):
             raise Unusable(
                 f"expected an answer, or a solution with \\boxed{{}}, got {solution!r:.80}"
             )
