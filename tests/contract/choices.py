@@ -21,6 +21,10 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.mathpython import env as mathpython
+from agentgym.envs.mathpython.experts import EXPERTS as MATHEMATICIANS
+from agentgym.envs.mathpython.experts import FALLIBLE as HURRYING
+from agentgym.envs.mathpython.generator import DIFFICULTIES as PROBLEMS
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
@@ -74,7 +78,7 @@ class Configuration:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
         if self.slow or self.kwargs.get("difficulty") == LARGEST:
             return 1
-        return 2 if "games" in self.kwargs else 4
+        return 2 if "games" in self.kwargs or self.name == "mathpython" else 4
 
     def indices(self, size: int) -> list[int]:
         """Return the tasks that a test plays of a split, spread over it."""
@@ -93,7 +97,9 @@ class Configuration:
     @property
     def fallible(self) -> bool:
         """Whether the expert makes mistakes, as its family declares."""
-        some = {"webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS}.get(self.name, {})
+        some = {
+            "mathpython": HURRYING, "search": GUESSING, "textworld": COOKS, "webshop": FALLIBLE,
+        }.get(self.name, {})  # fmt: skip
         return self.kwargs.get("expert") in some
 
     def make(self, **more: Any) -> TextEnv:
@@ -105,7 +111,7 @@ class Configuration:
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
-        if self.name == "swe" and NO_BOX:
+        if self.name in ("mathpython", "swe") and NO_BOX:
             pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
         made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
         assert isinstance(made, TextEnv)
@@ -119,6 +125,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "reward": alfworld.REWARDS,
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
+    },
+    "mathpython": {
+        "expert": tuple(MATHEMATICIANS),
+        "reward": mathpython.REWARDS,
+        "difficulty": tuple(PROBLEMS),
     },
     "search": {
         "index": building.INDEXES,

@@ -17,6 +17,8 @@ ORIGINAL_TASKS = 8
 """Where an engine of other people plays, which is slow; parity with ours is tested elsewhere."""
 SANDBOX_TASKS = 3
 """Where every command runs in a sandbox; that each bundled task is solved is tested elsewhere."""
+SCRIPT_TASKS = 20
+"""Where the expert starts a process for each task."""
 SHOPPER_TASKS = 60
 FLOOR_TASKS = 200
 
@@ -38,6 +40,8 @@ def success(env: TextEnv, policy: Any, n: int) -> tuple[float, list[dict[str, An
         n = min(n, ORIGINAL_TASKS)
     if env.tasks.name.startswith("swe/"):
         n = min(n, SANDBOX_TASKS)
+    if env.tasks.name.startswith("math/"):
+        n = min(n, SCRIPT_TASKS)
     panel = env.tasks.panel("test", min(n, env.tasks.len("test")))
     infos = []
     for task_id in panel.ids:

@@ -69,7 +69,7 @@ def expression(text: str) -> Node:
     return node
 
 
-def _words(found: list[Token]) -> Words | None:
+def _words(found: list[Token]) -> Words | Name | None:
     """Return a text that is words and nothing else: an answer that needs no calculation."""
     texts = [token.text for token in found[:-1]]
     known = {"word", "text"}
@@ -79,8 +79,8 @@ def _words(found: list[Token]) -> Words | None:
         len(word) > 2 and word.lower() not in FUNCTIONS and word.lower() not in CONSTANTS
         for word in texts
     ):
-        joined = " ".join(text for text in texts if text not in "()").strip()
-        return Words(" ".join(joined.lower().split()))
+        joined = " ".join(" ".join(texts).replace("(", " ").replace(")", " ").split())
+        return Name(joined) if len(joined) == 1 else Words(joined.lower())
     return None
 
 
