@@ -59,6 +59,7 @@ class Part:
 PARTS: tuple[Part, ...] = (
     Part("engine", "alfworld engine=alfworld (the original)", ("alfworld",), "alfworld", True),
     Part("engine", "textworld engine=inform7 (the original)", ("textworld",), "textworld", True),
+    Part("engine", "mathpython data=FILE (sympy compares answers)", ("sympy",), "math"),
     Part("engine", "search with tantivy", ("tantivy",), "search"),
     Part("engine", "search with dense vectors", ("usearch", "torch"), "search"),
     Part("engine", "swe: published sets", ("datasets", "pyarrow"), "swe"),

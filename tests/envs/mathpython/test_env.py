@@ -87,7 +87,7 @@ def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
 def test_where_python_runs_is_a_choice_without_the_host() -> None:
     with pytest.raises(ConfigurationError, match="apart from this machine"):
         begun(sandbox="subprocess")
-    with pytest.raises(ConfigurationError, match="among|one of"):
+    with pytest.raises(ConfigurationError, match="nowhere"):
         begun(sandbox="nowhere")
     env = begun(sandbox="tests.envs.mathpython.test_env:NoBox")
     assert env.step("calculator[1 + 1]")[0] == "2"
