@@ -12,7 +12,7 @@ from agentgym.envs.mathpython.experts.calculating import CalculatingExpert
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.random_stream import Stream
 
-WHOLE = 15
+WHOLE = 20
 """Per cent of the problems in which it leaves nothing out."""
 
 
