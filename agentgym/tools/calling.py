@@ -66,12 +66,14 @@ class _Worker:
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
+            value: Any = None
+            failure: BaseException | None = None
             try:
-                result = call(), None
+                value = call()
             except BaseException as error:
-                result = None, error
-            self._results.put(result)
-            del call, result  # An idle thread keeps nothing of an episode.
+                failure = error
+            self._results.put((value, failure))
+            del call, value, failure  # An idle thread keeps nothing of an episode.
 
 
 class Caller:
