@@ -114,6 +114,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         summary="Answer questions about a database, and change it, by SQL.",
     ),
     EnvFamily(
+        name="mathpython",
+        id="agentgym/MathPython-v0",
+        entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
+        summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
+    ),
+    EnvFamily(
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from agentgym.errors import AgentGymError
 from agentgym.registration import EnvFamily, families
 
-BOXED = "swe"
-"""The family whose tasks are played in a sandbox."""
+BOXED = ("mathpython", "swe")
+"""The families whose tasks are played in a sandbox."""
 COMPILERS = ("g++", "cmake", "make")
 """What the original engines are built with."""
 COMPILE = "apt-get install build-essential cmake"
@@ -59,6 +59,7 @@ class Part:
 PARTS: tuple[Part, ...] = (
     Part("engine", "alfworld engine=alfworld (the original)", ("alfworld",), "alfworld", True),
     Part("engine", "textworld engine=inform7 (the original)", ("textworld",), "textworld", True),
+    Part("engine", "mathpython data=FILE (sympy compares answers)", ("sympy",), "math"),
     Part("engine", "search with tantivy", ("tantivy",), "search"),
     Part("engine", "search with dense vectors", ("usearch", "torch"), "search"),
     Part("engine", "swe: published sets", ("datasets", "pyarrow"), "swe"),
@@ -93,7 +94,7 @@ def _environment(family: EnvFamily, sandbox: bool) -> Ability:
     name = f"{family.name}: bundled tasks"
     if lacking:
         return Ability("environment", name, f"needs {', '.join(lacking)}", family.extra)
-    if family.name == BOXED and not sandbox:
+    if family.name in BOXED and not sandbox:
         return Ability("environment", name, "needs one of the sandboxes below")
     return Ability("environment", name)
 

@@ -7,7 +7,9 @@ import inspect
 import json
 import threading
 import time
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from agentgym.core.env import OBSERVATION_LENGTH
@@ -33,11 +35,45 @@ class _Late(Exception):
     """A call took too long."""
 
 
-class _Box:
-    """What a thread brings back."""
+class _Worker:
+    """A thread that makes one call after the other, since to start one costs more than most calls.
 
-    value: Any = None
-    error: BaseException | None = None
+    One that is late, or that nobody waits for any more, ends when its call does.
+    """
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+        self._results: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="agentgym-tool", daemon=True)
+        self._thread.start()
+
+    def run(self, call: Callable[[], Any], timeout: float) -> tuple[Any, BaseException | None]:
+        """Return what a call returns, and what it raises.
+
+        Raises:
+            Empty: It takes longer than ``timeout`` seconds.
+        """
+        self._calls.put(call)
+        return self._results.get(timeout=timeout)
+
+    def alive(self) -> bool:
+        """Return whether the thread runs; in a forked process it does not."""
+        return self._thread.is_alive()
+
+    def end(self) -> None:
+        """Let it end, as soon as its call has."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            value: Any = None
+            failure: BaseException | None = None
+            try:
+                value = call()
+            except BaseException as error:
+                failure = error
+            self._results.put((value, failure))
+            del call, value, failure  # An idle thread keeps nothing of an episode.
 
 
 class Caller:
@@ -55,12 +91,13 @@ class Caller:
     def __init__(self, timeout: float | None) -> None:
         self._timeout = timeout
         self._loop: EventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._worker: _Worker | None = None
+        self._late: _Worker | None = None
 
     @property
     def busy(self) -> bool:
         """Whether a call that took too long still runs."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._late is not None and self._late.alive()
 
     def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answer:
         """Call a tool; an exception of it is its answer.
@@ -108,10 +145,13 @@ class Caller:
 
     def forget(self) -> None:
         """Leave a call that still runs to itself: the tools of the next episode are others."""
-        self._thread = None
+        self._late = None
 
     def close(self) -> None:
-        """End the event loop; calling it twice is allowed."""
+        """End the event loop and the thread; calling it twice is allowed."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
         loop, self._loop = self._loop, None
         if loop is not None:
             loop.close()
@@ -119,23 +159,24 @@ class Caller:
     def _in_thread(
         self, function: Callable[..., Any], arguments: Mapping[str, Any], timeout: float
     ) -> Any:
-        box = _Box()
+        worker, self._worker = self._worker, None
+        if worker is None or not worker.alive():
+            worker = _Worker()
+            weakref.finalize(self, worker.end)
+        try:
+            value, error = worker.run(lambda: function(**arguments), timeout)
+        except BaseException as stopped:  # Late, or the wait was interrupted.
+            worker.end()
+            self._late = worker
+            raise (_Late if isinstance(stopped, Empty) else stopped) from None
+        self._worker = worker
+        if error is not None:
+            raise error
+        return value
 
-        def run() -> None:
-            try:
-                box.value = function(**arguments)
-            except BaseException as error:
-                box.error = error
-
-        thread = threading.Thread(target=run, name="agentgym-tool", daemon=True)
-        thread.start()
-        thread.join(timeout)
-        if thread.is_alive():
-            self._thread = thread
-            raise _Late
-        if box.error is not None:
-            raise box.error
-        return box.value
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without threads, which begin anew."""
+        return {**self.__dict__, "_loop": None, "_worker": None, "_late": None}
 
 
 async def _limited(

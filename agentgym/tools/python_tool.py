@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.outcome import bounded
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLost, open_sandbox
+from agentgym.sandbox.base import ExecResult
 
 SCRIPT = "script.py"
+SILENT = "nothing was printed"
 SECONDS = 10.0
 """Time that a script may take."""
 
@@ -14,16 +20,28 @@ class PythonTool:
     """Tools of an episode that runs Python in a sandbox of its own.
 
     Pass the class as ``tools=``, or derive from it and add methods. The sandbox starts at the first
-    call. Files stay for the episode, variables do not.
+    call. Files stay for the episode, variables do not: a script that fails or hangs leaves nothing
+    broken behind, and an episode is forked and copied by its files alone.
 
     Args:
         sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
         seconds: Time that a script may take.
+        longest: Most characters that are shown of what it prints.
+        error_lines: Lines that are shown of a script that failed, the last ones; None: all.
     """
 
-    def __init__(self, *, sandbox: str = "auto", seconds: float = SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        sandbox: str = "auto",
+        seconds: float = SECONDS,
+        longest: int = OBSERVATION_LENGTH,
+        error_lines: int | None = None,
+    ) -> None:
         self._kind, self._seconds = sandbox, seconds
+        self._longest, self._error_lines = longest, error_lines
         self._box: Sandbox | None = None
+        self._files: bytes | None = None
 
     def run_python(self, code: str) -> str:
         """Run a Python script and return what it prints.
@@ -41,24 +59,39 @@ class PythonTool:
             # What a script kills is its own doing: it must not void the episode.
             box.reset()
             return "error: the script ended its sandbox, which was started anew"
-        if done.timed_out:
-            return f"{done.text}\nerror: the script took longer than {self._seconds:g} seconds"
-        return done.text if done.exit_code == 0 else f"{done.text}\nexit code {done.exit_code}"
+        return self._shown(done)
 
     def snapshot(self) -> bytes | None:
         """Return the files of the episode."""
-        return None if self._box is None else self._box.snapshot()
+        return self._files if self._box is None else self._box.snapshot()
 
     def restore(self, state: bytes | None) -> None:
         """Return to files that `snapshot` returned."""
-        if state is not None:
-            self._started().restore(state)
+        if self._box is None:
+            self._files = state
+        elif state is None:
+            self._box.reset()
+        else:
+            self._box.restore(state)
 
     def close(self) -> None:
         """End the sandbox."""
         box, self._box = self._box, None
         if box is not None:
             box.close()
+
+    def _shown(self, done: ExecResult) -> str:
+        """Return what is told of a script: its output, of a failure the end of it and why."""
+        if done.timed_out:
+            told = bounded(done.text, self._longest)
+            return f"{told}\nerror: the script took longer than {self._seconds:g} seconds"
+        if done.exit_code == 0:
+            return bounded(done.text, self._longest) or SILENT
+        text = done.text
+        if self._error_lines is not None:
+            text = "\n".join(text.rstrip("\n").splitlines()[-self._error_lines :])
+            text = text[-self._longest :]
+        return f"{bounded(text, self._longest)}\nexit code {done.exit_code}"
 
     def _started(self) -> Sandbox:
         """Return the sandbox of the episode.
@@ -71,4 +104,10 @@ class PythonTool:
                 self._box = open_sandbox(SandboxConfig(workdir="/work"), self._kind).start()
             except Exception as error:
                 raise EnvFailure(f"expected a sandbox to run Python in: {error}") from error
+            if self._files is not None:
+                self._box.restore(self._files)
         return self._box
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as files: the sandbox stays with the process that started it."""
+        return {**self.__dict__, "_box": None, "_files": self.snapshot()}

@@ -92,6 +92,7 @@ class ToolSource:
 
     def __init__(self, tools: Any, example: Callable[[], Mapping[str, Any]]) -> None:
         self._tools = tools
+        self._looked_at: type | None = None
         self.typed: tuple[TypedTool, ...] = declared(tools)
         if not self.typed:
             made = self._made(example(), np.random.Generator(np.random.PCG64(0)))
@@ -108,8 +109,8 @@ class ToolSource:
         if _is_list(self._tools):
             return ToolSet(_by_name(self._tools), None, stateless=True)
         made = self._made(row, rng)
-        if not inspect.isclass(self._tools) and _typed_result(made) != self.typed:
-            raise EnvFailure("expected the same tools for every task, got others for this one")
+        if not inspect.isclass(self._tools):
+            self._check(made)
         if _is_list(made):
             return ToolSet(_by_name(made), None, stateless=False)
         return self.around(made)
@@ -128,6 +129,15 @@ class ToolSource:
             holder: Any = fresh.holder
             holder.restore(kept.state)
         return fresh
+
+    def _check(self, made: object) -> None:
+        """Refuse other tools than those of another task; a class is looked at once."""
+        if type(made) is self._looked_at:
+            return
+        if _typed_result(made) != self.typed:
+            raise EnvFailure("expected the same tools for every task, got others for this one")
+        if not _is_list(made):
+            self._looked_at = type(made)
 
     def _made(self, row: Mapping[str, Any], rng: np.random.Generator) -> Any:
         """Call the class or function with as much as it takes: nothing, the row, the generator."""

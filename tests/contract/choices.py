@@ -25,6 +25,10 @@ from agentgym.envs.database import env as database
 from agentgym.envs.database.experts import EXPERTS as CLERKS
 from agentgym.envs.database.experts import FALLIBLE as GUESSERS
 from agentgym.envs.database.generator.config import DIFFICULTIES as DATABASES
+from agentgym.envs.mathpython import env as mathpython
+from agentgym.envs.mathpython.experts import EXPERTS as MATHEMATICIANS
+from agentgym.envs.mathpython.experts import FALLIBLE as HURRYING
+from agentgym.envs.mathpython.generator import DIFFICULTIES as PROBLEMS
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
@@ -84,7 +88,7 @@ class Configuration:
         """How many tasks a test plays: few where games have to be generated or engines are slow."""
         if self.slow or self.kwargs.get("difficulty") == LARGEST:
             return 1
-        return 2 if "games" in self.kwargs else 4
+        return 2 if "games" in self.kwargs or self.name == "mathpython" else 4
 
     def indices(self, size: int) -> list[int]:
         """Return the tasks that a test plays of a split, spread over it."""
@@ -105,7 +109,7 @@ class Configuration:
         """Whether the expert makes mistakes, as its family declares."""
         of: Mapping[str, Mapping[str, str] | tuple[str, ...]] = {
             "webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS, "database": GUESSERS,
-            "shell": STRANGERS,
+            "shell": STRANGERS, "mathpython": HURRYING,
         }  # fmt: skip
         return self.kwargs.get("expert") in of.get(self.name, {})
 
@@ -118,7 +122,7 @@ class Configuration:
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
-        if self.name in BOXED and NO_BOX:
+        if self.name in (*BOXED, "mathpython") and NO_BOX:
             pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
         made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
         assert isinstance(made, TextEnv)
@@ -137,6 +141,11 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "expert": tuple(CLERKS),
         "reward": database.REWARDS,
         "difficulty": tuple(DATABASES),
+    },
+    "mathpython": {
+        "expert": tuple(MATHEMATICIANS),
+        "reward": mathpython.REWARDS,
+        "difficulty": tuple(PROBLEMS),
     },
     "search": {
         "index": building.INDEXES,

@@ -88,7 +88,7 @@ def env_id(request: pytest.FixtureRequest) -> str:
     for package in (*PACKAGES.get(env_id, ()), *packages(env_id)):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{env_id} needs the package {package}")
-    if ("/SWE" in env_id or "/Shell" in env_id) and NO_BOX:
+    if env_id.partition("/")[2].startswith(("MathPython", "SWE", "Shell")) and NO_BOX:
         pytest.skip(f"{env_id} needs a sandbox: {NO_BOX}")
     return env_id
 

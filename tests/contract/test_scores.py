@@ -18,6 +18,8 @@ ORIGINAL_TASKS = 8
 SANDBOX_TASKS = 3
 """Where every command runs in a sandbox; that each bundled task is solved is tested elsewhere."""
 BOXED = ("shell/", "swe/")
+SCRIPT_TASKS = 20
+"""Where the expert starts a process for each task."""
 SHOPPER_TASKS = 60
 FLOOR_TASKS = 200
 
@@ -39,6 +41,8 @@ def success(env: TextEnv, policy: Any, n: int) -> tuple[float, list[dict[str, An
         n = min(n, ORIGINAL_TASKS)
     if env.tasks.name.startswith(BOXED):
         n = min(n, SANDBOX_TASKS)
+    if env.tasks.name.startswith("math/"):
+        n = min(n, SCRIPT_TASKS)
     panel = env.tasks.panel("test", min(n, env.tasks.len("test")))
     infos = []
     for task_id in panel.ids:

@@ -165,6 +165,30 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             horizon=(4, 6, 10), horizon_every=40, steps=150, episode_tokens=1600
         ),
     ),
+    "mathpython": FamilyDefaults(
+        # An expert that mostly leaves a small number out, which half of the time comes to the same:
+        # nobody can tell when without calculating. The calculator starts no process.
+        env={"difficulty": "easy", "expert": "lazy"},
+        only_successes=True,
+        demonstrations=8000,
+        sft_steps=300,
+        gate_every=300,
+        gate_success=0.25,
+        # Every plan is as long as the others.
+        fit_horizon=False,
+        horizon=(3,),
+        horizon_every=12,
+        steps=24,
+        rl_lr=1.5e-3,
+        valid_every=12,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=128,
+        task_args=("data", "difficulty", "grammar"),
+        other_tasks=FamilyDefaults(
+            horizon=(3, 5), horizon_every=40, steps=150, episode_tokens=4000, exact_text=True
+        ),
+    ),
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. A reader
         # that mostly answers after one search where two are needed: of its successes two in three

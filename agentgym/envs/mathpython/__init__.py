@@ -1,0 +1,1 @@
+"""Mathematics with tools: a calculator, and Python in a sandbox."""

@@ -1,0 +1,189 @@
+r"""Whether an answer is the right one, however it is written.
+
+Rational numbers are compared exactly, and need no package; all else goes to
+`agentgym.envs.mathpython.engine.symbolic`. What cannot be read is compared as text. The rules:
+
+- ``1/2``, ``0.5``, ``\frac{1}{2}`` and ``50%`` are one, ``50%`` and ``50`` are too: whether a
+  percent sign is part of an answer depends on the question.
+- A decimal stands for a number that it does not reach (a third, a root, pi) if it has at least
+  `FIGURES` significant digits and is off by less than one in its last place.
+- Sets, and lists that stand in no bracket, have no order; pairs and intervals have one, and
+  intervals their brackets.
+- A unit that only one of two answers has is forgiven; different ones are not.
+- What is said of a name (``x = 5``) is its right side.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from agentgym.envs.mathpython.engine import symbolic
+from agentgym.envs.mathpython.engine.exact import NotRational, rational
+from agentgym.envs.mathpython.engine.parser import parse
+from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
+from agentgym.envs.mathpython.engine.tree import (
+    Call,
+    Group,
+    Measured,
+    Name,
+    Node,
+    Number,
+    Operation,
+    Unreadable,
+    Words,
+)
+
+FIGURES = 6
+"""Significant digits that a decimal needs to stand for a number that it does not reach."""
+MOST_ITEMS = 50
+"""Most items of a set."""
+_UNORDERED = ("set", "union")
+_PLURALS = {"feet": "foot", "inches": "inch", "dollars": "dollar", "degrees": "degree"}
+
+
+def equivalent(gold: str, answer: str) -> bool:
+    r"""Return whether an answer is the right one.
+
+    Args:
+        gold: The right answer, LaTeX or plain; that of a solution stands in ``\boxed``.
+        answer: What was answered; it may be hostile.
+
+    Raises:
+        DependencyNotInstalled: It takes sympy to tell.
+    """
+    gold = answer_text(gold)
+    # A solution may go before the answer, so this is cut first and measured then.
+    answer = answer_text(answer[-20 * LONGEST :])
+    if _plain(gold) == _plain(answer) and answer:
+        return True
+    try:
+        return _same(parse(gold), parse(answer))
+    except Unreadable:
+        return False
+
+
+def _plain(text: str) -> str:
+    """Write a text without blanks, dollars and case, to compare what cannot be read."""
+    text = re.sub(r"\$|\\[,;!:]", "", text)
+    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", text).rstrip(".").lower()
+
+
+def _same(gold: Node, answer: Node) -> bool:
+    gold, answer = _alone(gold), _alone(answer)
+    if isinstance(gold, Measured) or isinstance(answer, Measured):
+        return _same_quantity(gold, answer)
+    if isinstance(gold, Words) or isinstance(answer, Words):
+        return gold == answer
+    if isinstance(gold, Group) and isinstance(answer, Group):
+        return _same_groups(gold, answer)
+    if isinstance(gold, Group) or isinstance(answer, Group):
+        return False
+    if _infinite(gold) or _infinite(answer):
+        return gold == answer
+    return _same_numbers(gold, answer)
+
+
+def _alone(node: Node) -> Node:
+    """Return the only item of a set."""
+    alone = isinstance(node, Group) and node.kind in _UNORDERED and len(node.items) == 1
+    return node.items[0] if isinstance(node, Group) and alone else node
+
+
+def _same_quantity(gold: Node, answer: Node) -> bool:
+    """Compare quantities of which one has a unit at least."""
+    parts = []
+    for node in (gold, answer):
+        bare = (node.quantity, node.unit) if isinstance(node, Measured) else (node, "")
+        parts.append((bare[0], _singular(bare[1])))
+    (ours, unit), (theirs, other) = parts
+    return (not unit or not other or unit == other) and _same(ours, theirs)
+
+
+def _singular(unit: str) -> str:
+    word = unit.replace(" ", "")
+    return _PLURALS.get(word, word[:-1] if word.endswith("s") and len(word) > 2 else word)
+
+
+def _same_groups(gold: Group, answer: Group) -> bool:
+    if gold.kind != answer.kind or len(gold.items) != len(answer.items):
+        distinct = _distinct(gold)
+        both = gold.kind == answer.kind == "set" and distinct is not None
+        return both and distinct == _distinct(answer)
+    if len(gold.items) > MOST_ITEMS:
+        return False
+    if gold.kind not in _UNORDERED:
+        return all(map(_same, gold.items, answer.items))
+    left = [*answer.items]
+    for item in gold.items:
+        found = next((place for place, each in enumerate(left) if _same(item, each)), None)
+        if found is None:
+            return False
+        del left[found]
+    return True
+
+
+def _distinct(group: Group) -> set[Fraction] | None:
+    """Return the numbers of a set, in which one may stand twice; None if some are irrational."""
+    try:
+        return {rational(item) for item in group.items}
+    except NotRational:
+        return None
+
+
+def _infinite(node: Node) -> bool:
+    """Return whether a node is plus or minus infinity."""
+    if isinstance(node, Operation) and node.sign == "*":
+        node = node.right
+    return node == Name("oo")
+
+
+def _same_numbers(gold: Node, answer: Node) -> bool:
+    """Compare two expressions, forgiving a percent sign."""
+    bare = _bare(gold), _bare(answer)
+    forgiven = bare != (gold, answer)
+    return _same_values(gold, answer) or (forgiven and _same_values(*bare))
+
+
+def _bare(node: Node) -> Node:
+    """Return a percentage without its sign."""
+    return node.arguments[0] if isinstance(node, Call) and node.function == "%" else node
+
+
+def _same_values(gold: Node, answer: Node) -> bool:
+    one, other = _value(gold), _value(answer)
+    if one is not None and other is not None:
+        return one == other or _stands_for(answer, other, one) or _stands_for(gold, one, other)
+    for known, node, unknown in ((one, gold, answer), (other, answer, gold)):
+        if known is not None and _places(node) is not None:
+            reached = symbolic.decimal(unknown)
+            return reached is not None and _stands_for(node, known, reached)
+    return symbolic.equal(gold, answer)
+
+
+def _value(node: Node) -> Fraction | None:
+    try:
+        return rational(node)
+    except NotRational:
+        return None
+
+
+def _places(node: Node) -> int | None:
+    """Return the decimals of a number that is written out, whatever its sign."""
+    if isinstance(node, Operation) and node.sign == "*" and node.left == Number(Fraction(-1)):
+        node = node.right
+    return node.places if isinstance(node, Number) else None
+
+
+def _stands_for(node: Node, value: Fraction, exact: Fraction) -> bool:
+    """Return whether a decimal is near enough to a number that decimals do not reach."""
+    places = _places(node)
+    if places is None or _terminates(exact):
+        return False
+    figures = len(str(abs(value.numerator) * 10**places // value.denominator).lstrip("0"))
+    return figures >= FIGURES and abs(value - exact) < Fraction(1, 10**places)
+
+
+def _terminates(value: Fraction) -> bool:
+    """Return whether a fraction has a decimal that ends within forty digits, as roots have not."""
+    return 10**40 % value.denominator == 0

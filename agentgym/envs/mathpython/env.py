@@ -1,0 +1,139 @@
+"""Mathematics with tools as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from agentgym.core.options import choice, integer, text
+from agentgym.core.tasks import Task
+from agentgym.envs.mathpython.engine.equivalence import equivalent
+from agentgym.envs.mathpython.experts import EXPERTS
+from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
+from agentgym.envs.mathpython.generator import GeneratorConfig
+from agentgym.envs.mathpython.official.files import EXTRA
+from agentgym.envs.mathpython.problem import Problem
+from agentgym.envs.mathpython.tasks import ProblemTasks, problem_tasks
+from agentgym.envs.mathpython.tools import MathTools
+from agentgym.errors import ConfigurationError, require
+from agentgym.sandbox.registry import check_name
+from agentgym.tools import ToolEnv, ToolEpisode
+
+REWARDS = ("sparse",)
+"""What an answer earns: 1 if it is right."""
+LONGEST_SHOWN = 20_000
+MOST_SECONDS = 600
+MOST_OFFERED = 4
+"""Numbers of a question with which calls on offer are made."""
+_NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:/\d{1,12})?(?![\w/]|\.\d)")
+
+
+class MathPythonEnv(ToolEnv):
+    """Solve a problem of mathematics with a calculator and Python in a sandbox.
+
+    Args:
+        data: A file or folder of problems in the form of GSM8K, MATH or AIME; None generates them.
+        difficulty: Which problems are generated: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
+        generator_seed: Seed of the generator.
+        reward: What the answer earns: ``sparse``, 1 if it is equivalent to the right one.
+        expert: Whose plans :meth:`oracle` follows: ``programmer`` writes Python and reads what it
+            prints, ``calculating`` asks the calculator where one line suffices, ``oracle`` knows
+            the answer, ``lazy`` mostly leaves a number out. Of data sets all know the answer alone.
+        sandbox: Where Python runs, see `agentgym.sandbox.open_sandbox`.
+        seconds: Time that a script may take.
+        max_observation_chars: Most characters that are shown of what a script prints.
+        horizon: Turn budget of an episode, the answer included.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type or out of range.
+        DataError: The data cannot be read.
+        DependencyNotInstalled: The answers of data sets are compared by sympy, which is missing.
+
+    Every script begins anew: variables do not outlive it, files do until the episode ends.
+    """
+
+    tasks: ProblemTasks
+
+    def __init__(
+        self,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        difficulty: str | GeneratorConfig = "medium",
+        generator_seed: int = 0,
+        reward: str = "sparse",
+        expert: str = "programmer",
+        sandbox: str = "auto",
+        seconds: int = 10,
+        max_observation_chars: int = 2000,
+        horizon: int = 5,
+        **kwargs: Any,
+    ) -> None:
+        if sandbox == "subprocess":
+            raise ConfigurationError(
+                "expected a sandbox that keeps a model's Python apart from this machine, got "
+                "'subprocess', which does not; use another, such as 'auto'"
+            )
+        if data is not None:
+            require("sympy", EXTRA)
+        self.reward = choice(reward, "reward", REWARDS)
+        self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._sandbox = check_name(text(sandbox, "sandbox"))
+        self._seconds = integer(seconds, "seconds", 1, MOST_SECONDS)
+        self._longest = integer(max_observation_chars, "max_observation_chars", 100, LONGEST_SHOWN)
+        tasks = problem_tasks(
+            data,
+            GeneratorConfig.of(difficulty),
+            integer(generator_seed, "generator_seed", 0),
+            self._demonstrator.turns,
+        )
+        # No tool needs a limit of its own: Python has the sandbox's, and arithmetic is bounded.
+        super().__init__(self._make_tools, tasks, _worth, timeout=None, horizon=horizon, **kwargs)
+
+    def _make_tools(self) -> MathTools:
+        return MathTools(sandbox=self._sandbox, seconds=self._seconds, longest=self._longest)
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def _admissible(self) -> Sequence[str]:
+        """Return a sample: calls with numbers that stand next to each other, and answers."""
+        if self._answered:
+            return ()
+        seen = list(dict.fromkeys(_NUMBER.findall(self.task.goal)))[:MOST_OFFERED]
+        calls = [
+            f"{CALCULATOR}[{left} {sign} {right.strip('-')}]"
+            for left, right in itertools.pairwise(seen)
+            for sign in "+-*"
+        ]
+        shown = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []
+        return [*calls, *(f"{ANSWER}[{number}]" for number in dict.fromkeys([*shown, *seen]))]
+
+    def _oracle_turns(self) -> int:
+        return 0 if self._answered else self._demonstrator.turns(self._problem, self._calls)
+
+    def _oracle_action(self) -> str | None:
+        if self._answered:
+            return None
+        name, argument = self._demonstrator.step(self._problem, self._calls)
+        return self._written(name, {ARGUMENTS[name]: argument})[0]
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    @property
+    def _answered(self) -> bool:
+        """Whether the episode has its answer."""
+        return len(self._played) > len(self._calls)
+
+    @property
+    def _problem(self) -> Problem:
+        task: Task = self.task
+        return self.tasks.problem(task)
+
+
+def _worth(episode: ToolEpisode) -> float:
+    """Pay for the right answer."""
+    return float(equivalent(episode.task["answer"], episode.answer or ""))

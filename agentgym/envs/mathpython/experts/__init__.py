@@ -1,0 +1,21 @@
+"""Experts: some write Python or ask the calculator, one knows the answer, and one is lazy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agentgym.envs.mathpython.experts.base import Expert
+from agentgym.envs.mathpython.experts.calculating import CalculatingExpert
+from agentgym.envs.mathpython.experts.lazy import LazyExpert
+from agentgym.envs.mathpython.experts.oracle import OracleExpert
+from agentgym.envs.mathpython.experts.programmer import ProgrammerExpert
+
+EXPERTS: Mapping[str, Callable[[], Expert]] = {
+    "programmer": ProgrammerExpert,
+    "calculating": CalculatingExpert,
+    "oracle": OracleExpert,
+    "lazy": LazyExpert,
+}
+"""Name of an expert -> what makes it."""
+FALLIBLE: Mapping[str, str] = {"lazy": "calculating"}
+"""Experts whose answers are not always right -> who acts alike and is."""

@@ -1,0 +1,40 @@
+"""What experts share: one call, then the answer that it shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from agentgym.envs.mathpython.problem import Problem
+from agentgym.tools import Called
+
+PYTHON, CALCULATOR, ANSWER = "run_python", "calculator", "answer"
+ARGUMENTS = {PYTHON: "code", CALCULATOR: "expression", ANSWER: "text"}
+"""Action -> its only argument."""
+
+Step = tuple[str, str]
+"""An action and its argument."""
+
+
+class Expert(ABC):
+    """Knows how to calculate the answer; reads it from the tool that it asks."""
+
+    @abstractmethod
+    def call(self, problem: Problem) -> Step | None:
+        """Return the call that shows the answer; None: the answer is known without one."""
+
+    def step(self, problem: Problem, calls: Sequence[Called]) -> Step:
+        """Return the next action: the call, or the answer once the call was made."""
+        call = self.call(problem)
+        if call is None:
+            return ANSWER, problem.answer
+        name, argument = call
+        for made in reversed(calls):
+            if made.tool == name and made.arguments == {ARGUMENTS[name]: argument}:
+                lines = made.answer.strip().splitlines()
+                return ANSWER, lines[-1] if lines else "unknown"
+        return call
+
+    def turns(self, problem: Problem, calls: Sequence[Called] = ()) -> int:
+        """Return how many turns are left."""
+        return 1 if self.step(problem, calls)[0] == ANSWER else 2

@@ -1,0 +1,94 @@
+"""Problems of arithmetic: boxes that are filled, and chains of steps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from agentgym.envs.mathpython.engine.exact import calculated, written
+from agentgym.envs.mathpython.problem import Problem
+from agentgym.support.random_stream import Stream
+
+THINGS = (
+    "apples", "pears", "plums", "cherries", "lemons", "figs", "peaches", "melons", "grapes", "nuts",
+)  # fmt: skip
+LARGEST_STEP = 999
+"""Largest number on the way through a chain of the first level."""
+
+
+def boxes(draw: Stream, level: int) -> Problem:
+    """How many boxes are full: a sum of ``level + 1`` numbers, divided and rounded down.
+
+    One of the numbers is small, and leaving it out changes the answer in a part of the problems
+    that nobody can tell without calculating.
+    """
+    size = draw.between(12, 30)
+    counts = [draw.between(60, 220) for _ in range(level)]
+    place = draw.below(level + 1)
+    counts.insert(place, draw.between(5, 16))
+    things = draw.sample(THINGS, level + 1)
+    told = [f"{count} {thing}" for count, thing in zip(counts, things, strict=True)]
+    text = (
+        f"We pack {', '.join(told[:-1])} and {told[-1]} in boxes of {size}. "
+        "How many boxes are full?"
+    )
+    kept = [count for number, count in enumerate(counts) if number != place]
+    return Problem(
+        text,
+        str(sum(counts) // size),
+        "boxes",
+        level + 2,
+        f"print(({_sum(counts)}) // {size})",
+        f"floor(({_sum(counts)}) / {size})",
+        f"floor(({_sum(kept)}) / {size})",
+    )
+
+
+def _sum(numbers: list[int]) -> str:
+    return " + ".join(map(str, numbers))
+
+
+def steps(draw: Stream, level: int) -> Problem:
+    """A number that goes through ``level + 1`` steps; beyond the first level with quotients."""
+    value = Fraction(draw.between(2, 99 if level < 3 else 9999))
+    told, expression = [f"Start with {value}."], str(value)
+    for number in range(level + 1):
+        word, sign, other = _step(draw, level, value, number)
+        told.append(f"{word} {other}.")
+        expression = (
+            f"({expression} {sign} {other})" if number < level else f"{expression} {sign} {other}"
+        )
+        value = calculated(f"({value}) {sign} {other}")
+    program = f"from fractions import Fraction as F\nprint({_exact(expression)})"
+    return Problem(
+        f"{' '.join(told)} What is the result?",
+        written(value),
+        "steps",
+        level + 1,
+        program,
+        expression,
+    )
+
+
+def _step(draw: Stream, level: int, value: Fraction, number: int) -> tuple[str, str, int]:
+    """Draw a step that keeps numbers short in the first level."""
+    most = 99 if level < 3 else 999
+    while True:
+        kind = draw.below(4 if level > 1 and number else 3)
+        if kind == 0:
+            found = "Add", "+", draw.between(2, most)
+        elif kind == 1:
+            found = "Subtract", "-", draw.between(2, most)
+        elif kind == 2:
+            found = "Multiply by", "*", draw.between(2, 9 if level < 3 else 99)
+        else:
+            found = "Divide by", "/", draw.between(2, 9 if level < 3 else 99)
+        after = calculated(f"({value}) {found[1]} {found[2]}")
+        if level > 1 or 0 < after <= LARGEST_STEP:
+            return found
+
+
+def _exact(expression: str) -> str:
+    """Write an expression so that Python calculates with fractions: its first number is one."""
+    opened = len(expression) - len(expression.lstrip("("))
+    first, _, rest = expression[opened:].partition(" ")
+    return f"{'(' * opened}F({first}) {rest}"

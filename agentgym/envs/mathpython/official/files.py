@@ -1,0 +1,83 @@
+"""Sets of problems in files: one file, or a folder with a file for each split."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from agentgym.core.tasks import SPLITS
+from agentgym.envs.mathpython.official.rows import SPLIT_NAMES, Unusable, read_row
+from agentgym.envs.mathpython.problem import Problem
+from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
+from agentgym.support.datafiles import JSON, read_records, stem
+
+ENDINGS = (*RECORD_ENDINGS, JSON)
+EXTRA = "math"
+"""The extra that brings pyarrow, for parquet, and sympy."""
+
+
+def problem_name(path: str | os.PathLike[str]) -> str:
+    """Return what a set is called in task ids: the name of its file or folder."""
+    return stem(Path(os.path.abspath(path))) or "problems"
+
+
+def read_problems(
+    path: str | os.PathLike[str], owner: Callable[[str], str]
+) -> Mapping[str, tuple[Problem, ...]]:
+    """Read a set of problems.
+
+    The split of a problem is that which its row names, or that of its file; where neither tells,
+    `owner` decides by its words. A problem that stands twice in a split counts once.
+
+    Args:
+        path: A file, or a folder that holds ``train``, ``valid`` (``dev``, ``val``) or ``test``
+            with one of :data:`ENDINGS`.
+        owner: Returns the split of a question.
+
+    Raises:
+        ConfigurationError: It is no path.
+        DataError: There is no such file, a row cannot be used, or a question stands in two splits.
+        DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
+    """
+    found: dict[str, dict[str, Problem]] = {split: {} for split in SPLITS}
+    places: dict[str, str] = {}
+    for file, of_file in _files(path).items():
+        for place, row in read_records(file, EXTRA):
+            try:
+                problem, of_row = read_row(row)
+            except Unusable as fault:
+                raise DataError(f"{fault}, in {place} of {file}") from None
+            split = of_row or of_file or owner(problem.text)
+            if places.setdefault(problem.text, split) != split:
+                raise DataError(
+                    f"expected disjoint splits, got {problem.text!r:.80} in {split} ({place} of "
+                    f"{file}) and in {places[problem.text]}"
+                )
+            found[split].setdefault(problem.text, problem)
+    if not places:
+        raise DataError(f"expected problems in {path}, got none")
+    return {split: tuple(some.values()) for split, some in found.items() if some}
+
+
+def _files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
+    """Find the files of a set, each with its split, or None where it is one file of its own."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise ConfigurationError(
+            f"expected data to be the path of a file or folder, got {path!r:.80}"
+        )
+    root = Path(os.path.expanduser(path))
+    if root.is_file():
+        if not root.name.endswith(ENDINGS):
+            raise DataError(f"expected a file that ends with {' or '.join(ENDINGS)}, got {root}")
+        return {root: SPLIT_NAMES.get(stem(root))}
+    some = {root / f"{name}{end}": split for name, split in SPLIT_NAMES.items() for end in ENDINGS}
+    found: dict[Path, str | None] = {file: split for file, split in some.items() if file.is_file()}
+    if not found:
+        what = "which does not exist" if not root.exists() else "which holds none of them"
+        raise DataError(
+            "expected a file of problems, or a folder with train.jsonl, dev.jsonl or test.jsonl "
+            f"(.jsonl.gz, .json, .parquet), got {root}, {what}"
+        )
+    return found

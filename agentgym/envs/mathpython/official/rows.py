@@ -1,0 +1,77 @@
+r"""From a row of a published set to a problem.
+
+These forms are read, whatever else a row holds:
+
+* GSM8K (Cobbe et al., 2021, arXiv:2110.14168): ``{"question", "answer"}``, where the answer is a
+  solution that ends in ``#### 42``.
+* MATH (Hendrycks et al., 2021, arXiv:2103.03874): ``{"problem", "solution", "level", "type"}``,
+  where the answer stands in the last ``\boxed{}`` of the solution; MATH-500 has it as ``answer``
+  and its type as ``subject``.
+* AIME and the sets like it: ``{"problem", "answer"}``, in upper or lower case, the answer a number
+  or a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentgym.core.outcome import well_formed
+from agentgym.core.tasks import SPLITS
+from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
+from agentgym.envs.mathpython.problem import Problem
+
+QUESTIONS = ("problem", "question")
+"""Fields that may hold the question; the first that a row has is taken."""
+KINDS = ("type", "subject", "level", "source")
+"""Fields that may say of which kind a problem is."""
+MARK = "####"
+"""What stands before an answer of GSM8K."""
+BOXES = (r"\boxed", r"\fbox")
+"""Commands in which the answer of a solution stands."""
+SPLIT_NAMES: Mapping[str, str] = {
+    **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
+}  # fmt: skip
+"""What splits are called in files -> what they are called here."""
+
+
+class Unusable(Exception):
+    """A row cannot be used; says what was expected and what it holds."""
+
+
+def read_row(row: object) -> tuple[Problem, str | None]:
+    """Read a row; return its problem, and its split where it tells.
+
+    Raises:
+        Unusable: It holds no question, or no answer.
+    """
+    if not isinstance(row, Mapping):
+        raise Unusable(f"expected an object, got {row!r:.80}")
+    fields = {str(key).lower(): value for key, value in row.items()}
+    question = next((fields[name] for name in QUESTIONS if name in fields), None)
+    if not isinstance(question, str) or not question.strip():
+        raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {question!r:.80}")
+    kind = next((str(fields[name]) for name in KINDS if fields.get(name)), "listed")
+    problem = Problem(well_formed(question.strip()), well_formed(_answer(fields)), kind)
+    return problem, SPLIT_NAMES.get(str(fields.get("split", "")).lower())
+
+
+def _answer(fields: Mapping[str, Any]) -> str:
+    """Return the right answer of a row."""
+    given = fields.get("answer")
+    if isinstance(given, bool) or not isinstance(given, str | int | float | None):
+        raise Unusable(f"expected an answer as a text or a number, got {given!r:.80}")
+    text = "" if given is None else str(given)
+    if MARK in text:
+        text = text.rpartition(MARK)[2]
+    elif given is None:
+        solution = fields.get("solution")
+        if not isinstance(solution, str) or not any(box in solution for box in BOXES):
+            raise Unusable(
+                f"expected an answer, or a solution with \\boxed{{}}, got {solution!r:.80}"
+            )
+        text = solution
+    text = answer_text(text)
+    if not text or len(text) > LONGEST:
+        raise Unusable(f"expected an answer of 1 to {LONGEST} characters, got {text!r:.80}")
+    return text

@@ -1,0 +1,35 @@
+"""The tools of an episode: exact arithmetic on the host, and Python in a sandbox."""
+
+from __future__ import annotations
+
+from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, written
+from agentgym.tools import PythonTool
+
+ERROR_LINES = 3
+"""Lines of an error that are shown, the last ones: what went wrong and where."""
+
+
+class MathTools(PythonTool):
+    """A calculator beside Python.
+
+    Args:
+        sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
+        seconds: Time that a script may take.
+        longest: Most characters that are shown of what it prints.
+    """
+
+    def __init__(
+        self, *, sandbox: str = "auto", seconds: float = 10.0, longest: int = 2000
+    ) -> None:
+        super().__init__(sandbox=sandbox, seconds=seconds, longest=longest, error_lines=ERROR_LINES)
+
+    def calculator(self, expression: str) -> str:
+        """Calculate exactly with + - * / ^ mod, brackets, floor, sqrt, gcd, factorial and the like.
+
+        Args:
+            expression: What to calculate, such as (3 + 4) * 5 / 2.
+        """
+        try:
+            return written(calculated(expression))
+        except (Unreadable, NotRational) as error:
+            raise ValueError(str(error)) from None

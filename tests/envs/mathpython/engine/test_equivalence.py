@@ -1,0 +1,98 @@
+"""The table of answers that are one or are not, and texts that mean harm."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentgym.envs.mathpython.engine.equivalence import equivalent
+
+EQUAL = [
+    # fractions, mixed numbers, decimals
+    (r"\frac{1}{2}", "1/2"), (r"\frac12", "0.5"), (r"\dfrac{3}{4}", ".75"),
+    ("-3/4", r"-\frac{3}{4}"),
+    (r"\frac{-3}{4}", r"\frac{3}{-4}"), (r"3\frac{1}{2}", "7/2"), ("3 1/2", "3.5"), ("2", "2.0"),
+    ("6/4", "3/2"), ("1/3", "0.333333"), ("2/3", "0.666667"), ("2/3", "0.6666666"),
+    # percents and units
+    ("0.5", "50%"), ("50", r"50\%"), (r"12.5\%", "1/8"), ("5 percent", "0.05"),
+    (r"5\text{ cm}", "5"), (r"5\text{ cm}", "5 cm"), ("12", "12 apples"), (r"30^\circ", "30"),
+    (r"90^{\circ}", "90 degrees"), ("$18", "18 dollars"), (r"\$18.00", "18"), ("3 feet", "3 foot"),
+    # thousands
+    ("1,234", "1234"), (r"10{,}000", "10000"), (r"10,\!000", "10,000"), 
+    ("$1,234,567.50", "1234567.5"),
+    # powers, roots, constants
+    ("2^{10}", "1024"), ("1.5\\times 10^3", "1500"), (r"\sqrt{8}", r"2\sqrt{2}"),
+    (r"2\sqrt2", "sqrt(8)"), (r"\frac{1}{\sqrt{2}}", r"\frac{\sqrt{2}}{2}"), (r"\sqrt[3]{27}", "3"),
+    (r"\sqrt{3+2\sqrt{2}}", r"1+\sqrt{2}"), ("9^{1/2}", "3"), (r"\pi", "3.14159"),
+    (r"\sqrt{2}", "1.414214"), (r"\frac{\pi}{2}", "pi/2"), (r"\sin(\pi/6)", "1/2"),
+    (r"\binom{5}{2}", "10"), ("5!", "120"), (r"\lfloor 7/2 \rfloor", "3"), ("|-3|", "3"),
+    # polynomials and quotients of them
+    ("x^2+2x+1", "(x+1)^2"), ("x^2-1", "(x-1)(x+1)"), (r"\frac{2x+2}{2}", "x+1"),
+    (r"\frac{x^2-1}{x-1}", "x + 1"), ("6x - 3", "3(2x-1)"), ("y=2x+3", "2x+3"), ("xy", "y*x"),
+    # sets, pairs, intervals
+    ("(1,2)", "(1, 2)"), (r"(\frac12, 3)", "(0.5, 3)"),
+    (r"\{1,2,3\}", "{3, 2, 1}"), ("1,2", "2, 1"),
+    ("1 and 2", "2,1"), (r"\{5\}", "5"), ("-2, 3", "x = 3 or x = -2"), ("2, 2, 3", "2, 3"),
+    (r"(-\infty,3]", r"\left(-\infty, 3\right]"), (r"[1,2]\cup(3,4)", r"(3,4) \cup [1,2]"),
+    (r"1\pm\sqrt{2}", r"1+\sqrt 2, 1-\sqrt 2"), (r"x \in [0, 1)", "[0,1)"),
+    # words and wrappings
+    ("yes", "Yes"), (r"\text{Evelyn}", "evelyn"), ("x=5", "5"), ("$5$", "5"), ("5.", "5"),
+    (r"\boxed{42}", "42"), ("42", r"So it is \boxed{\frac{84}{2}}."), ("(B)", r"\text{(B)}"),
+    (r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
+]  # fmt: skip
+UNEQUAL = [
+    ("1/3", "0.33"), ("1/3", "0.334"), (r"\pi", "3.14"), ("2/3", "0.67"), ("0.5", "5%"),
+    ("50", "0.5"), ("5 cm", "5 m"), ("5 cm", "6 cm"), ("1,234", "1.234"), ("(1,2)", "(2,1)"),
+    ("[1,2)", "(1,2)"), ("(1,2)", r"\{1,2\}"), (r"\{1,2\}", r"\{1,2,3\}"), ("1,2", "1"),
+    (r"(-\infty,3]", r"(-\infty,3)"), (r"[1,2]\cup(3,4)", r"[1,2]\cup(3,5)"), ("x^2-1", "x^2+1"),
+    ("x+1", "y+1"), (r"\sqrt{2}", r"\sqrt{3}"), (r"\sqrt{2}", "1.41"), ("yes", "no"), ("7", "-7"),
+    ("42", ""), ("42", "24"), ("42", "the answer is 42 or 43"), ("0", "1/0"), ("x", "5"),
+    ("1/2", "1/2/1/2/1"), ("12", "1 2"), (r"\infty", r"-\infty"), ("2^{10}", "2*10"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "answer"), EQUAL)
+def test_ways_to_write_one_answer(gold: str, answer: str) -> None:
+    assert equivalent(gold, answer)
+    assert equivalent(gold, gold) and equivalent(answer, answer)
+
+
+@pytest.mark.parametrize(("gold", "answer"), UNEQUAL)
+def test_answers_that_are_others(gold: str, answer: str) -> None:
+    assert not equivalent(gold, answer)
+
+
+BOMBS = [
+    "9^9^9^9", "(x+1)^9999", "(((9^30)^30)^30)^30", "((9x)^30)^30", "1" * 1000, "(" * 900,
+    "-" * 900, "2^" + "-" * 900 + "1", "\\frac{" * 160, "\\frac" * 190, "9!!!!!!", "1000!!",
+    "sqrt(" * 120 + "2" + ")" * 120, "(x+y+z+w+a+b+c)^30", "sin " * 200 + "x", "{" * 900,
+    "\\sqrt[" * 160, "1+" * 499 + "1", "x" * 999, "(x+1)*" * 150 + "1", "e^(e^(e^(e^9)))",
+    "sqrt(2+" * 30 + "1" + ")" * 30, "1e999999999", "tan(pi/2)", "log(0)", "sin(10^1000)",
+    "exp(exp(exp(100)))", "sqrt(123456789012345678901234567890)", "1/(sqrt(2)-sqrt(2))", "x^x^x^x",
+    "x^(10^20)", "binom(1000,500)^9", "%" * 900, "\\boxed{" * 140, "a_" * 400, "1/7-" * 200 + "1",
+    "(sqrt(2)+sqrt(3)+sqrt(5)+sqrt(7)+sqrt(11)+sqrt(13))^30", "(2^(1/7)+3^(1/7)+5^(1/7))^30",
+    "__import__('os').system('exit 1')",
+    "().__class__.__bases__", "lambda: 1", "\x00\x01",
+    "\ud800", "1,2," * 240 + "1", "\\{" + "x," * 300 + "x\\}", "9" * 2_000_000,
+    "root(2,0)", "5 mod 0",
+]  # fmt: skip
+
+
+def test_no_text_breaks_the_check_or_takes_long() -> None:
+    equivalent(r"\sqrt{2}", "x+1")  # sympy is imported
+    for gold in ("42", r"\sqrt{2}", "x+1", "(1,2)"):
+        for bomb in BOMBS:
+            begun = time.process_time()
+            assert not equivalent(gold, bomb), bomb[:60]
+            # No bar of speed: without bounds these take minutes, or for ever.
+            assert time.process_time() - begun < 20, bomb[:60]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="0123456789.,+-*/^%!|(){}[]\\ =<>xyeipsqrtfacboxd_$", max_size=40))
+def test_any_text_is_equal_to_itself_and_never_raises(text: str) -> None:
+    assert equivalent(text, text) == bool(text.strip()) or "box" in text
+    assert isinstance(equivalent("7", text), bool)

@@ -1,0 +1,29 @@
+"""Our check of answers beside that of math-verify, over the same table."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.envs.mathpython.engine.test_equivalence import EQUAL, UNEQUAL
+
+math_verify = pytest.importorskip("math_verify", reason="math-verify is in .ci/peers")
+OURS_ALONE = {
+    ("3 1/2", "3.5"), ("$18", "18 dollars"), ("3 feet", "3 foot"), (r"\pi", "3.14159"),
+    (r"\frac{\pi}{2}", "pi/2"),
+}  # fmt: skip
+"""Equal here, and not there: plain text that it does not read, and a decimal for pi."""
+THEIRS_ALONE = {("5 cm", "5 m"), ("(1,2)", r"\{1,2\}"), ("42", "the answer is 42 or 43")}
+"""Equal there, and not here: units, brackets and whatever surrounds a number are dropped."""
+
+
+def theirs(gold: str, answer: str) -> bool:
+    read = [
+        math_verify.parse(text if "boxed" in text else f"${text.strip('$')}$")
+        for text in (gold, answer)
+    ]
+    return bool(math_verify.verify(*read))
+
+
+def test_both_agree_but_for_what_is_named() -> None:
+    found = {pair for pair in (*EQUAL, *UNEQUAL) if theirs(*pair) != (pair in EQUAL)}
+    assert found == OURS_ALONE | THEIRS_ALONE

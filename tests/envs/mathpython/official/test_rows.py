@@ -1,0 +1,91 @@
+"""Data sets in the published forms, through `data=`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.core.env import TextEnv
+from agentgym.errors import DataError
+
+GSM8K = {"question": "Tom has 40 figs and eats 2. How many are left?", "answer": "40-2=38\n#### 38"}
+MATH = {
+    "problem": "What is half of $x$ if $x = 1$?", "level": "Level 1", "type": "Algebra",
+    "solution": r"It is $\frac{x}{2}$, so $\boxed{\frac{1}{2}}$.",
+}  # fmt: skip
+AIME = {"ID": "2024-I-1", "Problem": "Find the number.", "Solution": "...", "Answer": 204}
+AIME_TEXT = {"id": 60, "problem": "Find the root.", "answer": r"2\sqrt{3}", "year": "2024"}
+RIGHT = ("38", "0.5", "204", "sqrt(12)")
+
+
+def made(path: Path) -> TextEnv:
+    env = gymnasium.make("agentgym/MathPython-v0", data=str(path)).unwrapped
+    assert isinstance(env, TextEnv)
+    return env
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "parquet"])
+def test_the_published_forms(tmp_path: Path, ending: str) -> None:
+    rows: list[dict[str, Any]] = [GSM8K, MATH, AIME, AIME_TEXT]
+    for number, row in enumerate(rows):
+        file = tmp_path / f"set{number}.{ending}"
+        if ending == "parquet":
+            parquet = pytest.importorskip("pyarrow.parquet")
+            table = pytest.importorskip("pyarrow").Table.from_pylist([row])
+            parquet.write_table(table, file)
+        else:
+            file.write_text(json.dumps(row if ending == "jsonl" else [row]))
+        env = made(file)
+        (split,) = env.tasks.splits
+        assert env.tasks.name == f"math/set{number}" and env.tasks.len(split) == 1
+        for answer, success in ((RIGHT[number], True), ("7", False)):
+            observation, info = env.reset(seed=0)
+            assert observation == info["goal"] == row.get("question", row.get("problem")) or number
+            info = env.step(f"answer[{answer}]")[4]
+            assert info["success"] is success and info["details"]["failed"] is False
+        env.reset(seed=0)
+        assert env.step(str(env.oracle_action()))[4]["success"]
+    assert env.tasks.task(split, 0).content["kind"] == "listed"
+
+
+def test_splits_are_those_of_rows_and_files(tmp_path: Path) -> None:
+    rows = [{**GSM8K, "question": f"What is {n} + 1?", "answer": n + 1} for n in range(200)]
+    one = tmp_path / "all.jsonl"
+    one.write_text("\n".join(map(json.dumps, [*rows, rows[0], {**AIME_TEXT, "split": "dev"}])))
+    env = made(one)
+    sizes = [env.tasks.len(split) for split in env.tasks.splits]
+    assert env.tasks.splits == ("train", "valid", "test") and sum(sizes) == 201 and sizes[0] > 140
+    assert env.tasks.find(env.tasks.task("valid", sizes[1] - 1).id).goal == AIME_TEXT["problem"]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "train.jsonl").write_text(json.dumps(GSM8K))
+    (folder / "test.jsonl").write_text(json.dumps(MATH))
+    assert made(folder).tasks.splits == ("train", "test")
+    (folder / "dev.jsonl").write_text(json.dumps(MATH))
+    with pytest.raises(DataError, match=r"expected disjoint splits, got .* in test"):
+        made(folder)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([1], "expected an object"),
+        ({"answer": 1}, "expected a question as problem or question, got None"),
+        ({"problem": "Why?"}, r"expected an answer, or a solution with \\boxed"),
+        ({"problem": "Why?", "solution": "so"}, r"expected an answer, or a solution"),
+        ({"problem": "Why?", "answer": [1]}, "expected an answer as a text or a number"),
+        ({"problem": "Why?", "answer": "#### "}, "expected an answer of 1 to"),
+        ("not JSON", "line 1"),
+    ],
+)
+def test_rows_that_cannot_be_used(tmp_path: Path, row: Any, message: str) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(row if isinstance(row, str) else json.dumps(row))
+    with pytest.raises(DataError, match=message):
+        made(file)
+    with pytest.raises(DataError, match="which does not exist"):
+        made(tmp_path / "nowhere")

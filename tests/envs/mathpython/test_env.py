@@ -1,0 +1,95 @@
+"""Episodes: what the tools tell, what is kept between calls, and where Python runs."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import gymnasium
+import pytest
+
+from agentgym.core.env import TextEnv
+from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.sandbox.unisolated import UnisolatedSandbox
+from tests.envs.swe.boxed import needs_box
+
+
+class NoBox(UnisolatedSandbox):
+    """A back end that cannot start."""
+
+    def start(self) -> NoBox:
+        raise OSError("there is none")
+
+
+def begun(**options: object) -> TextEnv:
+    env = gymnasium.make("agentgym/MathPython-v0", **options).unwrapped
+    assert isinstance(env, TextEnv)
+    env.reset(options={"split": "test", "index": 1, "horizon": 30})
+    return env
+
+
+def test_the_calculator_is_exact_and_says_what_it_cannot_do() -> None:
+    env = begun()
+    said = [env.step(f"calculator[{text}]") for text in ("7 / 21 + 2^64", "1 / 0", "sqrt(2)", "x")]
+    assert [each[0] for each in said] == [
+        "55340232221128654849/3",
+        "error: ValueError: division by zero",
+        "error: ValueError: the root is irrational",
+        "error: ValueError: expected numbers, got x",
+    ]
+    assert [each[4]["details"]["failed"] for each in said] == [False, True, True, True]
+    assert all(each[4]["action_valid"] for each in said)
+
+
+def test_right_answers_in_any_form_and_wrong_ones() -> None:
+    env = begun()
+    right = env.task.content["answer"]
+    for text, success in ((right, True), (f"so \\boxed{{{right}.0}}", True), ("nothing", False)):
+        env.reset(options={"split": "test", "index": 1})
+        observation, reward, terminated, _, info = env.step(f"answer[{text}]")
+        assert (terminated, reward, info["success"]) == (True, float(success), success)
+        assert observation == ("correct" if success else "answered")
+        assert info["stop_reason"] == ("success" if success else "failure")
+        assert info["oracle_turns"] == 0 and info["admissible_actions"] == []
+
+
+def run(env: TextEnv, code: str) -> str:
+    return env.step(f"```run_python\n<code>{code}</code>\n```")[0]
+
+
+@needs_box
+def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
+    env = begun(seconds=1, max_observation_chars=200)
+    try:
+        assert run(env, "x = 2 ** 100\nprint(x)") == "1267650600228229401496703205376\n"
+        told = run(env, "def f():\n    g()\ndef g():\n    print(x)\nf()")
+        assert told.endswith("NameError: name 'x' is not defined\nexit code 1")
+        assert len(told.splitlines()) <= 4 and "Traceback" not in told
+        assert run(env, "open('kept', 'w').write('1')") == "nothing was printed"
+        assert "took longer than 1 seconds" in run(env, "while True: pass")
+        assert len(run(env, "print('9' * 10**6)")) <= 200
+        assert run(env, "import os; os.kill(0, 9)")
+        fork = pickle.loads(pickle.dumps(env.snapshot()))
+        twin = copy.deepcopy(env)
+        kept = "import os; print(os.path.exists('kept'))"
+        first = run(env, kept)
+        assert first in ("True\n", "False\n") and run(twin, kept) == first
+        run(env, "open('later', 'w')")
+        env.restore(fork)
+        assert run(env, "import os; print(os.path.exists('later'))") == "False\n"
+        twin.close()
+        env.reset(seed=0)
+        assert run(env, kept) == "False\n"
+    finally:
+        env.close()
+
+
+def test_where_python_runs_is_a_choice_without_the_host() -> None:
+    with pytest.raises(ConfigurationError, match="apart from this machine"):
+        begun(sandbox="subprocess")
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        begun(sandbox="nowhere")
+    env = begun(sandbox="tests.envs.mathpython.test_env:NoBox")
+    assert env.step("calculator[1 + 1]")[0] == "2"
+    with pytest.raises(EnvFailure, match="expected a sandbox to run Python in"):
+        run(env, "print(1)")
