@@ -125,6 +125,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         subcommands="agentgym.envs.swe.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
+        name="textcraft",
+        id="agentgym/TextCraft-v0",
+        entry_point="agentgym.envs.textcraft.env:TextCraftEnv",
+        summary="Craft a thing by the recipes shown, from parts that have recipes, too.",
+    ),
+    EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",

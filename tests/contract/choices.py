@@ -29,6 +29,8 @@ from agentgym.envs.search.generator.config import DIFFICULTIES as ENCYCLOPAEDIAS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.swe.instance import DIFFICULTIES
+from agentgym.envs.textcraft import env as textcraft
+from agentgym.envs.textcraft.generator import DIFFICULTIES as RECIPES
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
 from agentgym.envs.textworld.games.game_set import FALLIBLE as COOKS
@@ -136,6 +138,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "hidden_tests": SWITCH,
         "difficulty": DIFFICULTIES,
     },
+    "textcraft": {"reward": textcraft.REWARDS, "difficulty": tuple(RECIPES)},
     "textworld": {
         "engine": textworld_session.ENGINES,
         "expert": PLAYERS,

@@ -178,6 +178,26 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             exact_text=True,
         ),
     ),
+    "textcraft": FamilyDefaults(
+        env={"difficulty": "easy"},
+        demonstrations=2000,
+        sft_steps=400,
+        gate_every=400,
+        gate_success=0.1,
+        horizon=(8,),
+        horizon_every=12,
+        steps=24,
+        groups=12,
+        rl_lr=1.2e-3,
+        valid_every=12,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=300,
+        task_args=("difficulty", "depth", "distractors", "data"),
+        other_tasks=FamilyDefaults(
+            horizon=(10, 20, 30), horizon_every=40, steps=150, episode_tokens=1600
+        ),
+    ),
     "textworld": FamilyDefaults(
         # A cook that mostly does not read the recipe, and takes the stove or the oven at random: of
         # its successes three in four are luck, which nothing betrays, as the luck is drawn anew.
