@@ -127,6 +127,7 @@ def test_the_order_of_actions_depends_on_the_task(name):
                 pair = (min(first, second), max(first, second))
                 order.setdefault(pair, []).append(first < second)
     often = [found for found in order.values() if len(found) >= 16]
-    assert often or name in ("search", "webshop"), "these offer searches only at first"
+    # The two first offer only searches at first, the third names that are drawn anew.
+    assert often or name in ("search", "webshop", "textcraft")
     assert all(len(set(found)) == 2 for found in often)
     env.close()
