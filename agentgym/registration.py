@@ -108,6 +108,14 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="babyai",
+        id="agentgym/BabyAI-v0",
+        entry_point="agentgym.envs.babyai.env:BabyAIEnv",
+        summary="Do what a sentence asks in a world of rooms, doors and things.",
+        packages=("minigrid",),
+        extra="babyai",
+    ),
+    EnvFamily(
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",

@@ -21,6 +21,7 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.babyai.engine.levels import DIFFICULTIES as LEVELS
 from agentgym.envs.search import env as search
 from agentgym.envs.search.engine import session as search_session
 from agentgym.envs.search.experts import EXPERTS as ANSWERERS
@@ -101,6 +102,7 @@ class Configuration:
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
         needed = ORIGINALS.get(self.kwargs.get("engine", ""), ())
+        needed += family(self.name).packages
         needed += INDEX_PACKAGES.get(self.kwargs.get("index", ""), ())
         if "games" in self.kwargs:
             needed += ("textworld",)
@@ -122,6 +124,8 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
     },
+    # BabyAI's original reward falls with every step, so it pays no solved task in full.
+    "babyai": {"reward": ("sparse",), "difficulty": tuple(LEVELS)},
     "search": {
         "index": building.INDEXES,
         "expert": tuple(ANSWERERS),

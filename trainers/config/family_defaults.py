@@ -139,6 +139,26 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "babyai": FamilyDefaults(
+        env={"difficulty": "easy"},
+        demonstrations=1000,
+        sft_steps=300,
+        gate_every=300,
+        gate_success=0.1,
+        horizon=(14,),
+        horizon_every=12,
+        steps=24,
+        groups=12,
+        rl_lr=1.2e-3,
+        valid_every=12,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=1200,
+        task_args=("difficulty", "levels"),
+        other_tasks=FamilyDefaults(
+            horizon=(12, 24, 48), horizon_every=40, steps=150, episode_tokens=4000
+        ),
+    ),
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. The stages
         # fit questions of at most 2, 3 and 5 hops, each of which takes a search.
