@@ -23,8 +23,8 @@ class BabyAIEnv(TextEnv[GridSession]):
     """Walk through rooms, find things, open doors and carry things, as a sentence asks.
 
     Args:
-        difficulty: Which levels: ``easy`` (three of one room), ``medium`` (ten of one to three
-            rooms) or ``hard`` (rooms to search, doors to unlock and to clear).
+        difficulty: Which levels: ``easy`` (three of one or two rooms), ``medium`` (ten of up to
+            three rooms) or ``hard`` (rooms to search, doors to unlock and to clear).
         levels: Names of BabyAI's levels in their place, such as ``"GoToLocal"``, one or several.
         generator_seed: First seed of the levels.
         reward: ``sparse``: 1 on the turn that solves the task, else 0. ``original``: BabyAI's, 1
@@ -59,7 +59,7 @@ class BabyAIEnv(TextEnv[GridSession]):
         levels: str | Sequence[str] | None = None,
         generator_seed: int = 0,
         reward: str = "sparse",
-        horizon: int = 48,
+        horizon: int = 32,
         **kwargs: Any,
     ) -> None:
         self.reward = choice(reward, "reward", REWARDS)

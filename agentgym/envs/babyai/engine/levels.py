@@ -12,14 +12,17 @@ from agentgym.errors import ConfigurationError, require
 
 PREFIX = "BabyAI-"
 DIFFICULTIES: Mapping[str, tuple[str, ...]] = {
-    "easy": ("GoToRedBallGrey", "GoToObj", "PickupLoc"),
+    "easy": ("GoToObj", "PutNextS4N1", "PutNextLocalS5N3"),
     "medium": (
-        "GoToObj", "GoToRedBallGrey", "PickupLoc", "PutNextLocalS5N3", "PutNextLocal", "OpenDoor",
-        "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1", "GoToSeqS5R2",
+        "GoToObj", "PickupLoc", "OpenDoor", "OpenTwoDoors", "PutNextS4N1", "PutNextLocalS5N3",
+        "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
     ),
-    "hard": ("FindObjS5", "GoToSeqS5R2", "KeyCorridorS3R2", "BlockedUnlockPickup"),
+    "hard": ("GoToSeqS5R2", "FindObjS5", "KeyCorridorS3R2", "BlockedUnlockPickup"),
 }  # fmt: skip
-"""Named choices of levels: one room, ten levels of one to three rooms, and rooms to search."""
+"""Named choices of levels: one or two rooms, ten levels of up to three rooms, and rooms to search.
+
+Few are of the kind "go to": whoever wanders about stands before the right thing soon enough.
+"""
 
 
 def known_levels() -> list[str]:
