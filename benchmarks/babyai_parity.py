@@ -22,11 +22,13 @@ from rich.progress import track
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core.env import TextEnv
-from agentgym.envs.babyai.engine.levels import DIFFICULTIES
 from agentgym.envs.babyai.engine.session import WORDS
 from agentgym.support.random_stream import Stream
 
-LEVELS = DIFFICULTIES["medium"]
+LEVELS = (
+    "GoToObj", "PickupLoc", "OpenDoor", "OpenTwoDoors", "PutNextS4N1", "PutNextLocalS5N3",
+    "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
+)  # fmt: skip
 SEEDS = 500
 WANDERED = 80
 """Most steps of an episode of random actions."""

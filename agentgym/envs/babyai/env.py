@@ -23,7 +23,7 @@ class BabyAIEnv(TextEnv[GridSession]):
     """Walk through rooms, find things, open doors and carry things, as a sentence asks.
 
     Args:
-        difficulty: Which levels: ``easy`` (three of one or two rooms), ``medium`` (ten of up to
+        difficulty: Which levels: ``easy`` (two of one or two rooms), ``medium`` (ten of up to
             three rooms) or ``hard`` (rooms to search, doors to unlock and to clear).
         levels: Names of BabyAI's levels in their place, such as ``"GoToLocal"``, one or several.
         generator_seed: First seed of the levels.

@@ -12,16 +12,16 @@ from agentgym.errors import ConfigurationError, require
 
 PREFIX = "BabyAI-"
 DIFFICULTIES: Mapping[str, tuple[str, ...]] = {
-    "easy": ("GoToObj", "PutNextS4N1", "PutNextLocalS5N3"),
+    "easy": ("PutNextS4N1", "PutNextLocalS5N3"),
     "medium": (
-        "GoToObj", "PickupLoc", "OpenDoor", "OpenTwoDoors", "PutNextS4N1", "PutNextLocalS5N3",
-        "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
+        "GoToObj", "OpenRedBlueDoors", "OpenTwoDoors", "PutNextS4N1", "PutNextLocalS5N3",
+        "PutNextLocalS6N4", "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
     ),
     "hard": ("GoToSeqS5R2", "FindObjS5", "KeyCorridorS3R2", "BlockedUnlockPickup"),
 }  # fmt: skip
 """Named choices of levels: one or two rooms, ten levels of up to three rooms, and rooms to search.
 
-Few are of the kind "go to": whoever wanders about stands before the right thing soon enough.
+Few ask for one thing or one door: whoever wanders about stands before the right one soon enough.
 """
 
 

@@ -19,6 +19,9 @@ class BotExpert:
     Args:
         level: Name of the level.
         seed: Its seed.
+
+    Attributes:
+        solved: Whether the level was solved; None while it is not over.
     """
 
     def __init__(self, level: str, seed: int) -> None:
@@ -28,6 +31,7 @@ class BotExpert:
         self._seen: list[int] = []
         self._advice: int | None = None
         self._lost = False
+        self.solved: bool | None = None
         self._ask(None)
 
     def action(self, taken: Sequence[int]) -> int | None:
@@ -41,8 +45,10 @@ class BotExpert:
             assertions, and gives up where they do not hold, such as after a box was opened.
         """
         for number in taken[len(self._seen) :]:
-            self._env.step(number)
+            _, reward, terminated, truncated, _ = self._env.step(number)
             self._seen.append(number)
+            if terminated or truncated:
+                self.solved, self._lost = reward > 0, True
             self._ask(number)
         return self._advice
 
@@ -64,11 +70,8 @@ class BotExpert:
 
 def bot_plan(level: str, seed: int) -> tuple[int, ...] | None:
     """Return the actions with which the bot solves a level; None if it does not."""
-    env = open_level(level, seed)
-    expert, taken = BotExpert(level, seed), []
+    expert = BotExpert(level, seed)
+    taken: list[int] = []
     while (number := expert.action(taken)) is not None:
-        _, reward, terminated, truncated, _ = env.step(number)
         taken.append(number)
-        if terminated or truncated:
-            return tuple(taken) if reward > 0 else None
-    return None
+    return tuple(taken) if expert.solved else None

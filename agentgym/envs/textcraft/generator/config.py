@@ -104,8 +104,7 @@ def _range(name: str, value: Any, low: int, high: int) -> Range:
 
 DIFFICULTIES: dict[str, GeneratorConfig] = {
     "easy": GeneratorConfig(
-        depth=(1, 2), ingredients=(1, 2), counts=(1, 3), yields=1, crafted=0, shared=0,
-        distractors=(6, 8), turns=(3, 6),
+        depth=1, ingredients=2, yields=1, shared=0, distractors=4, borrowed=0, turns=3
     ),
     "medium": GeneratorConfig(),
     "hard": GeneratorConfig(
@@ -113,4 +112,4 @@ DIFFICULTIES: dict[str, GeneratorConfig] = {
         alternatives=25, distractors=(12, 18), turns=(8, 24),
     ),
 }  # fmt: skip
-"""Named settings: one or two crafts by what is shown, a tree, and a deep tree with choices."""
+"""Named settings: one craft by the right recipe, a tree, and a deep tree with choices."""
