@@ -1,17 +1,19 @@
-"""Is BabyAI in text minigrid's BabyAI? Compare missions, rewards and ends; prints one JSON object.
+"""Is BabyAI in text minigrid's BabyAI? Compare missions, rewards and ends; writes one JSON object.
 
 Each level is played from many seeds, in ``agentgym/BabyAI-v0`` and in minigrid itself, by the same
 actions: the bot's in the even seeds, random ones in the odd. Compared are the mission, and at every
 step the reward, whether the level ended, whether its limit of steps cut it, where the agent stands
-and what it carries. The exit code is 1 if anything differs.
+and what it carries. The exit code is 1 if anything differs. The result is written after each level;
+the same command goes on with those that are missing.
 
 Usage:
-    python benchmarks/babyai_parity.py [--seeds 500] [--levels GoToLocal ...]
+    python benchmarks/babyai_parity.py --out parity.json [--seeds 500] [--levels GoToLocal ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core.env import TextEnv
 from agentgym.envs.babyai.engine.session import WORDS
+from agentgym.support.caching import write_atomically
 from agentgym.support.random_stream import Stream
 
 LEVELS = (
@@ -98,24 +101,29 @@ def compare(level: str, seeds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the result as JSON."""
+    """Compare, and write the result as JSON."""
     from provenance import to_json
+    from rich.console import Console
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--levels", nargs="+", default=list(LEVELS))
     arguments = parser.parse_args()
-    from rich.console import Console
-
-    rows = {
-        level: compare(level, arguments.seeds)
-        for level in track(arguments.levels, "Comparing", console=Console(stderr=True))
-    }
-    different = sum(len(row["different"]) for row in rows.values())
-    steps = sum(row["steps"] for row in rows.values())
-    total = {"levels": rows, "n": arguments.seeds * len(rows), "steps": steps}
-    print(to_json({**total, "different": different}))
-    sys.exit(different > 0)
+    rows: dict[str, Any] = {}
+    if arguments.out.exists():
+        known = json.loads(arguments.out.read_text())["levels"]
+        rows = {name: row for name, row in known.items() if row["seeds"] == arguments.seeds}
+    for level in track(arguments.levels, "Comparing", console=Console(stderr=True)):
+        rows[level] = rows.get(level) or compare(level, arguments.seeds)
+        total = {
+            "levels": rows,
+            "n": sum(row["seeds"] for row in rows.values()),
+            "steps": sum(row["steps"] for row in rows.values()),
+            "different": sum(len(row["different"]) for row in rows.values()),
+        }
+        write_atomically(arguments.out, (to_json(total) + "\n").encode())
+    sys.exit(total["different"] > 0)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.babyai.engine.levels import DIFFICULTIES, check_levels, open_level
 from agentgym.envs.babyai.experts.bot import bot_plan
 from agentgym.support.caching import BoundedCache
+from agentgym.support.random_stream import Stream
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 500, "test": 500}
 """Numbers of tasks."""
@@ -29,11 +30,11 @@ class Mission(NamedTuple):
 
 
 class LevelTasks(NumberedTasks[Mission]):
-    """Levels in turn, each with seeds of its split.
+    """Levels, drawn for each task, with seeds of its split.
 
-    Ids read ``babyai/<difficulty or level>/<split>/<number>``. Task ``number`` plays level
-    ``number % len(levels)`` with seed ``generator_seed + 3 * number + split``, where the splits are
-    0, 1 and 2, so no two splits share a seed.
+    Ids read ``babyai/<difficulty or level>/<split>/<number>``. Task ``number`` plays a level with
+    seed ``generator_seed + 3 * number + split``, where the splits are 0, 1 and 2, so no two splits
+    share a seed.
 
     Args:
         name: Name of the set.
@@ -64,7 +65,8 @@ class LevelTasks(NumberedTasks[Mission]):
 
     def _problem(self, split: str, number: int) -> Mission:
         seed = self._first + len(SPLITS) * number + SPLITS.index(split)
-        return Mission(self.levels[number % len(self.levels)], seed)
+        # Not in turn: whoever takes every hundredth task would find them all to be of one level.
+        return Mission(Stream("babyai", split, number).choice(self.levels), seed)
 
     def _describe(self, split: str, number: int, problem: Mission) -> tuple[str, Mapping[str, Any]]:
         content = {"task_type": problem.level, "seed": problem.seed, "minigrid": self._version}

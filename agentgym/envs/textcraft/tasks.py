@@ -44,7 +44,6 @@ class CraftTasks(NumberedTasks[World]):
         return f"Craft {shown(problem.goal)}.", content
 
 
-
 def plan_length(world: World) -> int | None:
     """Return the turns of the shortest plan."""
     plan = shortest_plan(world, {})
