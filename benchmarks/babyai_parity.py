@@ -33,7 +33,7 @@ LEVELS = (
     "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
 )  # fmt: skip
 SEEDS = 500
-WANDERED = 80
+WANDERED = 40
 """Most steps of an episode of random actions."""
 LONG = 100_000
 """A turn budget that no level reaches."""

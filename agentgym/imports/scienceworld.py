@@ -1,4 +1,4 @@
-"""``scienceworld:TASK``: tasks of elementary science by the package ``scienceworld``, which runs Java.
+"""``scienceworld:TASK``: tasks of elementary science, by ScienceWorld, which runs in Java.
 
 Its variations are the tasks, in its own splits; its gold path is the expert. It pays the change of
 its score, in hundredths here, so that a solved task pays 1, but for what the first look earns that
@@ -186,7 +186,7 @@ class ScienceWorld(World):
         return round(FULL * float(self._peer.server.getScore()))
 
     def _plan(self) -> None:
-        """Ask for the gold path, which the peer makes while it loads, and come back to this state."""
+        """Ask for the gold path, which is made while a task loads, and come back to this state."""
         self._load(self._variation, gold=True)
         self._gold = [str(action) for action in self._peer.get_gold_action_sequence()]
         self._begin()

@@ -199,7 +199,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         ),
     ),
     "textcraft": FamilyDefaults(
-        # Two things to get and one craft, all by one line of five: to read which is what is learned.
+        # Two things to get and one craft, by one line of five: to read which is what is learned.
         env={"difficulty": "easy"},
         demonstrations=6000,
         sft_steps=900,

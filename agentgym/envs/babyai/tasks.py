@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import metadata
 from typing import Any, NamedTuple
 
-from agentgym.core.options import integer, preset
+from agentgym.core.options import choice, integer
 from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.babyai.engine.levels import DIFFICULTIES, check_levels, open_level
 from agentgym.envs.babyai.experts.bot import bot_plan
@@ -82,13 +82,9 @@ def open_tasks(difficulty: str, levels: str | Sequence[str] | None, seed: int) -
         DependencyNotInstalled: minigrid is missing.
     """
     seed = integer(seed, "generator_seed", 0)
-    chosen = preset(difficulty, "a difficulty", DIFFICULTIES)
-    name = next(key for key, value in DIFFICULTIES.items() if value == chosen)
-    if levels is not None:
-        chosen = levels
-    found = check_levels(chosen)
-    if levels is not None:
-        name = "+".join(found)
+    chosen = DIFFICULTIES[choice(difficulty, "difficulty", DIFFICULTIES)]
+    found = check_levels(chosen if levels is None else levels)
+    name = difficulty if levels is None else "+".join(found)
     return _shared(f"babyai/{name}" + (f"-{seed}" if seed else ""), found, seed)
 
 

@@ -18,7 +18,7 @@ if importlib.util.find_spec("minigrid") is None:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.babyai_parity import LEVELS, compare  # noqa: E402
+from benchmarks.babyai_parity import LEVELS, compare
 
 
 def made(**kwargs: Any) -> TextEnv:
@@ -103,7 +103,7 @@ def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture
         ({"levels": "GoToRedBal"}, "did you mean 'GoToRedBall"),
         ({"levels": []}, "expected the names of levels"),
         ({"levels": 7}, "expected the names of levels"),
-        ({"difficulty": "huge"}, "expected a difficulty among easy, medium, hard"),
+        ({"difficulty": "huge"}, "expected difficulty to be one of easy, medium, hard"),
         ({"reward": "dense"}, "expected reward to be one of sparse, original"),
     ],
 )

@@ -61,7 +61,7 @@ def open_level(level: str, seed: int) -> Any:
     """Return the environment of a level, begun with a seed."""
     require("minigrid", "babyai")
     # What it prints while it draws a level would get between the lines of a program.
-    require("minigrid.envs.babyai.core.roomgrid_level", "babyai").print = _silent
+    vars(require("minigrid.envs.babyai.core.roomgrid_level", "babyai"))["print"] = _silent
     (name,) = (each for each in gymnasium.registry if _short(each) == level)
     env = gymnasium.make(name, disable_env_checker=True).unwrapped
     env.reset(seed=seed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 NAMESPACE = "minecraft:"
 """How ids of published recipes begin; generated items have none."""
@@ -15,7 +14,8 @@ def shown(name: str) -> str:
     return name.removeprefix(NAMESPACE).replace("_", " ")
 
 
-class Amount(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Amount:
     """So many of an item, or of any item with a tag."""
 
     name: str

@@ -139,7 +139,7 @@ class CraftSession:
                 self.inventory[each.name] = left
             else:
                 del self.inventory[each.name]
-        item, count = recipe.product
+        item, count = recipe.product.name, recipe.product.count
         self.inventory[item] = self.inventory.get(item, 0) + count
         return Answer(f"Crafted {count} {item}", won=item == self.world.goal)
 

@@ -1,8 +1,8 @@
 """The shortest plan: what to get and to craft, with which recipes, in which order.
 
 What is got costs one turn, however much it is; what is crafted costs one for each time. So a plan
-follows from the choice of a recipe for each item (and of an item for each tag): amounts are added up
-from the goal downwards, where an item comes after all that it goes into. The search goes through
+follows from the choice of a recipe for each item (and of an item for each tag): amounts are added
+up from the goal downwards, where an item comes after all that it goes into. The search goes through
 the choices, cheapest first, and leaves one as soon as it is no shorter than the best plan so far.
 """
 

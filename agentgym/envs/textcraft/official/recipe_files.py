@@ -157,9 +157,8 @@ def _product(value: Any) -> Amount:
     """Return what comes out."""
     if isinstance(value, str):
         return Amount(_id(value), 1)
-    return Amount(
-        _id(value["item"] if "item" in value else value["id"]), int(value.get("count", 1))
-    )
+    name = value["item"] if "item" in value else value["id"]
+    return Amount(_id(name), int(value.get("count", 1)))
 
 
 def _id(value: Any) -> str:
