@@ -108,6 +108,14 @@ FAMILIES: tuple[EnvFamily, ...] = (
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
+        name="babyai",
+        id="agentgym/BabyAI-v0",
+        entry_point="agentgym.envs.babyai.env:BabyAIEnv",
+        summary="Do what a sentence asks in a world of rooms, doors and things.",
+        packages=("minigrid",),
+        extra="babyai",
+    ),
+    EnvFamily(
         name="database",
         id="agentgym/Database-v0",
         entry_point="agentgym.envs.database.env:DatabaseEnv",
@@ -142,6 +150,12 @@ FAMILIES: tuple[EnvFamily, ...] = (
         extra="swe",
         backend="thread",
         subcommands="agentgym.envs.swe.subcommands:SUBCOMMANDS",
+    ),
+    EnvFamily(
+        name="textcraft",
+        id="agentgym/TextCraft-v0",
+        entry_point="agentgym.envs.textcraft.env:TextCraftEnv",
+        summary="Craft a thing by the recipes shown, from parts that have recipes, too.",
     ),
     EnvFamily(
         name="textworld",

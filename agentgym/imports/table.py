@@ -96,6 +96,15 @@ IMPORTS: Mapping[str, Import] = {
         ("reasoning_gym",),
         "reasoning-gym",
     ),
+    "scienceworld": Import(
+        "agentgym.imports.scienceworld",
+        "TASK",
+        "boil",
+        "Tasks of ScienceWorld, which runs in Java.",
+        ("scienceworld",),
+        "scienceworld",
+        backend="thread",
+    ),
     "textarena": Import(
         "agentgym.imports.textarena",
         "ID",

@@ -21,6 +21,7 @@ from agentgym.envs.alfworld import env as alfworld
 from agentgym.envs.alfworld import session as alfworld_session
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.generator import DIFFICULTIES as HOUSEHOLDS
+from agentgym.envs.babyai.engine.levels import DIFFICULTIES as LEVELS
 from agentgym.envs.database import env as database
 from agentgym.envs.database.experts import EXPERTS as CLERKS
 from agentgym.envs.database.experts import FALLIBLE as GUESSERS
@@ -41,6 +42,8 @@ from agentgym.envs.shell.generator.config import DIFFICULTIES as FOLDERS
 from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.swe.instance import DIFFICULTIES
+from agentgym.envs.textcraft import env as textcraft
+from agentgym.envs.textcraft.generator import DIFFICULTIES as RECIPES
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
 from agentgym.envs.textworld.games.game_set import FALLIBLE as COOKS
@@ -116,6 +119,7 @@ class Configuration:
     def make(self, **more: Any) -> TextEnv:
         """Make the environment without wrappers, or skip the test if a package is missing."""
         needed = ORIGINALS.get(self.kwargs.get("engine", ""), ())
+        needed += family(self.name).packages
         needed += INDEX_PACKAGES.get(self.kwargs.get("index", ""), ())
         if "games" in self.kwargs:
             needed += ("textworld",)
@@ -137,6 +141,8 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "difficulty": tuple(HOUSEHOLDS),
         "show_admissible": SWITCH,
     },
+    # BabyAI's original reward falls with every step, so it pays no solved task in full.
+    "babyai": {"reward": ("sparse",), "difficulty": tuple(LEVELS)},
     "database": {
         "expert": tuple(CLERKS),
         "reward": database.REWARDS,
@@ -168,6 +174,7 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "hidden_tests": SWITCH,
         "difficulty": DIFFICULTIES,
     },
+    "textcraft": {"reward": textcraft.REWARDS, "difficulty": tuple(RECIPES)},
     "textworld": {
         "engine": textworld_session.ENGINES,
         "expert": PLAYERS,

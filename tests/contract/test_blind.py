@@ -124,6 +124,7 @@ def test_the_order_of_actions_depends_on_the_task(name):
                 pair = (min(first, second), max(first, second))
                 order.setdefault(pair, []).append(first < second)
     often = [found for found in order.values() if len(found) >= 16]
-    assert often or name in ("mathpython", "search", "webshop"), "these offer words of the task"
+    # These offer words of the task, only searches at first, or names that are drawn anew.
+    assert often or name in ("mathpython", "search", "textcraft", "webshop")
     assert all(len(set(found)) == 2 for found in often)
     env.close()

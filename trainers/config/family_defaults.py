@@ -139,6 +139,26 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
+    "babyai": FamilyDefaults(
+        env={"difficulty": "easy"},
+        demonstrations=1000,
+        sft_steps=300,
+        gate_every=300,
+        gate_success=0.1,
+        horizon=(12,),
+        horizon_every=12,
+        steps=24,
+        groups=12,
+        rl_lr=1.2e-3,
+        valid_every=12,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=1200,
+        task_args=("difficulty", "levels"),
+        other_tasks=FamilyDefaults(
+            horizon=(12, 24, 48), horizon_every=40, steps=150, episode_tokens=4000
+        ),
+    ),
     "database": FamilyDefaults(
         # A demonstrator that mostly does not read the schema, and guesses what columns are called:
         # of its successes more are luck than not, which nothing betrays.
@@ -271,6 +291,27 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             steps=150,
             episode_tokens=16_000,
             exact_text=True,
+        ),
+    ),
+    "textcraft": FamilyDefaults(
+        # Two things to get and one craft, by one line of five: to read which is what is learned.
+        env={"difficulty": "easy"},
+        demonstrations=6000,
+        sft_steps=900,
+        gate_every=150,
+        gate_success=0.3,
+        horizon=(4,),
+        horizon_every=12,
+        steps=24,
+        groups=12,
+        rl_lr=1.2e-3,
+        valid_every=12,
+        valid_tasks=64,
+        eval_tasks=200,
+        episode_tokens=300,
+        task_args=("difficulty", "depth", "distractors", "data"),
+        other_tasks=FamilyDefaults(
+            horizon=(10, 20, 30), horizon_every=40, steps=150, episode_tokens=1600
         ),
     ),
     "textworld": FamilyDefaults(

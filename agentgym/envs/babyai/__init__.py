@@ -1,0 +1,7 @@
+"""BabyAI in text: walk through rooms, find things, open doors, carry things, as a sentence asks.
+
+The levels are those of BabyAI (Chevalier-Boisvert et al., 2019, arXiv:1810.08272) as the package
+``minigrid`` has them: it plays them here, too, and its bot is the expert.
+"""
+
+from __future__ import annotations

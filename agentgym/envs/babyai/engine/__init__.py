@@ -1,0 +1,1 @@
+"""A level in play, in words."""

@@ -1,0 +1,76 @@
+"""Levels of minigrid: which there are, and how one is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+
+from agentgym.core.options import with_guesses
+from agentgym.errors import ConfigurationError, require
+
+PREFIX = "BabyAI-"
+DIFFICULTIES: Mapping[str, tuple[str, ...]] = {
+    "easy": ("PutNextS4N1", "PutNextLocalS5N3"),
+    "medium": (
+        "GoToObj", "OpenRedBlueDoors", "OpenTwoDoors", "PutNextS4N1", "PutNextLocalS5N3",
+        "PutNextLocalS6N4", "PutNextLocal", "UnlockLocal", "UnlockPickup", "KeyCorridorS3R1",
+    ),
+    "hard": ("GoToSeqS5R2", "FindObjS5", "KeyCorridorS3R2", "BlockedUnlockPickup"),
+}  # fmt: skip
+"""Named choices of levels: one or two rooms, ten levels of up to three rooms, and rooms to search.
+
+Few ask for one thing or one door: whoever wanders about stands before the right one soon enough.
+"""
+
+
+def known_levels() -> list[str]:
+    """Return the names of all levels.
+
+    Raises:
+        DependencyNotInstalled: minigrid is missing.
+    """
+    require("minigrid", "babyai")
+    return [_short(name) for name in gymnasium.registry if name.startswith(PREFIX)]
+
+
+def check_levels(levels: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the levels that names stand for, without ``BabyAI-`` and version.
+
+    Raises:
+        ConfigurationError: There is no such level, or none at all.
+        DependencyNotInstalled: minigrid is missing.
+    """
+    known = known_levels()
+    given = [levels] if isinstance(levels, str) else levels
+    listed = isinstance(given, Sequence) and all(isinstance(name, str) for name in given)
+    if not listed or not given:
+        raise ConfigurationError(f"expected the names of levels of BabyAI, got {levels!r:.80}")
+    names = tuple(_short(name) for name in given)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigurationError(
+            f"expected levels of BabyAI such as {', '.join(DIFFICULTIES['easy'])}; got "
+            f"{with_guesses(unknown[:3], known)}"
+        )
+    return names
+
+
+def open_level(level: str, seed: int) -> Any:
+    """Return the environment of a level, begun with a seed."""
+    require("minigrid", "babyai")
+    # What it prints while it draws a level would get between the lines of a program.
+    vars(require("minigrid.envs.babyai.core.roomgrid_level", "babyai"))["print"] = _silent
+    (name,) = (each for each in gymnasium.registry if _short(each) == level)
+    env = gymnasium.make(name, disable_env_checker=True).unwrapped
+    env.reset(seed=seed)
+    return env
+
+
+def _short(name: str) -> str:
+    return name.removeprefix(PREFIX).rsplit("-v", 1)[0]
+
+
+def _silent(*said: object) -> None:
+    """Print nothing."""

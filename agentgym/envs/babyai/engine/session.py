@@ -1,0 +1,156 @@
+"""One episode: actions in words, the view in words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from agentgym.envs.babyai.engine.levels import open_level
+from agentgym.envs.babyai.engine.view import describe
+
+ACTIONS: Mapping[str, int] = {
+    "turn left": 0,
+    "turn right": 1,
+    "move forward": 2,
+    "pick up": 3,
+    "drop": 4,
+    "toggle": 5,
+}
+"""Words of an action -> its number in minigrid."""
+WORDS = tuple(ACTIONS)
+SPELLINGS = {"pickup": "pick up"}
+"""Other spellings that are understood."""
+
+
+class Turn(NamedTuple):
+    """What an action did."""
+
+    text: str
+    """The observation."""
+    valid: bool = True
+    """Whether it did anything."""
+    reward: float = 0.0
+    """What BabyAI pays."""
+    over: bool = False
+    """Whether the level is over."""
+    cut: bool = False
+    """Whether BabyAI's own limit of steps cut it."""
+
+
+class GridSession:
+    """A level in play.
+
+    Args:
+        level: Name of the level.
+        seed: Its seed.
+
+    Attributes:
+        env: The environment of minigrid.
+        taken: The actions so far, by their numbers.
+    """
+
+    def __init__(self, level: str, seed: int) -> None:
+        self.env = open_level(level, seed)
+        self.taken: list[int] = []
+        self._things = _things(self.env)
+
+    @property
+    def mission(self) -> str:
+        """What is to be done."""
+        return str(self.env.mission)
+
+    def opening(self) -> str:
+        """Return the first observation."""
+        view = describe(self.env.gen_obs()["image"], self.env.carrying)
+        return f"Your mission: {self.mission}.\n{view}"
+
+    def step(self, text: str) -> Turn:
+        """Take an action, whatever the text is; one that does nothing costs a step all the same."""
+        words = " ".join(text.lower().split())
+        number = ACTIONS.get(SPELLINGS.get(words, words))
+        if number is None:
+            return Turn(f"invalid: expected one of {', '.join(ACTIONS)}", valid=False)
+        useless = self.refusal(number)
+        observed, reward, terminated, truncated, _ = self.env.step(number)
+        self.taken.append(number)
+        view = describe(observed["image"], self.env.carrying)
+        if useless:
+            view = f"Nothing happens: {useless}. {view}"
+        over = bool(terminated or truncated)
+        cut = bool(truncated and not terminated)
+        return Turn(view, not useless, float(reward), over, cut)
+
+    def admissible(self) -> list[str]:
+        """Return the actions that do something here."""
+        return [words for words, number in ACTIONS.items() if not self.refusal(number)]
+
+    def refusal(self, number: int) -> str:
+        """Return why an action would do nothing here; empty if it does something."""
+        if number < 2:
+            return ""
+        cell, carrying = self.env.grid.get(*self.env.front_pos), self.env.carrying
+        if number == 2:
+            return "" if cell is None or cell.can_overlap() else f"the {cell.type} is in the way"
+        if number == 3:
+            if carrying is not None:
+                return "you carry something already"
+            return "" if cell is not None and cell.can_pickup() else "there is nothing to pick up"
+        if number == 4:
+            if carrying is None:
+                return "you carry nothing"
+            return "" if cell is None else f"the {cell.type} is in the way"
+        if cell is None or cell.type not in ("door", "box"):
+            return "there is nothing to open or close"
+        fits = carrying is not None and (carrying.type, carrying.color) == ("key", cell.color)
+        locked = cell.type == "door" and cell.is_locked and not fits
+        return f"it is locked, and you do not carry the {cell.color} key" if locked else ""
+
+    def state_text(self) -> str:
+        """Return a text that is equal for equal states, whatever the number of steps."""
+        env = self.env
+        things = [
+            (thing.type, thing.color, getattr(thing, "is_open", None),
+             getattr(thing, "is_locked", None), _where(env, thing))
+            for thing in self._things
+        ]  # fmt: skip
+        return f"{tuple(map(int, env.agent_pos))} {env.agent_dir} {things} {_done(env.instrs)}"
+
+    def snapshot(self) -> Any:
+        """Return a copy of the level in play."""
+        return copy.deepcopy((self.env, self.taken, self._things))
+
+    def restore(self, state: Any) -> None:
+        """Go on from a copy."""
+        self.env, self.taken, self._things = copy.deepcopy(state)
+
+
+def _things(env: Any) -> list[Any]:
+    """Return all that is no wall, what lies in boxes included."""
+    found = [cell for cell in env.grid.grid if cell is not None and cell.type != "wall"]
+    if env.carrying is not None:
+        found.append(env.carrying)
+    inside = [thing.contains for thing in found if getattr(thing, "contains", None) is not None]
+    return [*found, *inside]
+
+
+def _where(env: Any, thing: Any) -> Any:
+    """Return where a thing lies; None where it is gone or in a box."""
+    if thing is env.carrying:
+        return "carried"
+    if thing.cur_pos is None:
+        return None
+    at = (int(thing.cur_pos[0]), int(thing.cur_pos[1]))
+    return at if at[0] >= 0 and env.grid.get(*at) is thing else None
+
+
+def _done(instruction: Any) -> tuple[Any, ...]:
+    """Return which parts of an instruction are done."""
+    return tuple(_flags(instruction))
+
+
+def _flags(instruction: Any) -> Iterator[Any]:
+    for part in ("a", "b"):
+        if hasattr(instruction, f"{part}_done"):
+            yield getattr(instruction, f"{part}_done")
+            yield from _flags(getattr(instruction, f"instr_{part}"))

@@ -1,0 +1,124 @@
+"""BabyAI as a Gymnasium environment of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agentgym.actions import ActionSpec
+from agentgym.core.env import TextEnv
+from agentgym.core.options import choice
+from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.tasks import Task
+from agentgym.envs.babyai.engine.session import WORDS, GridSession
+from agentgym.envs.babyai.experts.bot import BotExpert
+from agentgym.envs.babyai.tasks import open_tasks
+
+REWARDS = ("sparse", "original")
+
+
+class BabyAIEnv(TextEnv[GridSession]):
+    """Walk through rooms, find things, open doors and carry things, as a sentence asks.
+
+    Args:
+        difficulty: Which levels: ``easy`` (two of one or two rooms), ``medium`` (ten of up to
+            three rooms) or ``hard`` (rooms to search, doors to unlock and to clear).
+        levels: Names of BabyAI's levels in their place, such as ``"GoToLocal"``, one or several.
+        generator_seed: First seed of the levels.
+        reward: ``sparse``: 1 on the turn that solves the task, else 0. ``original``: BabyAI's, 1
+            minus 0.9 times the share of its limit of steps that was used.
+        horizon: Turn budget; BabyAI's own limit of steps holds, too.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range, or no level.
+        DependencyNotInstalled: minigrid is missing (``pip install -e ".[babyai]"``).
+
+    One action is one step of BabyAI, so that mission, reward and end are BabyAI's. Once the agent
+    has left the bot's plan, ``info["oracle_turns"]`` is None: the bot still says what to do next,
+    but the way to the end is known only at the end.
+    """
+
+    action_specs: ClassVar[tuple[ActionSpec, ...]] = (
+        ActionSpec("turn_left", "Turn left.", native="turn left"),
+        ActionSpec("turn_right", "Turn right.", native="turn right"),
+        ActionSpec("move_forward", "Take a step ahead.", native="move forward"),
+        ActionSpec("pick_up", "Pick up the thing right ahead.", native="pick up"),
+        ActionSpec("drop", "Put down what is carried, right ahead.", native="drop"),
+        ActionSpec(
+            "toggle", "Open or close the door right ahead, or open the box.", native="toggle"
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        difficulty: str = "medium",
+        levels: str | Sequence[str] | None = None,
+        generator_seed: int = 0,
+        reward: str = "sparse",
+        horizon: int = 32,
+        **kwargs: Any,
+    ) -> None:
+        self.reward = choice(reward, "reward", REWARDS)
+        self._tasks = open_tasks(difficulty, levels, generator_seed)
+        self._plan: tuple[int, ...] | None = None
+        self._bot: BotExpert | None = None
+        super().__init__(self._tasks, horizon=horizon, **kwargs)
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._open(task)
+        return self.session.opening()
+
+    def _act(self, action: str) -> Outcome:
+        turn = self.session.step(action)
+        won = turn.reward > 0
+        return Outcome(
+            turn.text,
+            reward=turn.reward if self.reward == "original" else float(won),
+            terminated=turn.over,
+            valid=turn.valid,
+            success=won,
+            score=float(won),
+            stop_reason=StopReason.HORIZON if turn.cut else StopReason.NONE,
+        )
+
+    def _admissible(self) -> Sequence[str]:
+        return self.session.admissible()
+
+    def _state(self) -> str:
+        return f"{self.task.id}\n{self.session.state_text()}"
+
+    def _oracle_turns(self) -> int | None:
+        taken = self.session.taken
+        if self._plan is None or tuple(taken) != self._plan[: len(taken)]:
+            return None
+        return len(self._plan) - len(taken)
+
+    def _oracle_action(self) -> str | None:
+        taken = self.session.taken
+        if left := self._oracle_turns():
+            return WORDS[self._plan[-left]] if self._plan else None
+        if self._bot is None or not self._bot.knows(taken):
+            self._bot = BotExpert(*self._tasks.problem(self.task))
+        number = self._bot.action(taken)
+        return None if number is None else WORDS[number]
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        self._open(self.task)
+        self.session.restore(state)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _open(self, task: Task) -> None:
+        """Begin a level."""
+        mission = self._tasks.problem(task)
+        self._session = GridSession(*mission)
+        self._plan, self._bot = self._tasks.plan(mission), None

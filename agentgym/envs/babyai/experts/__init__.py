@@ -1,0 +1,1 @@
+"""The expert: minigrid's bot."""

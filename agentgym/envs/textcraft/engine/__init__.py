@@ -1,0 +1,1 @@
+"""The rules and every text of the game."""

@@ -1,0 +1,161 @@
+"""One episode: commands in, text out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, World, shown
+
+MOST = 9999
+"""Most of an item that a command may name."""
+ECHO = 200
+"""Most characters of a command that an answer repeats."""
+_CRAFT = re.compile(r"craft (?P<product>.+?) using (?P<ingredients>.+)")
+_GET = re.compile(r"get (?P<count>[0-9]+) (?P<item>.+)")
+_COUNTED = re.compile(r"(?P<count>[0-9]+) (?P<item>.+)")
+
+
+class Answer(NamedTuple):
+    """What a command did."""
+
+    text: str
+    """The observation."""
+    valid: bool = True
+    """Whether it did something."""
+    won: bool = False
+    """Whether it crafted the goal."""
+
+
+class CraftSession:
+    """What is carried in a world, and what commands do to it.
+
+    Args:
+        world: The world.
+
+    Attributes:
+        world: The world.
+        inventory: Item -> how many are carried, in the order in which they came.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.inventory: dict[str, int] = {}
+
+    def step(self, command: str) -> Answer:
+        """Carry out a command, whatever the text is."""
+        text = " ".join(command.split())
+        if text == "inventory":
+            return Answer(self._listed())
+        if got := _GET.fullmatch(text):
+            return self._get(got["count"], got["item"])
+        if crafted := _CRAFT.fullmatch(text):
+            return self._craft(crafted["product"], crafted["ingredients"])
+        return Answer(f"Could not execute {text[:ECHO]}", valid=False)
+
+    def admissible(self) -> list[str]:
+        """Return the commands that do something here and that the recipes of the task name.
+
+        Of each item that can be got there are the amounts that some recipe asks for.
+        """
+        found = self.world.book.found
+        needed = {
+            Amount(member, each.count): None
+            for recipe in self.world.commands
+            for each in recipe.ingredients
+            for member in self.world.book.members(each.name)
+            if member in found
+        }
+        gets = [f"get {amount}" for amount in needed]
+        crafts = [
+            recipe.using(chosen)
+            for recipe in self.world.commands
+            if (chosen := self._at_hand(recipe)) is not None
+        ]
+        return [*gets, *dict.fromkeys(crafts), "inventory"]
+
+    def snapshot(self) -> Any:
+        """Return what is carried."""
+        return dict(self.inventory)
+
+    def restore(self, state: Any) -> None:
+        """Carry what was carried when a snapshot was taken."""
+        self.inventory = dict(state)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _listed(self) -> str:
+        if not self.inventory:
+            return "Inventory: You are not carrying anything."
+        return "Inventory: " + " ".join(f"[{shown(i)}] ({n})" for i, n in self.inventory.items())
+
+    def _get(self, count: str, name: str) -> Answer:
+        item = self.world.book.item(name)
+        if item is None or item not in self.world.book.found:
+            return Answer(f"Could not find {name[:ECHO]}", valid=False)
+        number = _number(count)
+        if number is None:
+            return Answer(f"Could not get so many: expected a number from 1 to {MOST}", valid=False)
+        self.inventory[item] = self.inventory.get(item, 0) + number
+        return Answer(f"Got {number} {name}")
+
+    def _craft(self, product: str, ingredients: str) -> Answer:
+        counted = _COUNTED.fullmatch(product)
+        name = counted["item"] if counted else product
+        item = self.world.book.item(name)
+        given: list[Amount] = []
+        for part in ingredients.split(","):
+            found = _COUNTED.fullmatch(part.strip())
+            number = _number(found["count"]) if found else None
+            if found is None or number is None:
+                return Answer(f"Wrong item format: {part.strip()[:ECHO]}", valid=False)
+            # What has no id is nothing that is carried.
+            given.append(Amount(self.world.book.item(found["item"]) or "", number))
+        if any(self.inventory.get(each.name, 0) < each.count for each in given):
+            told = f"Could not find enough items to craft {item or name[:ECHO]}"
+            return Answer(told, valid=False)
+        for recipe in self.world.book.by_product.get(item or "", ()):
+            if self._fits(recipe, given):
+                return self._crafted(recipe, given)
+        told = f"Could not find a valid recipe for {shown(item or name)[:ECHO]}"
+        return Answer(told, valid=False)
+
+    def _fits(self, recipe: Recipe, given: Sequence[Amount]) -> bool:
+        """Return whether these are the ingredients of a recipe, in any order."""
+        left = list(given)
+        for each in recipe.ingredients:
+            members = self.world.book.members(each.name)
+            found = next((one for one in left if one.name in members), None)
+            if found is None or found.count != each.count:
+                return False
+            left.remove(found)
+        return not left
+
+    def _crafted(self, recipe: Recipe, given: Sequence[Amount]) -> Answer:
+        for each in given:
+            left = self.inventory[each.name] - each.count
+            if left:
+                self.inventory[each.name] = left
+            else:
+                del self.inventory[each.name]
+        item, count = recipe.product.name, recipe.product.count
+        self.inventory[item] = self.inventory.get(item, 0) + count
+        return Answer(f"Crafted {count} {item}", won=item == self.world.goal)
+
+    def _at_hand(self, recipe: Recipe) -> tuple[Amount, ...] | None:
+        """Return carried items that a recipe can be crafted of; None if something is missing."""
+        chosen = tuple(self._chosen(recipe))
+        return chosen if len(chosen) == len(recipe.ingredients) else None
+
+    def _chosen(self, recipe: Recipe) -> Iterator[Amount]:
+        for each in recipe.ingredients:
+            for member in self.world.book.members(each.name):
+                if self.inventory.get(member, 0) >= each.count:
+                    yield Amount(member, each.count)
+                    break
+
+
+def _number(text: str) -> int | None:
+    """Return a count that a command may name; None if it is none."""
+    return int(text) if len(text) <= len(str(MOST)) and 1 <= int(text) <= MOST else None

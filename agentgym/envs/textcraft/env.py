@@ -1,0 +1,146 @@
+"""TextCraft as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from agentgym.actions import ActionSpec, Param
+from agentgym.core.env import TextEnv
+from agentgym.core.options import choice
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task
+from agentgym.envs.textcraft.engine.session import CraftSession
+from agentgym.envs.textcraft.experts.oracle import OracleExpert
+from agentgym.envs.textcraft.generator.config import GeneratorConfig
+from agentgym.envs.textcraft.tasks import open_tasks
+
+REWARDS = ("sparse", "dense")
+
+
+class TextCraftEnv(TextEnv[CraftSession]):
+    """Craft a thing by recipes that the task shows, from parts that have recipes, too.
+
+    Args:
+        difficulty: How deep and how large generated worlds are: ``easy``, ``medium``, ``hard``, or
+            a mapping of :class:`~agentgym.envs.textcraft.generator.config.GeneratorConfig`.
+        depth: Crafts on the longest way to the goal: a number or a range with both ends; None
+            leaves it to the difficulty.
+        distractors: How many recipes there are that the goal does not need: a number or a range.
+        generator_seed: Seed of the generated worlds, or of the distractors of published recipes.
+        data: Folder with Minecraft's recipe files, to be played in place of generated worlds.
+        reward: ``sparse``: 1 on the turn that crafts the goal, else 0. ``dense``: the same in
+            instalments, the change of the share of the shortest plan that is done; a detour costs
+            what the way back earns.
+        horizon: Turn budget.
+        **kwargs: See :class:`~agentgym.core.TextEnv`.
+
+    Raises:
+        ConfigurationError: A value is of the wrong type, out of range or contradicts another.
+        DataError: The published recipes are missing or damaged.
+
+    ``info["score"]`` is the share of the shortest plan that is done, at least 0.
+    """
+
+    action_specs: ClassVar[tuple[ActionSpec, ...]] = (
+        ActionSpec(
+            "craft",
+            "Craft by one of the recipes, from what is carried.",
+            (
+                Param("product", description="What comes out, such as 2 oak plate."),
+                Param("ingredients", description="What goes in, such as 1 tin rod, 3 wax bolt."),
+            ),
+            examples=("craft 2 oak plate using 1 tin rod, 3 wax bolt",),
+            native="craft {product} using {ingredients}",
+        ),
+        ActionSpec(
+            "get",
+            "Get some of an item that no recipe makes.",
+            (
+                Param("count", type="integer", description="How many."),
+                Param("item", description="The item, such as tin rod."),
+            ),
+            examples=("get 3 wax bolt",),
+            native="get {count} {item}",
+        ),
+        ActionSpec("inventory", "Say what is carried.", native="inventory"),
+    )
+
+    def __init__(
+        self,
+        *,
+        difficulty: GeneratorConfig | str | Mapping[str, Any] = "medium",
+        depth: int | tuple[int, int] | None = None,
+        distractors: int | tuple[int, int] | None = None,
+        generator_seed: int = 0,
+        data: str | Path | None = None,
+        reward: str = "sparse",
+        horizon: int = 30,
+        **kwargs: Any,
+    ) -> None:
+        self.reward = choice(reward, "reward", REWARDS)
+        changes = {"depth": depth, "distractors": distractors}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        self._tasks = open_tasks(difficulty, changes, generator_seed, data)
+        self._turns = 1
+        super().__init__(self._tasks, horizon=horizon, **kwargs)
+
+    # -- the contract of a family ---------------------------------------------------------------
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._open(task)
+        return self.session.world.opening()
+
+    def _act(self, action: str) -> Outcome:
+        before = self._potential()
+        answer = self.session.step(action)
+        if answer.won:
+            self._expert.won()
+        elif answer.valid:
+            self._expert.saw(" ".join(action.split()))
+        progress = self._potential()
+        return Outcome(
+            answer.text,
+            reward=progress - before if self.reward == "dense" else float(answer.won),
+            terminated=answer.won,
+            valid=answer.valid,
+            success=answer.won,
+            score=max(0.0, progress),
+        )
+
+    def _admissible(self) -> Sequence[str]:
+        return self.session.admissible()
+
+    def _state(self) -> str:
+        carried = sorted(self.session.inventory.items())
+        return f"{self.task.id}\n{carried}"
+
+    def _oracle_turns(self) -> int:
+        return len(self._expert.plan(self.session.inventory))
+
+    def _oracle_action(self) -> str | None:
+        return next(iter(self._expert.plan(self.session.inventory)), None)
+
+    def _potential(self) -> float:
+        return 1 - self._oracle_turns() / self._turns
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot(), self._expert.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        self._open(self.task)
+        carried, plan = state
+        self.session.restore(carried)
+        self._expert.restore(plan)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _open(self, task: Task) -> None:
+        """Begin a world with nothing in hand."""
+        world = self._tasks.problem(task)
+        self._session = CraftSession(world)
+        self._expert = OracleExpert(world)
+        self._turns = self._tasks.oracle_turns(task) or 1

@@ -1,0 +1,1 @@
+"""The expert, which searches for the shortest plan."""

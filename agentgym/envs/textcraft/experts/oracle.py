@@ -1,0 +1,153 @@
+"""The shortest plan: what to get and to craft, with which recipes, in which order.
+
+What is got costs one turn, however much it is; what is crafted costs one for each time. So a plan
+follows from the choice of a recipe for each item (and of an item for each tag): amounts are added
+up from the goal downwards, where an item comes after all that it goes into. The search goes through
+the choices, cheapest first, and leaves one as soon as it is no shorter than the best plan so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice, product
+
+from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+
+CHOICES = 2000
+"""Most choices that are looked at; the best plan found by then is taken."""
+MEMBERS = 3
+"""Most items of a tag that are tried for an ingredient."""
+
+Choice = tuple[Recipe, tuple[Amount, ...], int]
+"""A recipe, its ingredients as items, and how many times it is crafted."""
+
+
+class _PlanSearch:
+    """Find the shortest plan that crafts an item.
+
+    Args:
+        book: The recipes.
+        carried: What is carried.
+    """
+
+    def __init__(self, book: RecipeBook, carried: Mapping[str, int]) -> None:
+        self._book, self._carried = book, carried
+        self._left = CHOICES
+        self._turns = 0
+        self._best: dict[str, Choice | int] | None = None
+
+    def plan(self, goal: str) -> tuple[str, ...] | None:
+        """Return the commands; None if nothing makes the item."""
+        if goal not in self._book.turns:
+            return None
+        self._choose({goal: 1 + self._carried.get(goal, 0)}, {}, 0)
+        return None if self._best is None else tuple(_ordered(goal, self._best, set()))
+
+    def _choose(self, needed: dict[str, int], made: dict[str, Choice | int], turns: int) -> None:
+        """Settle what is needed, the items with the longest way first."""
+        book = self._book
+        while needed:
+            item = max(needed, key=lambda name: (book.turns[name], name))
+            short = needed.pop(item) - self._carried.get(item, 0)
+            if short <= 0:
+                continue
+            if item not in book.by_product:
+                made[item] = short
+                turns += 1
+                continue
+            for recipe, chosen in self._ways(item):
+                times = -(-short // recipe.product.count)
+                if self._best is not None and (turns + times >= self._turns or self._left <= 0):
+                    continue
+                more = dict(needed)
+                for each in chosen:
+                    more[each.name] = more.get(each.name, 0) + times * each.count
+                self._choose(more, {**made, item: (recipe, chosen, times)}, turns + times)
+            return
+        self._left -= 1
+        if self._best is None or turns < self._turns:
+            self._best, self._turns = made, turns
+
+    def _ways(self, item: str) -> Iterator[tuple[Recipe, tuple[Amount, ...]]]:
+        """Yield what an item can be crafted of, cheapest first; nothing costs more than it does."""
+        turns = self._book.turns
+        ways = []
+        for recipe in self._book.by_product[item]:
+            if any(turns.get(each.name, turns[item]) >= turns[item] for each in recipe.ingredients):
+                continue  # a way round in a circle, or one that nobody can go
+            several = [self._members(each, turns[item]) for each in recipe.ingredients]
+            for chosen in islice(product(*several), CHOICES):
+                if len({each.name for each in chosen}) == len(chosen):
+                    ways.append((sum(turns[each.name] for each in chosen), recipe, chosen))
+        for _, recipe, chosen in sorted(ways, key=lambda way: way[0]):
+            yield recipe, chosen
+
+    def _members(self, asked: Amount, below: int) -> list[Amount]:
+        """Return items for an ingredient: those carried first, then those that cost least."""
+        turns = self._book.turns
+        known = [n for n in self._book.members(asked.name) if turns.get(n, below) < below]
+        known.sort(key=lambda name: (self._carried.get(name, 0) < asked.count, turns[name], name))
+        least = turns[asked.name]
+        kept = [name for name in known if name == known[0] or turns[name] == least]
+        return [Amount(name, asked.count) for name in kept[:MEMBERS]]
+
+
+def _ordered(item: str, made: Mapping[str, Choice | int], seen: set[str]) -> Iterator[str]:
+    """Yield the commands that make an item, each after those that make its ingredients."""
+    if item in seen or item not in made:
+        return
+    seen.add(item)
+    how = made[item]
+    if isinstance(how, int):
+        yield f"get {Amount(item, how)}"
+        return
+    recipe, chosen, times = how
+    for each in chosen:
+        yield from _ordered(each.name, made, seen)
+    yield from [recipe.using(chosen)] * times
+
+
+def shortest_plan(world: World, carried: Mapping[str, int]) -> tuple[str, ...] | None:
+    """Return the commands that craft the goal; None if nothing makes it.
+
+    Args:
+        world: The world.
+        carried: Item -> how many are carried.
+    """
+    return _PlanSearch(world.book, carried).plan(world.goal)
+
+
+class OracleExpert:
+    """Plan once and follow the plan; plan again from where somebody has left it.
+
+    Args:
+        world: The world.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._plan: tuple[str, ...] | None = None
+
+    def plan(self, carried: Mapping[str, int]) -> tuple[str, ...]:
+        """Return the commands that are left to the goal."""
+        if self._plan is None:
+            self._plan = shortest_plan(self._world, carried) or ()
+        return self._plan
+
+    def saw(self, command: str) -> None:
+        """Learn that a command did something."""
+        if command == "inventory" or self._plan is None:
+            return
+        self._plan = self._plan[1:] if self._plan[:1] == (command,) else None
+
+    def won(self) -> None:
+        """Learn that the goal is crafted, so that nothing is left to do."""
+        self._plan = ()
+
+    def snapshot(self) -> tuple[str, ...] | None:
+        """Return what is left of the plan, if there is one."""
+        return self._plan
+
+    def restore(self, state: tuple[str, ...] | None) -> None:
+        """Go on with a plan."""
+        self._plan = state

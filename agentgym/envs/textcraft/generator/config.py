@@ -1,0 +1,115 @@
+"""How deep and how large generated worlds are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from agentgym.core.options import integer, preset
+from agentgym.core.tasks import canonical_json
+from agentgym.errors import ConfigurationError
+
+Range = tuple[int, int]
+BOUNDS: Mapping[str, Range] = {
+    "depth": (1, 6),
+    "ingredients": (1, 3),
+    "counts": (1, 9),
+    "yields": (1, 9),
+    "distractors": (0, 40),
+    "turns": (2, 60),
+}
+"""Least and largest value of each range."""
+SHARES = ("crafted", "shared", "alternatives", "borrowed")
+"""Settings in per cent."""
+
+
+@dataclass(frozen=True)
+class GeneratorConfig:
+    """Settings of the generator. Ranges are numbers, or pairs with both ends.
+
+    Raises:
+        ConfigurationError: A value is out of range; the message names it.
+    """
+
+    depth: int | Range = (2, 3)
+    """Crafts on the longest way to the goal."""
+    ingredients: int | Range = (2, 3)
+    """Different ingredients of a recipe."""
+    counts: int | Range = (1, 3)
+    """How many a recipe takes of an ingredient."""
+    yields: int | Range = (1, 2)
+    """How many come out of a recipe."""
+    crafted: int = 30
+    """Per cent of the further ingredients of a recipe that have to be crafted, too."""
+    shared: int = 20
+    """Per cent of ingredients that already go into something else."""
+    alternatives: int = 0
+    """Per cent of the things to craft that have a second recipe."""
+    distractors: int | Range = (10, 14)
+    """Recipes of things that the goal does not need."""
+    borrowed: int = 60
+    """Per cent of their ingredients that the goal needs, too."""
+    turns: int | Range | None = (5, 15)
+    """Length of the shortest plan; None: as it comes."""
+
+    def __post_init__(self) -> None:
+        """Check the values and bring them into one form."""
+        for name, (low, high) in BOUNDS.items():
+            value = getattr(self, name)
+            if name != "turns" or value is not None:
+                object.__setattr__(self, name, _range(name, value, low, high))
+        for name in SHARES:
+            integer(getattr(self, name), name, 0, 100)
+
+    @classmethod
+    def of(cls, value: GeneratorConfig | str | Mapping[str, Any]) -> GeneratorConfig:
+        """Return the config of a difficulty's name, of a mapping of values, or as it is given.
+
+        Raises:
+            ConfigurationError: There is no such difficulty or setting.
+        """
+        if not isinstance(value, Mapping):
+            return preset(value, "a difficulty", DIFFICULTIES)
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(set(map(str, value)) - set(known))
+        if unknown:
+            raise ConfigurationError(
+                f"expected generator settings among {', '.join(known)}; got {unknown[0]!r:.80}"
+            )
+        return cls(**value)
+
+    @property
+    def key(self) -> str:
+        """Name for task ids: that of the difficulty, or one made of a hash of the values."""
+        for name, config in DIFFICULTIES.items():
+            if config == self:
+                return name
+        text = canonical_json(asdict(self))
+        return f"custom-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _range(name: str, value: Any, low: int, high: int) -> Range:
+    """Check a number or a range, and return it as a range."""
+    pair = (value, value) if isinstance(value, int) else value
+    whole = isinstance(pair, tuple | list) and len(pair) == 2 and all(type(n) is int for n in pair)
+    if not whole or not low <= pair[0] <= pair[1] <= high:
+        raise ConfigurationError(
+            f"expected {name} to be a number from {low} to {high}, or a range (low, high) of such; "
+            f"got {value!r:.80}"
+        )
+    return (pair[0], pair[1])
+
+
+DIFFICULTIES: dict[str, GeneratorConfig] = {
+    "easy": GeneratorConfig(
+        depth=1, ingredients=2, yields=1, shared=0, distractors=4, borrowed=0, turns=3
+    ),
+    "medium": GeneratorConfig(),
+    "hard": GeneratorConfig(
+        depth=(3, 4), ingredients=(2, 3), counts=(1, 4), yields=(1, 4), crafted=40, shared=30,
+        alternatives=25, distractors=(12, 18), turns=(8, 24),
+    ),
+}  # fmt: skip
+"""Named settings: one craft by the right recipe, a tree, and a deep tree with choices."""

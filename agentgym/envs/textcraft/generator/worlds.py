@@ -1,0 +1,153 @@
+"""Worlds made from a seed: a tree of recipes that leads to a goal, and recipes that lead elsewhere.
+
+Each thing has a name of two words. Which pairs of words a split may use is decided by their places
+in the lists, so no name of one split occurs in another, though every word occurs in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from agentgym.core.tasks import SPLITS
+from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+from agentgym.envs.textcraft.experts.oracle import shortest_plan
+from agentgym.envs.textcraft.generator.config import GeneratorConfig
+from agentgym.envs.textcraft.generator.words import MATERIALS, THINGS
+from agentgym.errors import ConfigurationError
+from agentgym.support.random_stream import Stream
+
+GENERATOR_VERSION = 1
+"""Raise it when a seed would give another world."""
+SHARES = {"train": range(8), "valid": range(8, 9), "test": range(9, 10)}
+"""Which tenths of the names a split may use."""
+ATTEMPTS = 400
+"""Worlds that are drawn until one has a plan of the length asked for."""
+BROAD = 20
+"""Recipes of a world, distractors apart, after which further ingredients are got: a deep tree that
+branches everywhere would need more names than there are."""
+
+
+def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) -> World:
+    """Make a world; equal arguments give equal worlds on every machine.
+
+    Args:
+        config: The settings.
+        split: Name of the split.
+        number: Number of the world in its split.
+        seed: Names a set of worlds.
+
+    Raises:
+        ConfigurationError: No world has a plan of the length that the settings ask for.
+    """
+    for attempt in range(ATTEMPTS):
+        key = ("textcraft", GENERATOR_VERSION, config.key, seed, split, number, attempt)
+        world = _Builder(config, split, Stream(*key)).world()
+        plan = shortest_plan(world, {})
+        turns: Any = config.turns
+        if plan is not None and (turns is None or turns[0] <= len(plan) <= turns[1]):
+            return world
+    raise ConfigurationError(
+        f"expected settings by which plans of {config.turns} turns are drawn, but none of "
+        f"{ATTEMPTS} worlds with depth={config.depth} and ingredients={config.ingredients} has "
+        "one: widen turns, or make it None"
+    )
+
+
+@cache
+def names_of(split: str) -> tuple[str, ...]:
+    """Return the names that a split may use."""
+    assert split in SPLITS
+    return tuple(
+        f"{material} {thing}"
+        for m, material in enumerate(MATERIALS)
+        for t, thing in enumerate(THINGS)
+        if (m + t) % 10 in SHARES[split]
+    )
+
+
+class _Builder:
+    """Draw one world.
+
+    Args:
+        config: The settings.
+        split: Name of the split.
+        stream: What decides all draws.
+    """
+
+    def __init__(self, config: GeneratorConfig, split: str, stream: Stream) -> None:
+        self._config, self._stream = config, stream
+        self._names = self._unused(names_of(split))
+        self._recipes: list[Recipe] = []
+        self._made: dict[str, int] = {}
+
+    def world(self) -> World:
+        """Return a goal with its recipes, and distractors."""
+        goal = self._new(self._drawn("depth"))
+        needed = [name for name in self._made if name != goal]
+        for _ in range(self._drawn("distractors")):
+            self._distract(needed)
+        shown = tuple(self._stream.shuffled(self._recipes))
+        return World(RecipeBook(self._recipes), goal, shown)
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _unused(self, names: tuple[str, ...]) -> Iterator[str]:
+        """Yield names in random order, none twice."""
+        used: set[str] = set()
+        while len(used) < len(names):
+            name = self._stream.choice(names)
+            if name not in used:
+                used.add(name)
+                yield name
+
+    def _drawn(self, name: str) -> int:
+        low, high = getattr(self._config, name)
+        return self._stream.between(low, high)
+
+    def _new(self, depth: int) -> str:
+        """Make a thing of this depth, with what it is made of; return its name."""
+        name = next(self._names)
+        self._made[name] = depth
+        if depth:
+            second = self._stream.percent(self._config.alternatives) and not self._is_broad()
+            for _ in range(2 if second else 1):
+                self._recipes.append(self._recipe(name, depth))
+        return name
+
+    def _recipe(self, product: str, depth: int) -> Recipe:
+        """Return a recipe whose first ingredient is as deep as it may be."""
+        depths = [depth - 1]
+        for _ in range(self._drawn("ingredients") - 1):
+            crafted = self._stream.percent(self._config.crafted)
+            depths.append(self._stream.below(depth) if crafted else 0)
+        chosen: list[str] = []
+        for each in depths:
+            chosen.append(self._thing(0 if chosen and self._is_broad() else each, chosen))
+        return self._of(product, chosen)
+
+    def _is_broad(self) -> bool:
+        """Return whether there are so many recipes that no more of them should branch."""
+        return len(self._recipes) >= BROAD
+
+    def _thing(self, depth: int, but: list[str]) -> str:
+        """Return a thing of this depth, one that there is already or a new one."""
+        there = [name for name, its in self._made.items() if its == depth and name not in but]
+        if there and self._stream.percent(self._config.shared):
+            return self._stream.choice(there)
+        return self._new(depth)
+
+    def _of(self, product: str, chosen: list[str]) -> Recipe:
+        """Return a recipe of these ingredients, in random order."""
+        amounts = [Amount(name, self._drawn("counts")) for name in self._stream.shuffled(chosen)]
+        return Recipe(Amount(product, self._drawn("yields")), tuple(amounts))
+
+    def _distract(self, needed: list[str]) -> None:
+        """Add a recipe of a thing that the goal does not need."""
+        chosen: list[str] = []
+        for _ in range(self._drawn("ingredients")):
+            left = [name for name in needed if name not in chosen]
+            borrowed = left and self._stream.percent(self._config.borrowed)
+            chosen.append(self._stream.choice(left) if borrowed else next(self._names))
+        self._recipes.append(self._of(next(self._names), chosen))

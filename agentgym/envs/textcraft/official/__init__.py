@@ -1,0 +1,1 @@
+"""Minecraft's recipe files, which the published TextCraft reads."""

@@ -1,0 +1,190 @@
+"""Read Minecraft's recipe files as the published TextCraft does, into a book and its goals.
+
+What it keeps: shaped and shapeless recipes; of several items for one ingredient the first; recipes
+of one kind of block alone are left out; a recipe's ``group`` is a tag of what it makes; a tag that
+nothing craftable has counts as an item that is got; a recipe is left out whose product is needed
+for one of its ingredients. There, that depends on the order in which a folder lists its files; here
+files are read in the order of their names. Newer versions of the format are read, too: ingredients
+as text (``#`` begins a tag), and ``id`` in place of ``item``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from agentgym.envs.textcraft.engine.recipes import NAMESPACE, Amount, Recipe, RecipeBook
+from agentgym.errors import DataError
+
+FOLDER = "recipes"
+"""Folder of the files within the one that is named; Minecraft 1.21 calls it ``recipe``."""
+MOST_FILES = 20_000
+LARGEST_FILE = 1 << 20
+"""Most bytes of a recipe file."""
+MOST = 999
+"""Most of an item that a recipe may name."""
+
+Named = tuple[str, bool]
+"""An ingredient's id, and whether it is a tag."""
+
+
+def read_book(folder: str | Path) -> RecipeBook:
+    """Read the recipes of a folder.
+
+    Args:
+        folder: The folder of the recipe files, or the one that holds it.
+
+    Raises:
+        DataError: There is no such folder, no recipe in it, or a file that is no recipe.
+    """
+    book = _Reader(_files(Path(folder).expanduser())).book()
+    if not book.by_product:
+        raise DataError(
+            f"expected shaped or shapeless recipes of Minecraft in {folder}, but there are none; "
+            "name the folder that holds recipes/*.json"
+        )
+    return book
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the recipe files, in the order of their names."""
+    places = [folder / FOLDER, folder / "recipe", folder]
+    place = next((each for each in places if each.is_dir()), None)
+    found = [] if place is None else sorted(place.glob("*.json"), key=lambda path: path.name)
+    if not found or len(found) > MOST_FILES:
+        raise DataError(
+            f"expected a folder with 1 to {MOST_FILES:,} recipe files (recipes/*.json) of "
+            f"Minecraft at {folder}, got {len(found):,}; name the folder that holds them"
+        )
+    return found
+
+
+class _Reader:
+    """Read files into a book.
+
+    Args:
+        files: The files, in their order.
+    """
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = files
+        self._recipes: list[Recipe] = []
+        self._tags: set[str] = set()
+        self._groups: dict[str, str] = {}
+        self._below: dict[str, set[str]] = {}
+        """Item -> what it is made of, directly or not."""
+
+    def book(self) -> RecipeBook:
+        """Return the recipes that are kept."""
+        for path in self._files:
+            try:
+                self._read(path)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+                raise DataError(
+                    f"expected a recipe of Minecraft in {path}, but: {type(error).__name__}: "
+                    f"{error!s:.200}; remove the file, or name another folder"
+                ) from error
+        members: dict[str, list[str]] = {}
+        for item, group in self._groups.items():
+            members.setdefault(group, []).append(item)
+        products = {recipe.product.name for recipe in self._recipes}
+        tags = {
+            tag: items
+            for tag, items in members.items()
+            if tag in self._tags and products.intersection(items)
+        }
+        return RecipeBook(self._recipes, tags)
+
+    def _read(self, path: Path) -> None:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ValueError(f"{path.stat().st_size:,} bytes")
+        details = json.loads(path.read_text(encoding="utf-8"))
+        kind = str(details["type"]).removeprefix(NAMESPACE)
+        if kind not in ("crafting_shaped", "crafting_shapeless"):
+            return
+        named = _shaped(details) if kind == "crafting_shaped" else _shapeless(details)
+        counts: dict[str, int] = {}
+        for (name, is_tag), count in named:
+            counts[name] = counts.get(name, 0) + count
+            if is_tag:
+                self._tags.add(name)
+        ingredients = tuple(Amount(name, count) for name, count in counts.items() if count)
+        product = _product(details["result"])
+        if not ingredients or any(each.count > MOST for each in (product, *ingredients)):
+            raise ValueError(f"expected 1 to {MOST} of each item")
+        if len(ingredients) == 1 and ingredients[0].name.endswith("_block"):
+            return
+        group = details.get("group")
+        if group and f"{NAMESPACE}{group}" != product.name:
+            self._groups[product.name] = f"{NAMESPACE}{group}"
+            self._tags.add(f"{NAMESPACE}{group}")
+        self._keep(Recipe(product, ingredients))
+
+    def _keep(self, recipe: Recipe) -> None:
+        """Keep a recipe, unless its product is needed for one of its ingredients."""
+        item, below = recipe.product.name, self._below
+        mine = below.setdefault(item, set())
+        if any(item in below.get(each.name, ()) for each in recipe.ingredients):
+            return
+        self._recipes.append(recipe)
+        for each in recipe.ingredients:
+            mine |= {each.name, *below.get(each.name, ())}
+
+
+def _shaped(details: dict[str, Any]) -> Iterator[tuple[Named, int]]:
+    pattern = [str(line) for line in details["pattern"]]
+    for key, value in details["key"].items():
+        yield _named(value), sum(line.count(key) for line in pattern)
+
+
+def _shapeless(details: dict[str, Any]) -> Iterator[tuple[Named, int]]:
+    for value in details["ingredients"]:
+        yield _named(value), 1
+
+
+def _named(value: Any) -> Named:
+    """Return what an ingredient names; of several the first."""
+    if isinstance(value, list):
+        value = value[0]
+    if isinstance(value, str):
+        return _id(value.removeprefix("#")), value.startswith("#")
+    return (_id(value["tag"]), True) if "item" not in value else (_id(value["item"]), False)
+
+
+def _product(value: Any) -> Amount:
+    """Return what comes out."""
+    if isinstance(value, str):
+        return Amount(_id(value), 1)
+    name = value["item"] if "item" in value else value["id"]
+    return Amount(_id(name), int(value.get("count", 1)))
+
+
+def _id(value: Any) -> str:
+    """Check an id; one without a namespace is Minecraft's."""
+    if not isinstance(value, str) or not value.strip() or len(value) > 200:
+        raise ValueError(f"expected the id of an item, got {value!r:.80}")
+    return value if ":" in value else f"{NAMESPACE}{value}"
+
+
+def commands_of(book: RecipeBook, goal: str) -> tuple[Recipe, ...]:
+    """Return the recipes on all ways to a goal, each once.
+
+    Args:
+        book: The recipes.
+        goal: An item that can be crafted.
+    """
+    kept: dict[str, None] = {}
+    found: dict[str, Recipe] = {}
+    queue = [goal]
+    while queue:
+        name = queue.pop()
+        if name in kept:
+            continue
+        kept[name] = None
+        for item in book.members(name):
+            for recipe in book.by_product.get(item, ()):
+                found.setdefault(str(recipe), recipe)
+                queue.extend(each.name for each in recipe.ingredients)
+    return tuple(found.values())

@@ -1,0 +1,166 @@
+"""The tasks of TextCraft: generated worlds, or goals among Minecraft's recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agentgym.core.options import integer
+from agentgym.core.tasks import SPLITS, NumberedTasks
+from agentgym.envs.textcraft.engine.recipes import Recipe, World, shown
+from agentgym.envs.textcraft.experts.oracle import shortest_plan
+from agentgym.envs.textcraft.generator import GeneratorConfig, generate
+from agentgym.envs.textcraft.official.recipe_files import commands_of, read_book
+from agentgym.errors import ConfigurationError
+from agentgym.support.random_stream import Stream
+
+SIZES: Mapping[str, int] = {"train": 10_000, "valid": 500, "test": 500}
+"""Numbers of generated tasks."""
+USES = 10
+"""Most other recipes of an ingredient that are candidates for distractors, as published."""
+DISTRACTORS = 10
+"""Most distractors among published recipes, as published."""
+DEALT = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
+"""Hundredths of the published goals in each split."""
+
+
+class CraftTasks(NumberedTasks[World]):
+    """Tasks whose problems are worlds.
+
+    Args:
+        name: Name of the set.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, plan_length=plan_length)
+
+    def _describe(self, split: str, number: int, problem: World) -> tuple[str, Mapping[str, Any]]:
+        content = {
+            "task_type": f"depth {problem.depth}",
+            "commands": [str(recipe) for recipe in problem.commands],
+        }
+        return f"Craft {shown(problem.goal)}.", content
+
+
+def plan_length(world: World) -> int | None:
+    """Return the turns of the shortest plan."""
+    plan = shortest_plan(world, {})
+    return None if plan is None else len(plan)
+
+
+class GeneratedTasks(CraftTasks):
+    """Generated worlds: 10,000 for training, 500 each for validation and test.
+
+    No name of a thing occurs in two splits. Ids read ``textcraft/<config>/<split>/<number>``.
+
+    Args:
+        config: The settings.
+        seed: Names a set of worlds.
+    """
+
+    remedy = "make the environment with the settings and the seed that the id names"
+
+    def __init__(self, config: GeneratorConfig, seed: int = 0) -> None:
+        self.config, self.seed = config, seed
+        super().__init__(f"textcraft/{config.key}" + (f"-{seed}" if seed else ""))
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        return SIZES[self.check(split)]
+
+    def _problem(self, split: str, number: int) -> World:
+        return generate(self.config, split, number, self.seed)
+
+
+class OfficialTasks(CraftTasks):
+    """Every item that Minecraft's recipes can make as a goal, by depth and then by name.
+
+    A hash of its id deals a goal to a split, so that the splits are the same for everybody.
+
+    Args:
+        folder: The folder of the recipes.
+        distractors: Most distractors of a task.
+        seed: Draws other distractors.
+
+    Raises:
+        DataError: There are no recipes, or a file is damaged.
+    """
+
+    remedy = "make the environment with the recipes that the id is of"
+
+    def __init__(self, folder: str | Path, distractors: int = DISTRACTORS, seed: int = 0) -> None:
+        self.book = read_book(folder)
+        self._distractors, self._seed = distractors, seed
+        super().__init__("textcraft/official" + (f"-{seed}" if seed else ""))
+        goals = sorted(
+            (name for name in self.book.by_product if name in self.book.turns),
+            key=lambda name: (self.book.depths[name], name),
+        )
+        self._goals = {
+            split: [name for name in goals if Stream("deal", name).below(100) in part]
+            for split, part in DEALT.items()
+        }
+        self.splits = tuple(split for split in SPLITS if self._goals[split])
+        self._uses: dict[str, list[Recipe]] = {}
+        for recipes in self.book.by_product.values():
+            for recipe in recipes:
+                for each in recipe.ingredients:
+                    self._uses.setdefault(each.name, []).append(recipe)
+
+    def len(self, split: str) -> int:
+        """Return the number of tasks in ``split``."""
+        return len(self._goals[self.check(split)])
+
+    def _problem(self, split: str, number: int) -> World:
+        goal = self._goals[split][number]
+        needed = commands_of(self.book, goal)
+        stream = Stream("textcraft official", self._seed, goal)
+        others: dict[str, Recipe] = {}
+        for recipe in needed:
+            for each in recipe.ingredients:
+                uses = self._uses[each.name]
+                drawn = stream.sample(uses, min(USES, len(uses)))
+                others.update((str(one), one) for one in drawn)
+        lines = {str(recipe) for recipe in needed}
+        left = [recipe for line, recipe in others.items() if line not in lines]
+        kept = stream.sample(left, min(self._distractors, len(left)))
+        return World(self.book, goal, tuple(stream.shuffled([*needed, *kept])))
+
+
+def open_tasks(
+    difficulty: GeneratorConfig | str | Mapping[str, Any],
+    changes: Mapping[str, Any],
+    seed: int,
+    data: str | Path | None,
+) -> CraftTasks:
+    """Return generated tasks, or those of the recipes in ``data``.
+
+    Args:
+        difficulty: Settings of generated worlds, or their name.
+        changes: Settings that differ from them.
+        seed: Names a set of worlds, or of distractors.
+        data: Folder of Minecraft's recipes.
+
+    Raises:
+        ConfigurationError: A value is out of range, or is not for this kind of tasks.
+        DataError: There are no recipes, or a file is damaged.
+    """
+    seed = integer(seed, "generator_seed", 0)
+    if data is None:
+        config = GeneratorConfig.of(difficulty)
+        return _generated(GeneratorConfig.of({**vars(config), **changes}), seed)
+    others = sorted(set(changes) - {"distractors"})
+    if others:
+        raise ConfigurationError(
+            f"expected no {', '.join(others)} with data=, since published recipes are as they are; "
+            "leave data= out for generated ones"
+        )
+    most = integer(changes.get("distractors", DISTRACTORS), "distractors", 0, 1000)
+    return OfficialTasks(data, most, seed)
+
+
+@lru_cache(maxsize=16)
+def _generated(config: GeneratorConfig, seed: int) -> GeneratedTasks:
+    return GeneratedTasks(config, seed)
