@@ -574,7 +574,7 @@ def test_a_family_has_reset_options_of_its_own() -> None:
     with pytest.raises(ConfigurationError, match="'shade' to be an integer"):
         PreparedEnv().reset(options={"shade": "dark"})
     with pytest.raises(
-        ConfigurationError, match=r"training_step, reward_hooks, shade; got 'shad' .*'shade'"
+        ConfigurationError, match=r"reward_hooks, prices, shade; got 'shad' .*'shade'"
     ):
         PreparedEnv().reset(options={"shad": 3})
     with pytest.raises(ConfigurationError, match="expected reset options among"):

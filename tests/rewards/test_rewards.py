@@ -256,7 +256,7 @@ def test_bad_settings_are_refused(make):
 def written_hooks(draw) -> tuple[str, TurnReward]:
     """A hook and one of the ways to write it."""
     number = st.floats(0, 1).map(lambda value: round(value, 6)) | st.integers(0, 1)
-    name = draw(st.sampled_from(sorted(HOOKS)))
+    name = draw(st.sampled_from(sorted({*HOOKS} - {"machine"})))  # which names a file
     cls = HOOKS[name]
     fields = draw(st.dictionaries(st.sampled_from([cls.size, "weight"]), number))
     if name == "progressive" and draw(st.booleans()):
