@@ -1,4 +1,4 @@
-"""Few episodes for the words of a tiny policy: 64 demonstrations and 32 of random play show all.
+"""Few episodes for the words of a tiny policy: 64 demonstrations and 16 of random play show all.
 
 The two thousand that a run plays otherwise are a fifth of a toy run.
 """
@@ -12,7 +12,7 @@ import pytest
 
 from trainers.phases import warm_start
 
-ALL, FEW = warm_start.VOCABULARY_EPISODES, 96
+ALL, FEW = warm_start.VOCABULARY_EPISODES, 80
 
 
 @contextmanager
