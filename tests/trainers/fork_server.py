@@ -113,10 +113,12 @@ def import_all() -> None:
 
 def make_all() -> None:
     """Make what a run makes when it comes to it, and never again."""
-    from tests.trainers import toy_runs
+    from tests.trainers import toy_runs, words
+    from trainers.config.resolve import resolve
     from trainers.output.page_templates import templates
 
-    toy_runs.config(Path("run"))
+    for changes in ({}, {"horizon": "3", "horizon_every": None}):
+        words.remember(resolve(toy_runs.config(Path("run"), **changes)))
     for escape, end in ((True, ".html.j2"), (False, ".md.j2")):
         made = templates(escape)
         for name in made.list_templates(filter_func=lambda name, end=end: name.endswith(end)):
