@@ -16,14 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.trainers import forks
+
 NAME = "cpu_seconds"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def own() -> float:
-    """CPU seconds of this process so far, and of its children that have ended."""
+    """CPU seconds of this process so far, of its children that have ended, and of its forks."""
     spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in spent)
+    return sum(one.ru_utime + one.ru_stime for one in spent) + forks.used()
 
 
 def running() -> float:

@@ -21,10 +21,10 @@ def pictures() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def words() -> Iterator[None]:
-    """Tiny policies have their words from few episodes; a fixture of this name says otherwise."""
-    from tests.trainers.words import shown
+    """What shows words is played once; where it is tested, a fixture of this name plays it."""
+    from tests.trainers.words import remembered
 
-    with shown():
+    with remembered():
         yield
 
 
@@ -32,12 +32,12 @@ def words() -> Iterator[None]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a finished run of ``toy_runs.SETTINGS``; do not change anything in it."""
     from tests.trainers.pictures import drawn
-    from tests.trainers.words import shown
+    from tests.trainers.words import remembered
     from trainers.output.display import Display
     from trainers.run import train
 
     folder = tmp_path_factory.mktemp("runs") / "whole"
-    with drawn(), shown():
+    with drawn(), remembered():
         train(toy_runs.config(folder), Display(quiet=True))
     return folder
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from tests.disk import force_nothing
 from tests.processes import run_to_its_end
+from tests.trainers.forks import ledger_of
 
 WANTED = (
     "accelerate.commands.launch", "matplotlib.backends.backend_agg",
@@ -51,18 +52,20 @@ def serve(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         watchers += 1
         if os.fork() == 0:
+            ledgers = Path(listener.getsockname()).parent
             listener.close()
-            return watch(connection)
+            return watch(connection, ledgers)
         connection.close()
 
 
-def watch(connection: socket.socket) -> None:
+def watch(connection: socket.socket, ledgers: Path) -> None:
     """Fork the process that a client asks for, and stay between the two until one ends."""
-    request, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    message, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    request = json.loads(message)
     process = os.fork()
     if process == 0:
         connection.close()
-        return become(*json.loads(request), files)
+        return become(*request, files)
     for file in files:
         os.close(file)
     ended = os.pidfd_open(process)
@@ -71,7 +74,9 @@ def watch(connection: socket.socket) -> None:
         os.kill(process, int(said or signal.SIGKILL))
         if not said:
             break
-    _, status = os.waitpid(process, 0)
+    _, status, used = os.wait4(process, 0)
+    with (ledgers / ledger_of(request[2])).open("a") as ledger:
+        print(used.ru_utime + used.ru_stime, file=ledger)
     with suppress(BrokenPipeError):  # The client has gone.
         connection.send(str(os.waitstatus_to_exitcode(status)).encode())
     os._exit(0)
@@ -108,10 +113,12 @@ def import_all() -> None:
 
 def make_all() -> None:
     """Make what a run makes when it comes to it, and never again."""
-    from tests.trainers import toy_runs
+    from tests.trainers import toy_runs, words
+    from trainers.config.resolve import resolve
     from trainers.output.page_templates import templates
 
-    toy_runs.config(Path("run"))
+    for changes in ({}, {"horizon": "3", "horizon_every": None}):
+        words.remember(resolve(toy_runs.config(Path("run"), **changes)))
     for escape, end in ((True, ".html.j2"), (False, ".md.j2")):
         made = templates(escape)
         for name in made.list_templates(filter_func=lambda name, end=end: name.endswith(end)):

@@ -153,6 +153,22 @@ def server() -> str:
     return place
 
 
+def ledger_of(environment: Mapping[str, str]) -> str:
+    """Return the name of the file, beside the server, of what was used for a worker of pytest."""
+    return "cpu-" + environment.get("PYTEST_XDIST_WORKER", "")
+
+
+def used() -> float:
+    """CPU seconds of what has ended of the processes that one server for all forked for this one.
+
+    Those of a server of its own are those of a child.
+    """
+    if SERVER not in os.environ:
+        return 0.0
+    ledger = Path(os.environ[SERVER]).parent / ledger_of(os.environ)
+    return sum(map(float, ledger.read_text().split())) if ledger.exists() else 0.0
+
+
 def stand_in(module: str) -> int:
     """Be a process of a launcher: have it forked, pass signals on, end as it ends."""
     process = Forked(os.environ[SERVER], module, sys.argv[1:], os.environ, range(3))

@@ -18,7 +18,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tests.trainers.words import shown
+from tests.trainers.words import remembered
 from trainers.multirun.process import Main, begin_process
 from trainers.output import curve, health_chart
 
@@ -56,10 +56,10 @@ def _axes() -> Axes:
 
 
 def begin_blank(main: Main, arguments: list[str], log: Path) -> BaseProcess:
-    """Begin a run in a process of its own, whose pictures are blank and whose words few, too."""
+    """Begin a run in a process of its own, whose pictures are blank, too."""
     return begin_process(partial(_blank, main), arguments, log)
 
 
 def _blank(main: Main, arguments: list[str]) -> int:
-    with drawn(False), shown():
+    with drawn(False), remembered():
         return main(arguments)

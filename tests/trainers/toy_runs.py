@@ -399,11 +399,11 @@ def _hang_at(step: int, rank: int) -> None:
 
 if __name__ == "__main__":
     from tests.trainers.pictures import drawn
-    from tests.trainers.words import shown
+    from tests.trainers.words import remembered
     from trainers.cli import main
 
     if sys.argv[1] != ALIVE:
         _die_at(sys.argv[1])
-    with drawn(False), shown():
+    with drawn(False), remembered():
         code = main(sys.argv[2:])
     sys.exit(code)

@@ -1,23 +1,63 @@
-"""Few episodes for the words of a tiny policy: 64 demonstrations and 32 of random play show all.
+"""What shows a tiny policy its words is played once in a process.
 
-The two thousand that a run plays otherwise are a fifth of a toy run.
+A thousand episodes of random play are a fifth of a toy run, and the same in nearly every run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from trainers.phases import warm_start
+from trainers.config.resolve import ResolvedRun
+from trainers.phases import demonstrators, warm_start
+from trainers.rollouts.expert_demonstrations import Demonstration
 
-ALL, FEW = warm_start.VOCABULARY_EPISODES, 96
+MOST = 16
+"""So many plays are remembered."""
+PLAYED: dict[str, list[Demonstration]] = {}
+WATCH = demonstrators.Demonstrator._watched
 
 
 @contextmanager
-def shown(by: int = FEW) -> Iterator[None]:
-    """Let so many episodes show words for a while."""
+def remembered() -> Iterator[None]:
+    """Remember random play for a while, and what was remembered before."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(warm_start, "VOCABULARY_EPISODES", by)
+        patch.setattr(demonstrators.Demonstrator, "_watched", _watched)
         yield
+
+
+def remember(run: ResolvedRun) -> None:
+    """Play, before a run of such settings, what will show its words."""
+    with remembered():
+        for env in run.envs:
+            player = demonstrators.Demonstrator(run, env, warm_start.VOCABULARY_EPISODES)
+            for _ in player.seen():
+                pass
+            player.close()
+
+
+def _watched(
+    self: demonstrators.Demonstrator,
+    tasks: Sequence[Mapping[str, Any]],
+    make_player: Callable[..., Any],
+    first: int,
+    *more: Any,
+) -> Generator[Demonstration, None, None]:
+    """Give the episodes of a player; those of random play may be known."""
+    key = repr((self._resolved, self._seed + first, tasks))
+    if make_player is demonstrators._random_player and key in PLAYED:
+        for each in PLAYED[key]:
+            self.on_episode()
+            yield each
+        return
+    episodes = []
+    for each in WATCH(self, tasks, make_player, first, *more):
+        episodes.append(each)
+        yield each
+    if make_player is demonstrators._random_player and len(episodes) == len(tasks):
+        PLAYED[key] = episodes
+        if len(PLAYED) > MOST:
+            del PLAYED[next(iter(PLAYED))]

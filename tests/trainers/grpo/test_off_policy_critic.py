@@ -94,9 +94,9 @@ def learnt(made: OffPolicyCritic) -> tuple[np.ndarray, np.ndarray]:
 def test_it_finds_the_policys_values_from_the_data_of_another():
     """Not those of who played: these differ by .1 and more in every room but for stopping."""
     made, (q, v) = critic(), true_values()
-    for step in range(1, 11):
-        made.slow_down(1.0 if step < 7 else 0.1)  # Its targets of V are drawn, and so have noise.
-        made.study(step, 0, walks(60, step), range(8), act)
+    for step in range(1, 9):
+        made.slow_down(1.0 if step < 6 else 0.1)  # Its targets of V are drawn, and so have noise.
+        made.study(step, 0, walks(36, step), range(8), act)
     found_q, found_v = learnt(made)
     np.testing.assert_allclose(found_q, q, atol=0.04)
     np.testing.assert_allclose(found_v, v, atol=0.04)

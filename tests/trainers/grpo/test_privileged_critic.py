@@ -126,7 +126,7 @@ def test_an_update_follows_the_gradient_of_the_pairs_by_hand():
 
 
 def test_it_learns_to_rank_the_episodes_of_a_task():
-    made, shown = critic(updates=30), episodes(8)
+    made, shown = critic(updates=12), episodes(8)
     first = made._learn(shown)
     assert (first["critic/pairs"], first["critic/pairs_right"]) == (4.0, 0.0)
     assert made._learn(shown)["critic/pairs_right"] == 1.0

@@ -234,8 +234,8 @@ def test_it_comes_to_rank_solved_episodes_above_others_that_it_has_not_seen(
         copy.deepcopy(half_taught),
         preset=ISTAR,
         reward_model=RewardModelSettings(lr=5e-3, updates=4),
-        args={"steps": 8, "groups": 8, "group_size": 8, "lr": 1e-5, "seed": seed},
-        envs=TextVectorEnv([ToyEnv] * 64),
+        args={"steps": 7, "groups": 6, "group_size": 6, "lr": 1e-5, "seed": seed},
+        envs=TextVectorEnv([ToyEnv] * 36),
         probe_every=0,
     )
     made.train()

@@ -10,13 +10,13 @@ import multiprocessing
 import sys
 
 from tests.trainers.pictures import drawn
-from tests.trainers.words import shown
+from tests.trainers.words import remembered
 from trainers.cli import main
 
 FORK = multiprocessing.get_context("fork")
 
 if __name__ == "__main__":
     multiprocessing.get_context = lambda method=None: FORK  # type: ignore[assignment]
-    with drawn(False), shown():
+    with drawn(False), remembered():
         code = main(sys.argv[1:])
     sys.exit(code)

@@ -9,7 +9,7 @@ import torch
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
-from tests.trainers import toy_runs, words
+from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.models.loaded_policy import build_tiny
@@ -29,6 +29,11 @@ from trainers.phases.warm_start import (
 
 QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
 THREADS: dict[str, Any] = {"rollout__backend": "thread", "rollout__workers": 4}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def words() -> None:
+    """What shows words is played anew here."""
 
 
 def started(path: Path, *flags: str, **changes: Any) -> tuple[ResolvedRun, RunFolder]:
@@ -75,7 +80,6 @@ def test_the_vocabulary_is_that_of_the_experts_episodes(tmp_path):
 
 def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     """The words of the vocabulary and the rows of the imitation come from the same episodes."""
-    monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", words.ALL)
     plan, folder = started(tmp_path / "run", sft__max_steps=1, sft__copy_steps=0)
     begun: list[str] = []
     start = ToyEnv._start
