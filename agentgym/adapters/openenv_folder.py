@@ -217,10 +217,21 @@ def _distribution() -> metadata.Distribution:
 
 
 def _dependencies(family: registration.EnvFamily) -> list[str]:
-    """Return what the server of a family needs, as requirements."""
+    """Return what the server of a family needs, as requirements.
+
+    Raises:
+        ConfigurationError: What was installed is older than this code, and does not know.
+    """
+    installed = _distribution()
+    if SERVER not in (installed.metadata.get_all("Provides-Extra") or ()):
+        raise ConfigurationError(
+            f"expected agentgym to be installed with the extra {SERVER}, which the folder needs, "
+            f"got version {installed.version} without one; run again: pip install -e . (in a "
+            "checkout of agentgym)"
+        )
     extras = ("", SERVER, family.extra)
     found: dict[str, None] = {}
-    for line in _distribution().requires or ():
+    for line in installed.requires or ():
         requirement = Requirement(line)
         marker = requirement.marker
         # Those of extras name the extra in their marker; others stay as they are.

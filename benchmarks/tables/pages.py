@@ -18,6 +18,7 @@ from pathlib import Path
 from agentgym.errors import ConfigurationError
 from benchmarks.tables import (
     boxes,
+    doors,
     fork_credit,
     horizons,
     method_rates,
@@ -62,6 +63,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "speed": speed.speed_table,
     "peers": peers.peers_table,
     "peers at once": peers.vectors_table,
+    "doors": doors.doors_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,
     "search engines": speed.engines_table,

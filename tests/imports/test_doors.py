@@ -13,6 +13,7 @@ import pytest
 import agentgym
 from agentgym.adapters.conformance import conform
 from tests.cli.test_commands import run
+from tests.imports.harbor.test_harbor import write_task
 
 NAME = "gymnasium:FrozenLake-v1"
 
@@ -55,6 +56,15 @@ def test_training_resolves_it(capsys: Any) -> None:
     assert main(["--env", NAME, "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "gymnasium/FrozenLake-v1-v0" in out and "gymnasium-frozenlake-v1" in out
+
+
+def test_training_says_what_tasks_without_a_split_need(capsys: Any, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from trainers.cli import main
+
+    write_task(tmp_path / "sum")
+    assert main(["--env", f"harbor:{tmp_path}", "--dry-run"]) == 2
+    assert "--env-kwargs deal=true" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

@@ -426,6 +426,12 @@ class _Decision:
 
     def _fit(self, env: TextEnv) -> bool:
         """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
+        if TRAIN not in (*env.tasks.splits, *env.tasks.aliases):
+            raise ConfigurationError(
+                f"expected tasks to train on, of the split {TRAIN}, got {env.tasks.name} with "
+                f"{', '.join(env.tasks.splits)} alone; tasks of Harbor and Inspect that name no "
+                "split are dealt to three with --env-kwargs deal=true"
+            )
         known = knows_oracle_lengths(env.tasks, TRAIN)
         asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
         if asked and not known:

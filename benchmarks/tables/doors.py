@@ -1,0 +1,52 @@
+"""The table of how many tasks were the same through each door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentgym.registration import FAMILIES
+from benchmarks.tables.formats import Table, result
+
+INTERFACES = {
+    "http": "AgentGym's calls over HTTP",
+    "mcp1": "MCP, both transports",
+    "mcp2": "MCP, both transports",
+    "openenv": "OpenEnv",
+    "trl": "TRL",
+    "talks": "as SkyRL and verl-agent talk",
+    "verifiers": "verifiers",
+    "inspect": "Inspect",
+    "harbor": "Harbor",
+}
+"""Door of the benchmark -> the interface in words."""
+
+
+def doors_table() -> Table:
+    """Return a row for each door: of how many tasks every episode was the same."""
+    best: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in _rows():
+        known = best.get((row["door"], row["env"]))
+        if known is None or row["tasks"] > known["tasks"]:
+            best[row["door"], row["env"]] = row
+    table = [["interface", *(entry.name for entry in FAMILIES)]]
+    for door, words in INTERFACES.items():
+        cells = [_cell(best.get((door, entry.id))) for entry in FAMILIES]
+        peers = {row["peer"] for key, row in best.items() if key[0] == door and row.get("peer")}
+        table.append([", ".join((words, *sorted(peers))), *cells])
+    return table
+
+
+def _rows() -> Iterator[dict[str, Any]]:
+    """Yield what was played through each door, of every part of the result."""
+    found = result("conformance.json")
+    for part in (found, *(each for each in found.values() if isinstance(each, dict))):
+        yield from part.get("rows", ())
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    """Write the number of tasks that were the same, or how many runs of the tests differed."""
+    if row is None:
+        return ""
+    differing = row["tests"]["failure"] + row["tests"]["error"]
+    return f"differs: {row['told'][:40]}" if differing else str(row["tasks"])
