@@ -24,6 +24,7 @@ from benchmarks.provenance import to_json
 from benchmarks.studies.fork_credit import FAMILIES, METHODS, arm
 from benchmarks.studies.runner.keys import runs_of
 from benchmarks.studies.runner.study import Arm
+from trainers.algorithms.presets import PRESETS
 from trainers.cli import main as train
 from trainers.cli import parse_config
 from trainers.multirun.cache import Run, RunCache
@@ -33,9 +34,10 @@ from trainers.multirun.process import begin_process
 
 GRADIENTS = "gradients.npy"
 """In the folder of a run: the gradients of its steps, one a row."""
-STILL = "--rl.lr 1e-12 --critic.lr 0.03 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
-"""So small a rate changes no weight of 32 bits; the critic learns at its own, and nothing is
-clipped."""
+STILL = "--rl.lr 1e-12 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
+"""So small a rate changes no weight of 32 bits, and nothing is clipped."""
+CRITIC = "--critic.lr 0.03"
+"""A critic learns all the same."""
 
 
 def recorded(arguments: Sequence[str]) -> int:
@@ -74,8 +76,9 @@ def recorded(arguments: Sequence[str]) -> int:
 def still(family: str, method: str, turns: int) -> Arm:
     """Return an arm of the study whose weights do not move, with so many environment turns."""
     moving = arm(family, method)
-    flags = (*moving.settings, *STILL.split(), "--rl.turn-budget", str(turns))
-    return Arm(f"{moving.name}/still", flags, moving.labels)
+    critic = CRITIC if "critic" in PRESETS[method].needs else ""
+    flags = f"{STILL} {critic} --rl.turn-budget {turns}"
+    return Arm(f"{moving.name}/still", (*moving.settings, *flags.split()), moving.labels)
 
 
 def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:

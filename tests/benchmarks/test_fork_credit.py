@@ -9,9 +9,11 @@ import pytest
 from safetensors.torch import load_file
 
 from agentgym.rewards.judge.question import make_question, read_prompt
-from benchmarks.fork_noise import GRADIENTS, STILL, price, recorded
+from benchmarks.fork_noise import CRITIC, GRADIENTS, STILL, price, recorded, still
 from benchmarks.scripted_judge import answer
 from benchmarks.studies import fork_credit
+from benchmarks.studies.runner.keys import settle
+from benchmarks.studies.runner.study import Arm
 from tests.benchmarks.test_measures import write
 from tests.trainers import toy_runs
 from tests.trainers.pictures import drawn
@@ -52,12 +54,22 @@ def test_a_price_is_tokens_times_variance_over_squared_mean() -> None:
     assert price(np.array([[1.0], [-1.0]]), 10.0)["noise_to_signal"] is None
 
 
+def test_gradients_are_those_of_the_studys_warm_starts() -> None:
+    for family in fork_credit.FAMILIES:
+        arms = [make(family, m) for m in fork_credit.METHODS for make in (fork_credit.arm, resting)]
+        assert len({settle(each.settings).keys(0).start for each in arms}) == 1
+
+
+def resting(family: str, method: str) -> Arm:
+    return still(family, method, 100)
+
+
 @pytest.mark.slow
 def test_gradients_are_taken_down_and_no_weight_moves(tmp_path: Path) -> None:
     out, small = tmp_path / "run", {"sft__max_steps": 4, "steps": 3, "eval__tasks": 2}
     once = {name: None for name in ("rl__lr", "eval__every")}
     with drawn(False):
-        one = ("--preset=ppo", "--rl.minibatches=1", *STILL.split())
+        one = ("--preset=ppo", "--rl.minibatches=1", *STILL.split(), *CRITIC.split())
         assert recorded(toy_runs.arguments(out, *one, **small, **once)) == 0
     before, after = (
         load_file(out / "checkpoints" / name / "model.safetensors")

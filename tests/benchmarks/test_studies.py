@@ -17,7 +17,7 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from benchmarks.studies.__main__ import main
-from benchmarks.studies.runner.keys import runs_of
+from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.results import collect
 from benchmarks.studies.runner.study import (
     Arm,
@@ -332,12 +332,17 @@ def test_a_dry_run_shows_no_secret(
     assert "api_key [hidden]" in shown and toy_runs.API_KEY not in shown
 
 
-def test_every_study_can_be_loaded_and_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_study_can_be_loaded_is_listed_and_its_flags_are_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["--list"]) == 0
     listed = capsys.readouterr().out
     assert "horizon_map" in study_names()
     for name in study_names():
-        assert load_study(name).name == name and name in listed
+        study = load_study(name)
+        assert study.name == name and name in listed
+        for arm in (study.arms[0], study.arms[-1]):
+            settle(arm.settings)
 
 
 def test_words_choose_arms() -> None:
