@@ -19,7 +19,7 @@ COMMANDS = {
     "trainer_profile.json": "python benchmarks/trainer_profile.py",
     "large_model_cpu.json": "python benchmarks/large_model.py --engines hf vllm --ranks 0 16 "
     "--groups 1",
-    "search_training_gain.json": "python benchmarks/training_gain.py --env search --jobs 1",
+    "search_chains_training_gain.json": "python benchmarks/training_gain.py --env search --jobs 1",
     "webshop_training_gain_5_7_9.json": "python benchmarks/training_gain.py --env webshop",
 }
 """Of results that keep none: what follows from the file."""

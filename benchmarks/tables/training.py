@@ -51,10 +51,13 @@ TRAININGS = {
     "alfworld": Training("training_gain.json", "alfworld"),
     "textworld": Training("textworld_training_gain.json", "textworld"),
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
-    "search": Training("search_training_gain.json", "search"),
+    "search": Training("search_chains_training_gain.json", "search", defaults=False),
 }
 
-SINGLE_RUNS = ("webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json")
+SINGLE_RUNS = (
+    "webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json",
+    "search_hasty.json",
+)  # fmt: skip
 """Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
@@ -64,7 +67,8 @@ TRIED = {
     "textworld_twelve_steps.json": ("TextWorld, cooking, a lower rate", "guessing"),
     "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
     "textworld hesitant": ("TextWorld", "hesitant"),
-    "search": ("Search", "reader"),
+    "search_hasty.json": ("Search, two hops", "hasty"),
+    "search": ("Search, chains of one to five hops", "reader"),
 }
 """Training -> its tasks and its demonstrator."""
 

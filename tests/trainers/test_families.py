@@ -34,12 +34,15 @@ SMALL = {
 HOOKS = ("gold_evidence=0.3", "retrieval_hit", "format", "search_cost", "no_search_penalty",
          "progressive")  # fmt: skip
 
+CHAINS = ("difficulty=easy", "topk=1", "size=400")
+"""Questions of one to five hops."""
+
 
 def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}
     flags = [f"--{name}={value}" for name, value in small.items()]
-    flags += ["--env-kwargs", "size=400", "--rl.hooks", *HOOKS]
+    flags += ["--fit-horizon", "--env-kwargs", *CHAINS, "--rl.hooks", *HOOKS]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/Search-v0"
@@ -54,7 +57,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
 
 @pytest.mark.parametrize("expert", sorted(EXPERTS))
 def test_stages_of_search_draw_questions_by_their_hops(expert):
-    run = resolve(parse_config(["--env=search", "--env-kwargs", "size=400", f"expert={expert}"]))
+    run = resolve(parse_config(["--env=search", "--env-kwargs", *CHAINS, f"expert={expert}"]))
     tasks, env = run.envs[0].make_training_tasks(0, UniformSampler), run.envs[0].make_env()
     hops = {
         horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}

@@ -47,7 +47,7 @@ class SearchEnv(TextEnv[SearchSession]):
             :class:`~agentgym.retrieval.Retriever`.
         questions: File or folder of questions, needed with a corpus of one's own.
         size: Passages of the generated encyclopaedia.
-        difficulty: How it is written: ``easy``, ``medium``, ``hard``, or a
+        difficulty: How it is written: ``easy``, ``medium``, ``hard``, ``local``, or a
             :class:`~agentgym.envs.search.generator.config.GeneratorConfig`.
         generator_seed: Seed of the encyclopaedia.
         shared_corpus: Whether all splits are about one universe, instead of one each.
@@ -64,6 +64,7 @@ class SearchEnv(TextEnv[SearchSession]):
         first_search: Whether the first observation holds the results for the question.
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
             imitated, ``lazy`` does so too but mostly begins with a search for half a name,
+            ``hasty`` mostly answers after its first search,
             ``oracle`` knows plan and answer.
         on_error: What becomes of a failing retriever: ``raise`` ends the episode as failed,
             ``observe`` tells the policy.

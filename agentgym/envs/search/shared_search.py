@@ -14,7 +14,7 @@ from agentgym.core.tasks import KEPT_TASKS, Task
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
 from agentgym.envs.search.engine.commands import ANSWER
 from agentgym.envs.search.engine.session import Rules, SearchSession, question_query
-from agentgym.envs.search.experts import EXPERTS, Expert
+from agentgym.envs.search.experts import EXPERTS, FALLIBLE, Expert
 from agentgym.envs.search.official.files import (
     QuestionSet,
     question_files,
@@ -95,7 +95,10 @@ class SharedSearch:
         self.config = config
         self.library = _library(config)
         self.expert: Expert = EXPERTS[config.expert]()
-        self._plans: BoundedCache[tuple[str, str], tuple[str, ...]] = BoundedCache(KEPT_TASKS)
+        # How long a question is says a plan that answers it, whoever demonstrates.
+        solver = FALLIBLE.get(config.expert)
+        self._solver = EXPERTS[solver]() if solver else self.expert
+        self._plans: BoundedCache[tuple[str, str, bool], tuple[str, ...]] = BoundedCache(KEPT_TASKS)
         self.gold_known = True
         """Whether the evidence of every question is known."""
         self.tasks = self._make_tasks()
@@ -109,7 +112,7 @@ class SharedSearch:
 
         These are the searches of its plan that were not made yet, and the answer.
         """
-        plan = self._plan(session.question, task.split)
+        plan = self._plan(session.question, task.split, self.expert)
         if plan is None:
             return None
         made = {one.query.casefold() for one in session.state.searches}
@@ -123,33 +126,25 @@ class SharedSearch:
         return SearchSession(question, self.library.retriever(split), rules)
 
     def _plan_length(self, question: Question, split: str) -> int | None:
-        """Return how many turns the expert takes from the start."""
-        plan = self._plan(question, split)
+        """Return how many turns somebody who answers rightly takes from the start."""
+        plan = self._plan(question, split, self._solver)
         return None if plan is None else 1 + len(plan)
 
-    def _plan(self, question: Question, split: str) -> tuple[str, ...] | None:
-        """Return the queries that the expert sends from the start, if that can be known.
+    def _plan(self, question: Question, split: str, expert: Expert) -> tuple[str, ...] | None:
+        """Return the queries that an expert sends from the start, if that can be known.
 
         About the generated encyclopaedia the expert is asked, since it goes on from what it is
         shown; others may be behind servers that should not be asked twice.
         """
         if not isinstance(self.library, GeneratedLibrary):
             return question.plan or None
-        plan = self._plans.get((split, question.text))
+        key = (split, question.text, expert is self.expert)
+        plan = self._plans.get(key)
         if plan is None:
             session = SearchSession(question, self.library.index(split), self.config.rules)
             session.start(LONG)
-            plan = self._plans.put((split, question.text), tuple(self._queries(session)))
+            plan = self._plans.put(key, tuple(_queries(expert, session)))
         return plan
-
-    def _queries(self, session: SearchSession) -> Iterator[str]:
-        """Yield what the expert searches for in a session until it answers."""
-        for _ in range(LONGEST_PLAN):
-            step = self.expert.step(session, LONG)
-            if step.name == ANSWER:
-                return
-            yield step.argument
-            session.act(step, LONG)
 
     def _make_tasks(self) -> QuestionTasks:
         config = self.config
@@ -175,6 +170,16 @@ class SharedSearch:
 _lock = threading.RLock()
 _searches: dict[SearchConfig, tuple[Any, SharedSearch]] = {}
 _question_sets: dict[tuple[Any, ...], QuestionSet] = {}
+
+
+def _queries(expert: Expert, session: SearchSession) -> Iterator[str]:
+    """Yield what an expert searches for in a session until it answers."""
+    for _ in range(LONGEST_PLAN):
+        step = expert.step(session, LONG)
+        if step.name == ANSWER:
+            return
+        yield step.argument
+        session.act(step, LONG)
 
 
 def open_search(config: SearchConfig) -> SharedSearch:
