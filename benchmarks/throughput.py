@@ -31,7 +31,7 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-FAMILIES = ("alfworld", "search", "textworld", "webshop")
+FAMILIES = ("alfworld", "mathpython", "search", "textworld", "webshop")
 
 
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:
