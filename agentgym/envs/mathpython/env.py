@@ -14,7 +14,6 @@ from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
 from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
 from agentgym.envs.mathpython.generator import GeneratorConfig
-from agentgym.envs.mathpython.official.files import EXTRA
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.envs.mathpython.tasks import ProblemTasks, problem_tasks
 from agentgym.envs.mathpython.tools import MathTools
@@ -79,7 +78,7 @@ class MathPythonEnv(ToolEnv):
                 "'subprocess', which does not; use another, such as 'auto'"
             )
         if data is not None:
-            require("sympy", EXTRA)
+            require("sympy", "math")
         self.reward = choice(reward, "reward", REWARDS)
         self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
         self._sandbox = check_name(text(sandbox, "sandbox"))

@@ -16,7 +16,6 @@ from agentgym.envs.mathpython.engine.exact import NotRational, rational
 from agentgym.envs.mathpython.engine.tree import Call, Name, Node, Number, Operation
 from agentgym.errors import require
 
-EXTRA = "math"
 MOST_TERMS = 200
 HIGHEST = 30
 """Highest exponent."""
@@ -46,7 +45,7 @@ class Quotient(NamedTuple):
 
 def equal(first: Node, second: Node) -> bool:
     """Return whether two expressions are one; False where that is beyond the bounds."""
-    sympy = require("sympy", EXTRA)
+    sympy = require("sympy", "math")
     try:
         one, other = _built(first, sympy), _built(second, sympy)
         rest = _plus(_times(one.top, other.bottom), _times(other.top, one.bottom), -1)
@@ -60,7 +59,7 @@ def equal(first: Node, second: Node) -> bool:
 
 def decimal(node: Node, digits: int = DIGITS) -> Fraction | None:
     """Return a real constant, rounded to so many digits; None if it is no such constant."""
-    sympy = require("sympy", EXTRA)
+    sympy = require("sympy", "math")
     try:
         built = _built(node, sympy)
     except TooLarge:
