@@ -97,7 +97,15 @@ def _same_quantity(gold: Node, answer: Node) -> bool:
         bare = (node.quantity, node.unit) if isinstance(node, Measured) else (node, "")
         parts.append((bare[0], _singular(bare[1])))
     (ours, unit), (theirs, other) = parts
+    ours, theirs = _without(ours, other), _without(theirs, unit)
     return (not unit or not other or unit == other) and _same(ours, theirs)
+
+
+def _without(node: Node, unit: str) -> Node:
+    """Return a quantity without a unit of one letter, which reads as a factor."""
+    if isinstance(node, Operation) and node.sign == "*" and node.right == Name(unit):
+        return node.left
+    return node
 
 
 def _singular(unit: str) -> str:
