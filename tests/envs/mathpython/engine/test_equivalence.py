@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.mathpython.engine.equivalence import equivalent
+from agentgym.errors import DependencyNotInstalled
 
 EQUAL = [
     # fractions, mixed numbers, decimals
@@ -53,6 +55,7 @@ UNEQUAL = [
     ("42", ""), ("42", "24"), ("42", "the answer is 42 or 43"), ("0", "1/0"), ("x", "5"),
     ("1/2", "1/2/1/2/1"), ("12", "1 2"), (r"\infty", r"-\infty"), ("2^{10}", "2*10"),
     ("xy^2", "(xy)^2"), (r"5\text{ m}", "5 s"), ("2xy", "2"), ("x", "x, y"),
+    ("2", r"\sqrt{2}^2"), ("1", "x/x"),
 ]  # fmt: skip
 
 
@@ -65,6 +68,16 @@ def test_ways_to_write_one_answer(gold: str, answer: str) -> None:
 @pytest.mark.parametrize(("gold", "answer"), UNEQUAL)
 def test_answers_that_are_others(gold: str, answer: str) -> None:
     assert not equivalent(gold, answer)
+
+
+def test_a_rational_answer_is_judged_without_sympy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text of a policy asks for a package that a generated task does without."""
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    for gold in ("4242", "-9/11", "-3, 2, 5"):
+        for answer in (*(pair[1] for pair in (*EQUAL, *UNEQUAL)), r"\sqrt{2}", "x", "pi"):
+            assert not equivalent(gold, answer)
+    with pytest.raises(DependencyNotInstalled, match=r"\[math\]"):
+        equivalent(r"\sqrt{2}", r"\sqrt{3}")
 
 
 BOMBS = [

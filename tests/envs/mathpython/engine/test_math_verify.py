@@ -14,9 +14,10 @@ OURS_ALONE = {
 """Equal here, and not there: plain text that it does not read, and a decimal for pi."""
 THEIRS_ALONE = {
     ("5 cm", "5 m"), ("(1,2)", r"\{1,2\}"), ("42", "the answer is 42 or 43"),
-    (r"5\text{ m}", "5 s"),
+    (r"5\text{ m}", "5 s"), ("2", r"\sqrt{2}^2"), ("1", "x/x"),
 }  # fmt: skip
-"""Equal there, and not here: units, brackets and whatever surrounds a number are dropped."""
+"""Equal there, and not here: units, brackets and whatever surrounds a number are dropped, and
+letters and irrational roots may come out."""
 
 
 def theirs(gold: str, answer: str) -> bool:
