@@ -39,9 +39,10 @@ class MathPythonEnv(ToolEnv):
             :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generator.
         reward: What the answer earns: ``sparse``, 1 if it is equivalent to the right one.
-        expert: Whose plans :meth:`oracle` follows: ``programmer`` writes Python and reads what it
-            prints, ``calculating`` asks the calculator where one line suffices, ``oracle`` knows
-            the answer, ``lazy`` mostly leaves a number out. Of data sets all know the answer alone.
+        expert: Whose plans :meth:`oracle` follows: ``calculating`` asks the calculator where one
+            line suffices and writes Python elsewhere, ``programmer`` always writes Python,
+            ``oracle`` knows the answer, ``lazy`` mostly leaves a number out. Of data sets all know
+            the answer alone.
         sandbox: Where Python runs, see `agentgym.sandbox.open_sandbox`.
         seconds: Time that a script may take.
         max_observation_chars: Most characters that are shown of what a script prints.
@@ -65,7 +66,7 @@ class MathPythonEnv(ToolEnv):
         difficulty: str | GeneratorConfig = "medium",
         generator_seed: int = 0,
         reward: str = "sparse",
-        expert: str = "programmer",
+        expert: str = "calculating",
         sandbox: str = "auto",
         seconds: int = 10,
         max_observation_chars: int = 2000,
