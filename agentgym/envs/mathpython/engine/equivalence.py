@@ -67,8 +67,8 @@ def equivalent(gold: str, answer: str) -> bool:
 
 def _plain(text: str) -> str:
     """Write a text without blanks, dollars and case, to compare what cannot be read."""
-    text = re.sub(r"\$|\\[,;!:]", "", text)
-    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", text).rstrip(".").lower()
+    text = " ".join(re.sub(r"\$|\\[,;!:]", "", text).split())
+    return re.sub(r"(?<!\d) | (?!\d)", "", text).rstrip(".").lower()
 
 
 def _same(gold: Node, answer: Node) -> bool:
