@@ -33,7 +33,7 @@ MOST_OPERATIONS = 40
 
 
 class TooLarge(ValueError):
-    """Something is beyond the bounds, or no function that is known."""
+    """Something is beyond the bounds, or nothing that is known."""
 
 
 class Quotient(NamedTuple):
@@ -147,6 +147,8 @@ def _small(value: Any) -> Any:
 
 def _call(node: Call, sympy: Any) -> Quotient:
     roots = {"sqrt": 2, "cbrt": 3}
+    if len(node.arguments) != 1 + (node.function == "root"):
+        raise TooLarge(node.function)
     if node.function in roots or node.function == "root":
         index = roots.get(node.function) or node.arguments[1]
         exponent = Number(Fraction(index)) if isinstance(index, int) else index
@@ -155,7 +157,7 @@ def _call(node: Call, sympy: Any) -> Quotient:
     if node.function == "%":
         return _built(Operation("/", node.arguments[0], Number(Fraction(100))), sympy)
     name = _SAME.get(node.function, node.function)
-    if name not in _FUNCTIONS or len(node.arguments) != 1:
+    if name not in _FUNCTIONS:
         raise TooLarge(node.function)
     inner = _built(node.arguments[0], sympy)
     argument = _small(inner.top / inner.bottom)

@@ -93,7 +93,7 @@ BOMBS = [
     "__import__('os').system('exit 1')",
     "().__class__.__bases__", "lambda: 1", "\x00\x01",
     "\ud800", "1,2," * 240 + "1", "\\{" + "x," * 300 + "x\\}", "9" * 2_000_000,
-    "root(2,0)", "5 mod 0",
+    "root(2,0)", "root(x)", "sqrt(2, 3)", "5 mod 0",
 ]  # fmt: skip
 
 
