@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym.core.options import choice, integer, text
-from agentgym.core.tasks import Task
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
 from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
@@ -130,8 +129,7 @@ class MathPythonEnv(ToolEnv):
 
     @property
     def _problem(self) -> Problem:
-        task: Task = self.task
-        return self.tasks.problem(task)
+        return self.tasks.problem(self.task)
 
 
 def _worth(episode: ToolEpisode) -> float:

@@ -36,7 +36,7 @@ CONSTANTS = {"pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "e": "e",
 GREEK = frozenset((
     "alpha", "beta", "gamma", "theta", "lambda", "mu", "omega", "phi", "rho", "sigma", "tau",
 ))  # fmt: skip
-OPENING = {"(": ")", "[": "]", "lfloor": "rfloor", "lceil": "rceil"}
+CLOSING = {"lfloor": "rfloor", "lceil": "rceil"}
 RELATIONS = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "le": "<=",
              "leq": "<=", "ge": ">=", "geq": ">=", "!=": "!=", "ne": "!=", "neq": "!="}  # fmt: skip
 UNITS = frozenset((
@@ -285,7 +285,7 @@ class _Parser:
             return self._made(Call("sqrt", (self._argument(),)))
         if word in ("lfloor", "lceil"):
             node = self.sum()
-            self._must(OPENING[word])
+            self._must(CLOSING[word])
             return self._made(Call("floor" if word == "lfloor" else "ceil", (node,)))
         if word == "{":
             return self._braces("}", escaped=True)
