@@ -31,7 +31,10 @@ from provenance import to_json
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-FAMILIES = ("alfworld", "babyai", "database", "search", "textcraft", "textworld", "webshop")
+FAMILIES = (
+    *("alfworld", "babyai", "database", "mathpython", "search", "textcraft", "textworld"),
+    "webshop",
+)
 
 
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:

@@ -32,7 +32,7 @@ _registry = require("inspect_ai._util.registry", "inspect")
 _scorer = require("inspect_ai.scorer", "inspect")
 _solver = require("inspect_ai.solver", "inspect")
 
-__all__ = ["alfworld", "environment", "search", "swe", "textworld", "webshop"]
+__all__ = ["alfworld", "environment", "mathpython", "search", "swe", "textworld", "webshop"]
 
 SCORES = ("score", "success", "reward")
 """What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
@@ -119,6 +119,7 @@ def _family(name: str) -> Callable[..., Any]:
 
 
 alfworld = _family("alfworld")
+mathpython = _family("mathpython")
 search = _family("search")
 swe = _family("swe")
 textworld = _family("textworld")

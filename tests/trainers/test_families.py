@@ -55,6 +55,21 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     assert {hook.partition("=")[0] for hook in HOOKS} <= paid
 
 
+@pytest.mark.slow
+def test_mathpython_is_trained_without_a_process_of_its_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("agentgym.tools.python_tool.open_sandbox", None)
+    out = tmp_path / "run"
+    small = {**SMALL, "env": "mathpython", "rl.turn-tokens": 24, "out": out}
+    assert main([f"--{name}={value}" for name, value in small.items()]) == 0, (
+        capsys.readouterr().err
+    )
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["env"] == "agentgym/MathPython-v0"
+    assert summary["eval"]["oracle"]["success"] == 1.0
+    # The demonstrator calculates, then answers, and is not always right.
+    assert summary["eval"]["demonstrator"]["turns_mean"] == 2.0
+
+
 @pytest.mark.parametrize("expert", sorted(EXPERTS))
 def test_stages_of_search_draw_questions_by_their_hops(expert):
     run = resolve(parse_config(["--env=search", "--env-kwargs", *CHAINS, f"expert={expert}"]))

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym.core.options import choice, integer, text
-from agentgym.core.tasks import Task
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
 from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
 from agentgym.envs.mathpython.generator import GeneratorConfig
-from agentgym.envs.mathpython.official.files import EXTRA
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.envs.mathpython.tasks import ProblemTasks, problem_tasks
 from agentgym.envs.mathpython.tools import MathTools
@@ -40,9 +38,10 @@ class MathPythonEnv(ToolEnv):
             :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generator.
         reward: What the answer earns: ``sparse``, 1 if it is equivalent to the right one.
-        expert: Whose plans :meth:`oracle` follows: ``programmer`` writes Python and reads what it
-            prints, ``calculating`` asks the calculator where one line suffices, ``oracle`` knows
-            the answer, ``lazy`` mostly leaves a number out. Of data sets all know the answer alone.
+        expert: Whose plans :meth:`oracle` follows: ``calculating`` asks the calculator where one
+            line suffices and writes Python elsewhere, ``programmer`` always writes Python,
+            ``oracle`` knows the answer, ``lazy`` mostly leaves a number out. Of data sets all know
+            the answer alone.
         sandbox: Where Python runs, see `agentgym.sandbox.open_sandbox`.
         seconds: Time that a script may take.
         max_observation_chars: Most characters that are shown of what a script prints.
@@ -66,7 +65,7 @@ class MathPythonEnv(ToolEnv):
         difficulty: str | GeneratorConfig = "medium",
         generator_seed: int = 0,
         reward: str = "sparse",
-        expert: str = "programmer",
+        expert: str = "calculating",
         sandbox: str = "auto",
         seconds: int = 10,
         max_observation_chars: int = 2000,
@@ -79,7 +78,7 @@ class MathPythonEnv(ToolEnv):
                 "'subprocess', which does not; use another, such as 'auto'"
             )
         if data is not None:
-            require("sympy", EXTRA)
+            require("sympy", "math")
         self.reward = choice(reward, "reward", REWARDS)
         self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
         self._sandbox = check_name(text(sandbox, "sandbox"))
@@ -130,8 +129,7 @@ class MathPythonEnv(ToolEnv):
 
     @property
     def _problem(self) -> Problem:
-        task: Task = self.task
-        return self.tasks.problem(task)
+        return self.tasks.problem(self.task)
 
 
 def _worth(episode: ToolEpisode) -> float:

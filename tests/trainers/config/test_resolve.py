@@ -314,6 +314,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
     [
         ("alfworld", ["generator_seed=1"], [10, 13], "hesitant", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
+        ("mathpython", ["generator_seed=1"], [3], "lazy", False),
+        ("mathpython", ["difficulty=medium"], [3, 5], None, True),
         ("search", [], [4], "hasty", False),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
         ("textworld", [], [5], "guessing", False),

@@ -36,9 +36,14 @@ CONSTANTS = {"pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "e": "e",
 GREEK = frozenset((
     "alpha", "beta", "gamma", "theta", "lambda", "mu", "omega", "phi", "rho", "sigma", "tau",
 ))  # fmt: skip
-OPENING = {"(": ")", "[": "]", "lfloor": "rfloor", "lceil": "rceil"}
+CLOSING = {"lfloor": "rfloor", "lceil": "rceil"}
 RELATIONS = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "le": "<=",
              "leq": "<=", "ge": ">=", "geq": ">=", "!=": "!=", "ne": "!=", "neq": "!="}  # fmt: skip
+UNITS = frozenset((
+    "cm", "mm", "km", "kg", "mg", "ft", "mi", "hr", "hrs", "min", "sec", "in", "oz", "lb", "lbs",
+    "mph", "kph", "ml", "am", "pm", "deg", "yd", "and", "or",
+))  # fmt: skip
+"""Short words that are no products of letters."""
 TIMES = {"*", "cdot", "times", "ast"}
 OVER = {"/", "div"}
 
@@ -209,7 +214,8 @@ class _Parser:
             return True
         if token.kind == "word":
             word = token.text.lower()
-            return (len(word) == 1 and word != "u") or word in FUNCTIONS or word in CONSTANTS
+            named = word in FUNCTIONS or word in CONSTANTS
+            return named or (len(word) == 1 and word != "u") or _letters(token)
         if token.kind == "command":
             known = ("frac", "sqrt", "binom", "lfloor", "lceil")
             return token.text in FUNCTIONS | CONSTANTS.keys() | GREEK or token.text in known
@@ -279,7 +285,7 @@ class _Parser:
             return self._made(Call("sqrt", (self._argument(),)))
         if word in ("lfloor", "lceil"):
             node = self.sum()
-            self._must(OPENING[word])
+            self._must(CLOSING[word])
             return self._made(Call("floor" if word == "lfloor" else "ceil", (node,)))
         if word == "{":
             return self._braces("}", escaped=True)
@@ -300,11 +306,10 @@ class _Parser:
             return self._made(Name(CONSTANTS[low]))
         if len(word) == 1:
             return self._subscripted(word)
-        if len(word) <= 3 and word.islower():  # `xy` is x times y.
-            node: Node = Name(word[0])
-            for letter in word[1:]:
-                node = self._made(Operation("*", node, Name(letter)))
-            return node
+        if _letters(Token("word", word, False)):  # The others are factors that follow.
+            self._place -= 1
+            self._tokens[self._place] = Token("word", word[1:], False)
+            return self._made(Name(word[0]))
         raise Unreadable(f"expected mathematics, got the word {word!r:.40}")
 
     def _subscripted(self, word: str) -> Node:
@@ -414,6 +419,12 @@ class _Parser:
         self._depth += by
         if self._depth > DEEPEST:
             raise Unreadable(f"expected at most {DEEPEST} brackets inside one another")
+
+
+def _letters(token: Token) -> bool:
+    """Return whether a short word is a product of letters: the xy of 2xy."""
+    word = token.text
+    return not token.spaced and len(word) <= 3 and word.islower() and word not in UNITS
 
 
 def _is_function_of(node: Node) -> bool:

@@ -16,7 +16,6 @@ from agentgym.envs.mathpython.engine.exact import NotRational, rational
 from agentgym.envs.mathpython.engine.tree import Call, Name, Node, Number, Operation
 from agentgym.errors import require
 
-EXTRA = "math"
 MOST_TERMS = 200
 HIGHEST = 30
 """Highest exponent."""
@@ -34,7 +33,7 @@ MOST_OPERATIONS = 40
 
 
 class TooLarge(ValueError):
-    """Something is beyond the bounds, or no function that is known."""
+    """Something is beyond the bounds, or nothing that is known."""
 
 
 class Quotient(NamedTuple):
@@ -46,7 +45,7 @@ class Quotient(NamedTuple):
 
 def equal(first: Node, second: Node) -> bool:
     """Return whether two expressions are one; False where that is beyond the bounds."""
-    sympy = require("sympy", EXTRA)
+    sympy = require("sympy", "math")
     try:
         one, other = _built(first, sympy), _built(second, sympy)
         rest = _plus(_times(one.top, other.bottom), _times(other.top, one.bottom), -1)
@@ -60,7 +59,7 @@ def equal(first: Node, second: Node) -> bool:
 
 def decimal(node: Node, digits: int = DIGITS) -> Fraction | None:
     """Return a real constant, rounded to so many digits; None if it is no such constant."""
-    sympy = require("sympy", EXTRA)
+    sympy = require("sympy", "math")
     try:
         built = _built(node, sympy)
     except TooLarge:
@@ -148,6 +147,8 @@ def _small(value: Any) -> Any:
 
 def _call(node: Call, sympy: Any) -> Quotient:
     roots = {"sqrt": 2, "cbrt": 3}
+    if len(node.arguments) != 1 + (node.function == "root"):
+        raise TooLarge(node.function)
     if node.function in roots or node.function == "root":
         index = roots.get(node.function) or node.arguments[1]
         exponent = Number(Fraction(index)) if isinstance(index, int) else index
@@ -156,7 +157,7 @@ def _call(node: Call, sympy: Any) -> Quotient:
     if node.function == "%":
         return _built(Operation("/", node.arguments[0], Number(Fraction(100))), sympy)
     name = _SAME.get(node.function, node.function)
-    if name not in _FUNCTIONS or len(node.arguments) != 1:
+    if name not in _FUNCTIONS:
         raise TooLarge(node.function)
     inner = _built(node.arguments[0], sympy)
     argument = _small(inner.top / inner.bottom)

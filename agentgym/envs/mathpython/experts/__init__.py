@@ -11,8 +11,8 @@ from agentgym.envs.mathpython.experts.oracle import OracleExpert
 from agentgym.envs.mathpython.experts.programmer import ProgrammerExpert
 
 EXPERTS: Mapping[str, Callable[[], Expert]] = {
-    "programmer": ProgrammerExpert,
     "calculating": CalculatingExpert,
+    "programmer": ProgrammerExpert,
     "oracle": OracleExpert,
     "lazy": LazyExpert,
 }

@@ -14,8 +14,6 @@ from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
 from agentgym.support.datafiles import JSON, read_records, stem
 
 ENDINGS = (*RECORD_ENDINGS, JSON)
-EXTRA = "math"
-"""The extra that brings pyarrow, for parquet, and sympy."""
 
 
 def problem_name(path: str | os.PathLike[str]) -> str:
@@ -44,7 +42,7 @@ def read_problems(
     found: dict[str, dict[str, Problem]] = {split: {} for split in SPLITS}
     places: dict[str, str] = {}
     for file, of_file in _files(path).items():
-        for place, row in read_records(file, EXTRA):
+        for place, row in read_records(file, "math"):
             try:
                 problem, of_row = read_row(row)
             except Unusable as fault:
