@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import gymnasium
 import pytest
 
 from agentgym.envs.shell.engine.session import same_answer
-from agentgym.envs.shell.experts.reader import read
+from agentgym.envs.shell.experts import EXPERTS
+from agentgym.envs.shell.experts.reader import LOOK, read
 from agentgym.envs.shell.generator.config import DIFFICULTIES, KINDS, GeneratorConfig
 from agentgym.envs.shell.generator.problems import make_problem
 from agentgym.errors import ConfigurationError, DataError
@@ -49,6 +51,17 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
     assert all(each.expected != each.files for each in problems if each.expected)
     answers = [each.answer for each in problems if each.answer]
     assert max(map(answers.count, answers)) < len(answers) / 6, "answers spread"
+
+
+def test_half_of_the_guesses_are_right():
+    expert, known = EXPERTS["guessing"](), EXPERTS["oracle"]()
+    looked, right = 0, 0
+    for number in range(300):
+        problem = replace(make_problem(DIFFICULTIES["easy"], 0, "train", number), answer="")
+        ((_, typed), *_), ((_, wanted), *_) = expert.plan(problem, ()), known.plan(problem, ())
+        looked += typed == LOOK
+        right += typed == wanted
+    assert 30 < looked < 60 and 90 < right < 160, "most successes are luck"
 
 
 @needs_box
