@@ -15,7 +15,7 @@ from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.multirun.played import PlayedRun
 from trainers.output.summary import LEARNED, field_of
 
-FAMILIES = ("alfworld", "mathpython", "search", "textworld", "webshop")
+FAMILIES = ("alfworld", "database", "mathpython", "search", "textworld", "webshop")
 BAR_MINUTES = 20.0
 FIGURES = {"success": "success", "score": "score_mean"}
 """Names of figures, and where a summary has them."""

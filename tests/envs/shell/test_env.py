@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import gymnasium
 import pytest
 
 from agentgym.envs.shell.engine.session import same_answer
-from agentgym.envs.shell.experts.reader import read
+from agentgym.envs.shell.experts import EXPERTS
+from agentgym.envs.shell.experts.reader import LOOK, read
 from agentgym.envs.shell.generator.config import DIFFICULTIES, KINDS, GeneratorConfig
 from agentgym.envs.shell.generator.problems import make_problem
 from agentgym.errors import ConfigurationError, DataError
@@ -49,6 +51,17 @@ def test_every_kind_is_asked_and_can_be_read_again(name):
     assert all(each.expected != each.files for each in problems if each.expected)
     answers = [each.answer for each in problems if each.answer]
     assert max(map(answers.count, answers)) < len(answers) / 6, "answers spread"
+
+
+def test_half_of_the_guesses_are_right():
+    expert, known = EXPERTS["guessing"](), EXPERTS["oracle"]()
+    looked, right = 0, 0
+    for number in range(300):
+        problem = replace(make_problem(DIFFICULTIES["easy"], 0, "train", number), answer="")
+        ((_, typed), *_), ((_, wanted), *_) = expert.plan(problem, ()), known.plan(problem, ())
+        looked += typed == LOOK
+        right += typed == wanted
+    assert 30 < looked < 60 and 90 < right < 160, "most successes are luck"
 
 
 @needs_box
@@ -121,13 +134,16 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
             "code": "echo hello > note"}}, "evaluation": {"match": "hello"}, "labels": ["file"]},
         {"description": "How many?", "create": {"init": "touch a b"}, "evaluation": {
             "match": {"regex": "^[Tt]wo|2$"}}},
+        {"description": "How many files?", "create": {"init": {"code": "touch a b c"}},
+         "evaluation": {"check": [None, {"file": "check/integer-match.py"}], "example": {
+             "code": "ls | wc -l"}}},
         {"description": "Wait.", "start": "sleep 9 &", "evaluation": {"match": "1"}},
         {"description": "Make calc.", "evaluation": {"check": {"file": "check/0.sh"}}},
     ]  # fmt: skip
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
     env = make(data=path, expert="oracle")
-    assert env.tasks.splits == ("test",) and env.tasks.len("valid") == 2
+    assert env.tasks.splits == ("test",) and env.tasks.len("valid") == 3
     assert "2 rows" in caplog.text
     env.reset(options={"split": "test", "index": 0})
     assert env.step("run[cat note]")[0] == "hello"
@@ -136,6 +152,15 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
         env.reset(options={"split": "test", "index": 1})
         assert env.oracle_action() is None, "a pattern is no answer"
         assert env.step(f"answer[{answer}]")[4]["success"] is right
+    # The example runs where nobody has been: to change its programs or files changes nothing.
+    for actions, right in (((), True), (("touch d; ls() { echo 9; }; export -f ls",), True)):
+        env.reset(options={"split": "test", "index": 2})
+        for action in actions:
+            env.step(f"run[{action}]")
+        assert env.step("answer[3]")[4]["success"] is right
+    env.reset(options={"split": "test", "index": 2})
+    assert env.step(env.oracle_action())[0] == "3"
+    assert env.step(env.oracle_action())[4]["success"]
     env.close()
 
 

@@ -48,6 +48,8 @@ class Problem:
     """Whether the answer is a regular expression, which is looked for."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """What all files are to be after a change; empty of a question."""
+    example: str = ""
+    """A command that prints the answer, where none is known: it is run in a box of its own."""
     setup: str = ""
     """A command that prepares the box, after the files were written."""
     image: str = ""
@@ -85,13 +87,8 @@ class ShellSession:
         self.steps: tuple[Step, ...] = ()
         self.answered: str | None = None
         self.solved = self.died = False
-        config = SandboxConfig(workdir=WORKDIR, image=problem.image, limits=LIMITS)
-        self._box: Sandbox = open_sandbox(config, sandbox).start()
-        try:
-            self._prepare()
-        except BaseException:
-            self._box.close()
-            raise
+        self._sandbox = sandbox
+        self._box = self._opened()
 
     def run(self, command: str) -> str:
         """Run a command and return what it prints."""
@@ -134,11 +131,22 @@ class ShellSession:
         """End the box; may be called twice."""
         self._box.close()
 
-    def _prepare(self) -> None:
+    def _opened(self) -> Sandbox:
+        """Return a box that is prepared for the task."""
+        config = SandboxConfig(workdir=WORKDIR, image=self.problem.image, limits=LIMITS)
+        box = open_sandbox(config, self._sandbox).start()
+        try:
+            self._prepare(box)
+        except BaseException:
+            box.close()
+            raise
+        return box
+
+    def _prepare(self, box: Sandbox) -> None:
         for path, text in self.problem.files.items():
-            self._box.write(path, text.encode())
+            box.write(path, text.encode())
         if self.problem.setup:
-            done = self._box.exec(self.problem.setup, timeout=self._seconds)
+            done = box.exec(self.problem.setup, timeout=self._seconds)
             if done.exit_code:
                 raise EnvFailure(
                     f"expected the box of {self.problem.text!r:.80} to be prepared, but its "
@@ -147,6 +155,10 @@ class ShellSession:
 
     def _is_solved(self, value: str) -> bool:
         problem = self.problem
+        if problem.example:
+            with self._opened() as box:
+                told = box.exec(problem.example, timeout=self._seconds).text
+            return bool(told.strip()) and same_answer(value, told)
         if not problem.expected:
             return same_answer(value, problem.answer, problem.pattern)
         try:

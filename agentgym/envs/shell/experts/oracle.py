@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.envs.shell.engine.session import ANSWER, Problem, Step
+from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, Step
 from agentgym.envs.shell.experts.base import Command
 from agentgym.envs.shell.experts.reader import ReaderExpert, read
 
@@ -16,6 +16,10 @@ class OracleExpert(ReaderExpert):
         """Return the commands from here to the answer; none where it knows no way."""
         if problem.answer:
             return [] if problem.pattern else [(ANSWER, problem.answer)]
+        if problem.example:
+            told = [step for step in steps if step.command == problem.example]
+            answer = [(ANSWER, told[-1].observation if told else "")]
+            return answer if told else [(RUN, problem.example), *answer]
         request = read(problem.text)
         if request is None:
             return []

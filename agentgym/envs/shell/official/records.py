@@ -3,11 +3,13 @@
 A row has ``description`` (the question), ``create`` (``init`` prepares the box: a command, or
 ``code``; ``file`` names a script that is not part of the row), ``start`` (a command that goes on in
 the background) and ``evaluation``: ``match`` is the answer, as a text, or as an object with
-``answer`` or ``regex``; ``check`` names scripts that run in the agent's own container.
+``answer`` or ``regex``; ``check`` names scripts that run in the agent's own container, the first of
+which may be left to ``example``, a command that prints the answer.
 
-Rows with ``match`` are played. Left out, and counted, are those that start something in the
-background, which nothing does in a box between two commands, and those that are judged by scripts
-inside, which an agent could have changed.
+Rows with ``match`` are played, and those whose script compares the answer with what ``example``
+prints. That is run in another box, in which no agent has been. Left out, and counted, are rows that
+start something in the background, which nothing does in a box between two commands, and those that
+are judged by other scripts, which an agent could have changed.
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agentgym.envs.shell.engine.session import Problem
 from agentgym.errors import DataError
 from agentgym.support.datafiles import read_records
 
+COMPARING = ("integer-match.py", "string-match.py")
+"""Scripts that compare the answer with what the example prints."""
 logger = logging.getLogger(__name__)
 
 
@@ -60,17 +64,35 @@ def read_problems(file: Path, image: str) -> list[Problem]:
 def _problem(row: Mapping[str, Any], image: str) -> Problem | None:
     """Read a row; None if it cannot be played."""
     text, evaluation = str(row["description"]), row["evaluation"]
-    if row.get("start") or "match" not in evaluation:
+    setup = _command((row.get("create") or {}).get("init", "")) if _is_plain(row) else None
+    if row.get("start") or setup is None:
         return None
-    create = row.get("create") or {}
-    init = create.get("init") or "" if isinstance(create, Mapping) else ""
-    setup = init if isinstance(init, str) else init.get("code")
-    if setup is None:
-        return None
+    labels = row.get("labels") or ["other"]
+    if "match" not in evaluation:
+        example = _command(evaluation.get("example")) if _compares(evaluation["check"]) else None
+        if not example:
+            return None
+        return Problem(text, str(labels[0]), {}, example=example, setup=setup, image=image)
     match = evaluation["match"]
     pattern = isinstance(match, Mapping) and "regex" in match
     answer = match["regex" if pattern else "answer"] if isinstance(match, Mapping) else match
     if pattern:
         re.compile(answer)
-    labels = row.get("labels") or ["other"]
-    return Problem(text, str(labels[0]), {}, str(answer), pattern, setup=str(setup), image=image)
+    return Problem(text, str(labels[0]), {}, str(answer), pattern, setup=setup, image=image)
+
+
+def _is_plain(row: Mapping[str, Any]) -> bool:
+    """Return whether a row says in the usual way how its box is made."""
+    return isinstance(row.get("create") or {}, Mapping)
+
+
+def _command(entry: Any) -> str | None:
+    """Return a command of a row; None if it is a script that is not part of it."""
+    return entry if isinstance(entry, str) else (entry or {}).get("code")
+
+
+def _compares(check: Any) -> bool:
+    """Return whether a row is judged by comparing the answer with what its example prints."""
+    if not isinstance(check, list) or len(check) != 2 or check[0] is not None:
+        return False
+    return PurePosixPath(str(check[1].get("file"))).name in COMPARING
