@@ -168,6 +168,7 @@ NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
     ("expert", "guessing"): {"challenge": "cooking", "games": FEW},
     ("highlights", True): {"observation_mode": "compact"},
     ("engine", "inform7"): {"games": FEW},
+    ("index", "tantivy"): {"size": 3000},
     ("engine", "alfworld"): {
         "difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0}
     },
