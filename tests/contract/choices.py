@@ -228,3 +228,11 @@ def over(configurations: Iterable[Configuration]) -> pytest.MarkDecorator:
 
 EVERY = over(CONFIGURATIONS)
 """Runs a test over every configuration."""
+TASKS_ONLY = {"allow_unsafe", "difficulty"}
+"""Choices that change no turn of a slow family: which tasks there are, and what may be missing."""
+PLAYED = tuple(
+    one
+    for one in CONFIGURATIONS
+    if not (one.slow and one.kwargs and TASKS_ONLY.issuperset(one.kwargs))
+)
+"""Every configuration in which turns may differ."""
