@@ -207,6 +207,7 @@ NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
     ("expert", "guessing"): {"challenge": "cooking", "games": FEW},
     ("highlights", True): {"observation_mode": "compact"},
     ("engine", "inform7"): {"games": FEW},
+    ("index", "tantivy"): {"size": 3000},
     ("engine", "alfworld"): {
         "difficulty": {"task_types": ["place"], "receptacles": 3, "distractors": 0}
     },
@@ -266,3 +267,11 @@ def over(configurations: Iterable[Configuration]) -> pytest.MarkDecorator:
 
 EVERY = over(CONFIGURATIONS)
 """Runs a test over every configuration."""
+TASKS_ONLY = {"allow_unsafe", "difficulty"}
+"""Choices that change no turn of a slow family: which tasks there are, and what may be missing."""
+PLAYED = tuple(
+    one
+    for one in CONFIGURATIONS
+    if not (one.slow and one.kwargs and TASKS_ONLY.issuperset(one.kwargs))
+)
+"""Every configuration in which turns may differ."""

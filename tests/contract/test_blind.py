@@ -22,10 +22,15 @@ from tests.contract.solutions import solutions
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "blind_policies.py"
 TASKS = 40
-COUNTS = {"mathpython": 20, "shell": 1, "swe": 1, "webshop": 200}
+COUNTS = {
+    "mathpython-default": 20, "mathpython-training": 20, "shell-training": 1, "swe-training": 1,
+    "webshop-training": 200,
+}  # fmt: skip
 """Of Shell and SWE every action runs in a sandbox, and what is offered changes no file. In a small
 shop two blind policies come near the limit, so that many tasks have to tell."""
 BOXED = (("shell", "default"), ("swe", "default"))
+SHORT = {"shell": {"horizon": 10}, "swe": {"horizon": 10}}
+"""For the same reason."""
 MOST = 0.15
 """Warm starts solve .23 to .52; the highest of any blind policy, over 500 tasks, is below .12."""
 
@@ -64,9 +69,10 @@ class Played(NamedTuple):
 def played(request: pytest.FixtureRequest) -> Iterator[Played]:
     """A family's environment, with a few episodes of its expert."""
     name, label = request.param
-    env = gymnasium.make(family(name).id, **blind.settings(name)[label]).unwrapped
+    kwargs = {**blind.settings(name)[label], **SHORT.get(name, {})}
+    env = gymnasium.make(family(name).id, **kwargs).unwrapped
     assert isinstance(env, TextEnv)
-    count = COUNTS.get(name, TASKS)
+    count = COUNTS.get(f"{name}-{label}", TASKS)
     yield Played(env, count, demonstrate(env, count))
     env.close()
 
@@ -98,12 +104,12 @@ def words(text: str) -> set[str]:
 def test_task_ids_name_nothing(configuration):
     """What differs between the ids of a split is numbers, or else no word of goal or solution."""
     env = configuration.make()
-    size = env.tasks.len("test")
-    played = configuration.indices(size)
-    # A game that has to be generated takes seconds: of these two are enough.
-    more = played[0] - 1 if len(played) == 1 else played[0]
-    compared = {*played, *([more] if "games" in configuration.kwargs else range(min(size, 40)))}
-    shared = set.intersection(*(words(env.tasks.task("test", index).id) for index in compared))
+    shared = words(env.tasks.name)
+    if "games" not in configuration.kwargs:  # of which each has to be generated, in seconds
+        compared = {*range(min(env.tasks.len("test"), 40))}
+        compared |= {*configuration.indices(env.tasks.len("test"))}
+        told = [words(env.tasks.task("test", index).id) for index in compared]
+        shared = set.intersection(*told)
     env.close()
     for solution in solutions(configuration):
         told = words(solution.begin["goal"]).union(*map(words, map(str, solution.actions)))

@@ -13,11 +13,19 @@ import pytest
 from agentgym.actions import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
-from tests.contract.choices import CHOICES, CONFIGURATIONS, EVERY, Configuration, defaults, over
+from tests.contract.choices import (
+    CHOICES,
+    CONFIGURATIONS,
+    EVERY,
+    PLAYED,
+    Configuration,
+    defaults,
+    over,
+)
 from tests.contract.solutions import LONG, solutions
 
 STATES, SLOW_STATES = 3, 1
-ACTIONS, SLOW_ACTIONS = 14, 5
+ACTIONS, SLOW_ACTIONS = 10, 5
 """States of an episode, and actions on offer in each, that are tried in every grammar."""
 
 
@@ -59,7 +67,7 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
         assert configuration.fallible or (played.end["success"] and played.end["score"] == 1.0)
 
 
-@over(one for one in CONFIGURATIONS if "reward" not in one.kwargs)
+@over(one for one in PLAYED if "reward" not in one.kwargs)
 def test_sparse_rewards_are_success(configuration):
     """1 on the turn of success, else 0, whatever else is chosen."""
     env = configuration.make(reward="sparse", horizon=LONG)
@@ -86,7 +94,7 @@ def test_every_reward_pays_a_solved_task_in_full(configuration):
 
 TYPED = [
     configuration
-    for configuration in CONFIGURATIONS
+    for configuration in PLAYED
     if not set(configuration.kwargs)
     & {"expert", "reward", "highlights", "show_score", "show_admissible"}
 ]
@@ -137,7 +145,7 @@ def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], most: in
     plain.restore(there)
 
 
-@EVERY
+@over(PLAYED)
 def test_an_episode_can_be_forked(configuration):
     env, other = configuration.make(), configuration.make()
     for info in episodes(configuration, env):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +19,6 @@ from agentgym.errors import ConfigurationError, EvaluationFailed
 from agentgym.evaluation import EpisodeResult, compare, evaluate, read_report, report_from_dict
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ChatConfig, ChatPolicy
-from agentgym.vector.ray_actors import connected
 from tests.policies.endpoint import ChatServer, completion, refusal
 from tests.toy import TOY_ID, ToyEnv
 
@@ -53,22 +52,12 @@ def registered() -> Any:
     gymnasium.registry.pop(RAISING_ID)
 
 
-@pytest.fixture(scope="module")
-def local_ray() -> Iterator[None]:
-    """One Ray for the tests of this file: it takes seconds to start."""
-    pytest.importorskip("ray")
-    with connected():
-        yield
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["step", "reset"])
-@pytest.mark.parametrize("backend", ["sync", "thread", "process", "ray"])
+@pytest.mark.parametrize("backend", ["sync", "thread", "process"])  # ray: tests/vector/test_ray.py
 def test_an_environment_that_raises_costs_one_episode_in_every_back_end(
-    backend: str, where: str, request: pytest.FixtureRequest
+    backend: str, where: str
 ) -> None:
-    if backend == "ray":
-        request.getfixturevalue("local_ray")
     kwargs = {"where": where}
     report = evaluate("oracle", RAISING_ID, n=10, env_kwargs=kwargs, backend=backend)
     assert 0 < report.errors < 10 and report.success == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -15,8 +16,9 @@ from tests.warm_workers import WARM, start_server
 @pytest.fixture(scope="package", autouse=True)
 def warm_workers() -> Iterator[None]:
     """Let the workers of a folder's tests begin warm; another folder's conftest imports this."""
-    start_server()  # now, as tests count the processes that they leave
     with pytest.MonkeyPatch.context() as patch:
-        for module in (vector, alfworld, textworld):
-            patch.setattr(module, "subprocess", WARM)
+        if sys.platform == "linux":  # elsewhere a fork cannot be made the child of another process
+            start_server()  # now, as tests count the processes that they leave
+            for module in (vector, alfworld, textworld):
+                patch.setattr(module, "subprocess", WARM)
         yield

@@ -20,6 +20,9 @@ from agentgym.errors import DependencyNotInstalled, EnvFailure
 from agentgym.evaluation import read_report
 from agentgym.vector import TextVectorEnv
 from agentgym.vector.ray_actors import connected
+from tests.evaluation import test_broken_episodes as broken
+from tests.evaluation import test_raising_methods as raising
+from tests.evaluation.test_broken_episodes import registered
 from tests.processes import alive
 from tests.toy import TOY_ID, ToyEnv
 from tests.vector import test_failures as failures
@@ -29,6 +32,7 @@ from tests.vector.test_vector import act, assert_failed, faulty, play, wait_for
 ray = pytest.importorskip("ray", reason="the back end ray needs the extra ray")
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
+__all__ = ["registered"]
 
 CHECKS: list[Callable[[str], None]] = [
     shared.test_slots_equal_single_environments,
@@ -160,6 +164,16 @@ def test_the_evaluation_is_the_same(tmp_path: Path, capsys: Any) -> None:
         argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
         assert main([*argv, "--out", str(tmp_path / name)]) == 0
     assert read_report(tmp_path / "sync") == read_report(tmp_path / "ray")
+
+
+@pytest.mark.parametrize("where", ["step", "reset"])
+@pytest.mark.usefixtures("registered")
+def test_an_environment_that_raises_costs_one_episode(where: str) -> None:
+    broken.test_an_environment_that_raises_costs_one_episode_in_every_back_end("ray", where)
+
+
+def test_every_method_may_raise(tmp_path: Path) -> None:
+    raising.test_every_method_may_raise_in_every_back_end(tmp_path, "ray", True)
 
 
 def test_without_ray_the_command_that_installs_it_is_named(

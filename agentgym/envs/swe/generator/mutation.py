@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from agentgym.envs.swe.edits import apply_edits
@@ -76,9 +77,15 @@ def is_fault(content: bytes, mutation: Mutation) -> bool:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             compile(mutant, "<mutant>", "exec", dont_inherit=True)
-            return ast.dump(ast.parse(mutant)) != ast.dump(ast.parse(content))
+            return ast.dump(ast.parse(mutant)) != _program(content)
     except (SyntaxError, ValueError):
         return False
+
+
+@lru_cache(maxsize=4)
+def _program(content: bytes) -> str:
+    """Return what a file says apart from its layout; many faults of one file are looked at."""
+    return ast.dump(ast.parse(content))
 
 
 def source_files(folder: Path, exclude: Iterable[str] = ()) -> list[str]:

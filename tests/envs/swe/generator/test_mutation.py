@@ -137,10 +137,11 @@ def test_every_fault_of_a_library_is_one_edit_of_its_code(name):
     assert len({entry.key for entry in found}) == len(found)
     texts = {path: (folder / path).read_bytes() for path in source_files(folder)}
     assert not any("test" in path for path in texts)
-    for entry in found[::20]:
+    told = {path: _documentation(text) for path, text in texts.items()}
+    for entry in found[:: max(20, len(found) // 40)]:
         changed = apply_edits(texts[entry.edit.path], [entry.edit])
         if is_fault(texts[entry.edit.path], entry):
-            assert _documentation(changed) == _documentation(texts[entry.edit.path])
+            assert _documentation(changed) == told[entry.edit.path]
 
 
 def _documentation(content: bytes) -> list[str | None]:
