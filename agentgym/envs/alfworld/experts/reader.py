@@ -29,7 +29,8 @@ class Memory(NamedTuple):
     examined: frozenset[int] = frozenset()
     """Objects that were clean, hot or cool from the beginning, and of which that is known."""
     moved: bool = False
-    """Whether anything has been put down."""
+    """Whether anything has been put down, or was where it belongs: then what is not won is not as
+    it should be."""
 
 
 class ReadingExpert(Expert):
@@ -61,8 +62,11 @@ class ReadingExpert(Expert):
         plan: tuple[Action, ...] | None = None
         news = True
         while not won:
-            if news or plan == ():  # Or all is done as believed, and the game is not won.
+            if news or plan == ():
                 plan = plan_from(house, self._believed(memory, house, state))
+                if plan == ():  # All is done as believed, and the game is not won.
+                    memory = memory._replace(moved=True)
+                    plan = plan_from(house, self._believed(memory, house, state))
             if plan is None:
                 action = _look_here(memory, house, state) or self._explore(memory, house, state)
             else:
