@@ -47,7 +47,8 @@ def _watched(
     *more: Any,
 ) -> Generator[Demonstration, None, None]:
     """Give the episodes of a player; those of random play may be known."""
-    key = repr((self._resolved, self._seed + first, tasks))
+    env = self._resolved  # What is paid, and what else a run does with it, changes no word.
+    key = repr((env.env_id, env.kwargs, self._seed + first, tasks))
     if make_player is demonstrators._random_player and key in PLAYED:
         for each in PLAYED[key]:
             self.on_episode()
