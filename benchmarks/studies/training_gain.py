@@ -15,7 +15,10 @@ from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.multirun.played import PlayedRun
 from trainers.output.summary import LEARNED, field_of
 
-FAMILIES = ("alfworld", "database", "mathpython", "search", "textworld", "webshop")
+FAMILIES = (
+    *("alfworld", "babyai", "database", "mathpython", "search", "textcraft", "textworld"),
+    "webshop",
+)
 BAR_MINUTES = 20.0
 FIGURES = {"success": "success", "score": "score_mean"}
 """Names of figures, and where a summary has them."""
