@@ -227,7 +227,7 @@ OTHER: dict[str, Any] = {
     "beyond": ("judge",),
 }
 """Another value of every part."""
-DESCRIPTION = {"name", "title", "arxiv", "note", "instead"}
+DESCRIPTION = {"name", "title", "arxiv", "note", "instead", "omits"}
 ELSEWHERE = {"branching", "pool"}
 """What needs episodes of its own: see ``test_fork_doors.py`` and ``test_cross_policy_doors.py``."""
 
