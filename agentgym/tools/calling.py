@@ -38,11 +38,13 @@ class _Late(Exception):
 class _Worker:
     """A thread that makes one call after the other, since to start one costs more than most calls.
 
-    One that is late, or that nobody waits for any more, ends when its call does.
+    One that is late, or whose owner is gone, ends when its call does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: object) -> None:
         self._calls: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+        # Once called it is forgotten, and with it what a late call returns.
+        self.end = weakref.finalize(owner, self._calls.put, None)
         self._results: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="agentgym-tool", daemon=True)
         self._thread.start()
@@ -59,10 +61,6 @@ class _Worker:
     def alive(self) -> bool:
         """Return whether the thread runs; in a forked process it does not."""
         return self._thread.is_alive()
-
-    def end(self) -> None:
-        """Let it end, as soon as its call has."""
-        self._calls.put(None)
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
@@ -161,15 +159,17 @@ class Caller:
     ) -> Any:
         worker, self._worker = self._worker, None
         if worker is None or not worker.alive():
-            worker = _Worker()
-            weakref.finalize(self, worker.end)
+            worker = _Worker(self)
         try:
             value, error = worker.run(lambda: function(**arguments), timeout)
         except BaseException as stopped:  # Late, or the wait was interrupted.
             worker.end()
             self._late = worker
             raise (_Late if isinstance(stopped, Empty) else stopped) from None
-        self._worker = worker
+        if self._worker is None:
+            self._worker = worker
+        else:  # That of a call inside this one.
+            worker.end()
         if error is not None:
             raise error
         return value

@@ -30,7 +30,7 @@ class ShellTasks(NumberedTasks[Problem]):
 
     def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
         held = canonical_json(
-            [dict(problem.files), problem.setup, dict(problem.expected), problem.image]
+            [dict(problem.files), problem.setup, dict(problem.expected or {}), problem.image]
         )
         return problem.text, {
             "kind": problem.kind,

@@ -23,6 +23,19 @@ DOUBLED = ", ".join(
     ["c0 AS (SELECT 1 AS x)"]
     + [f"c{n} AS (SELECT 1 AS x FROM c{n - 1}, c{n - 1})" for n in range(1, 30)]
 )
+FOLDED, FLAT, CHAINED = (
+    "SELECT id AS x FROM book",
+    "SELECT id AS x FROM book",
+    "c0 AS (SELECT 1 AS x)",
+)
+for _level in range(1, 6):
+    FOLDED = f"SELECT coalesce({','.join('x' * 40)}) AS x FROM ({FOLDED})"
+    FLAT = f"SELECT {','.join(['x+x+x y'] + ['1'] * 9)} FROM (/**/{FLAT}) ORDER BY y+y+y+y+y+y"
+for _level in range(1, 30):
+    CHAINED += f", c{_level} AS (SELECT x + x AS x FROM c{_level - 1})"
+NAMELESS = "SELECT 1 AS a"
+for _level in range(5):  # SQLite takes every letter beyond ASCII for part of a name.
+    NAMELESS = f"WITH @ AS ({NAMELESS}) SELECT a0.a FROM {', '.join(f'@ a{n}' for n in range(40))}"
 HIDDEN = (
     DOUBLED.replace(" AS (", " AS/**/NOT MATERIALIZED\n(")
     .replace("FROM c", 'FROM "C')
@@ -58,6 +71,9 @@ BOMBS = (
     f"WITH {DOUBLED} SELECT count(*) FROM c29", f"WITH {HIDDEN} SELECT count(*) FROM c29",
     f"WITH {DOUBLED.replace(' AS (SELECT 1 AS x', '(x) AS (SELECT 1')} SELECT count(*) FROM c29",
     "WITH 'a\"b' AS (SELECT 1) SELECT * FROM \"a\"\"b\", [a\"b]",
+    FOLDED, FLAT, f"WITH {CHAINED} SELECT x FROM c29", NAMELESS.replace("@", "\u00a0"),
+    NAMELESS.replace("@", "materialized"), NAMELESS.replace("@", "\u00a0$"),
+    "INSERT INTO book VALUES (9223372036854775807, 'x', 1), (NULL, 'y', 2)",
     f"DELETE FROM book WHERE id IN (WITH {DOUBLED} SELECT x FROM c29)",
     "SELECT count(*) FROM book a, book b, book c, book d, book e, book f",
     "SELECT a.name FROM book a, book b, book c, book d ORDER BY a.name || b.name || c.name",
@@ -138,6 +154,29 @@ def test_values_stay_short():
             assert "too big" in str(error)
     ((longest,),) = database.execute("SELECT max(length(name)) FROM book").rows
     assert int(str(longest)) <= LENGTH and STEPS < 10**6
+    database.close()
+
+
+def test_a_result_and_a_second_try_are_bounded_alike():
+    database = Database((BOOKS,))
+    database.execute(
+        "UPDATE book SET name = replace('1234567890', '1', replace('1234567890', '1', "
+        "replace('1234567890', '1', replace('12345678', '1', name)))) || '\U0001f600'"
+    )
+    wide = database.execute(f"SELECT {', '.join(['a.name'] * 250)} FROM book a, book b")
+    assert wide.more and sum(len(cell) for row in wide.rows for cell in row) < 1_100_000
+    # A statement near the end of its steps is not refused for having been carried out before.
+    crossed, outcomes = "SELECT count(*) FROM book a, book b, book c WHERE a.id < 13", set()
+    for extra in range(0, 1200, 40):
+        sql = f"{crossed} AND {' + '.join(['a.id'] * (extra // 40 + 1))} > 0"
+        told = []
+        for _ in range(3):
+            try:
+                told.append(database.execute(sql).rows)
+            except SqlError:
+                told.append("too long")
+        outcomes.add(str(told[0]))
+        assert told == told[:1] * 3, sql
     database.close()
 
 

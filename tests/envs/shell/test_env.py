@@ -14,7 +14,7 @@ from agentgym.envs.shell.experts import EXPERTS
 from agentgym.envs.shell.experts.reader import LOOK, read
 from agentgym.envs.shell.generator.config import DIFFICULTIES, KINDS, GeneratorConfig
 from agentgym.envs.shell.generator.problems import make_problem
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from tests.envs.swe.boxed import needs_box
 
 ID = "agentgym/Shell-v0"
@@ -73,6 +73,28 @@ def test_each_kind_is_solved_as_it_was_asked(env, kind):
     while not info["stop_reason"]:
         *_, info = env.step(env.oracle_action())
     assert info["success"]
+
+
+@needs_box
+@pytest.mark.slow
+def test_all_files_may_have_to_go_and_a_folder_may_have_to_be_made():
+    env = make()
+    env.reset(options={"task_id": "shell/medium-0/train/4623"})
+    assert env.session.problem.expected == {}
+    start = env.snapshot()
+    assert not env.step("answer[]")[4]["success"]
+    env.restore(start)
+    env.step(env.oracle_action())
+    env.step("run[rm -rf *]")
+    assert env.step("answer[done]")[4]["success"]
+    env.close()
+    hard = make(difficulty="hard", expert="oracle")
+    hard.reset(options={"task_id": "shell/hard-0/train/664"})
+    assert not any(path.startswith("office/") for path in hard.session.problem.files)
+    assert hard.session.problem.text.endswith("to the folder office.")
+    hard.step(hard.oracle_action())
+    assert hard.step("answer[done]")[4]["success"]
+    hard.close()
 
 
 @needs_box
@@ -137,13 +159,15 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
         {"description": "How many files?", "create": {"init": {"code": "touch a b c"}},
          "evaluation": {"check": [None, {"file": "check/integer-match.py"}], "example": {
              "code": "ls | wc -l"}}},
+        {"description": "How old?", "evaluation": {"check": [None, {"file": "string-match.py"}],
+                                                   "example": "no-such-command"}},
         {"description": "Wait.", "start": "sleep 9 &", "evaluation": {"match": "1"}},
         {"description": "Make calc.", "evaluation": {"check": {"file": "check/0.sh"}}},
     ]  # fmt: skip
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
     env = make(data=path, expert="oracle")
-    assert env.tasks.splits == ("test",) and env.tasks.len("valid") == 3
+    assert env.tasks.splits == ("test",) and env.tasks.len("valid") == 4
     assert "2 rows" in caplog.text
     env.reset(options={"split": "test", "index": 0})
     assert env.step("run[cat note]")[0] == "hello"
@@ -161,6 +185,11 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
     env.reset(options={"split": "test", "index": 2})
     assert env.step(env.oracle_action())[0] == "3"
     assert env.step(env.oracle_action())[4]["success"]
+    # What a shell says of a command that is not there is no answer.
+    env.reset(options={"split": "test", "index": 3})
+    missing = env.step("run[no-such-command]")[0].splitlines()[0]
+    with pytest.raises(EnvFailure, match="to print the answer"):
+        env.step(f"answer[{missing}]")
     env.close()
 
 
@@ -186,6 +215,7 @@ def test_wrong_rows_and_arguments_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("answer", "expected", "right"),
     [("12", "12", True), ("012", "12", True), ("12.", "12", False), ("./a/b", "a/b", True),
+     ("/work/a/b", "a/b", True),
      ("'a/b'", "./a/b", True), ("a/c", "a/b", False), ("9" * 5000, "9", False)],
 )  # fmt: skip
 def test_answers_are_compared(answer, expected, right):

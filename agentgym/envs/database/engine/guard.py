@@ -1,12 +1,13 @@
 """What a model's SQL may not do: statements, functions and tables that are refused.
 
 SQLite asks `Guard.authorize` about all that a statement would do while it compiles it, and nothing
-is allowed that is not named here. Three things it does not ask about, or too late:
+is allowed that is not named here. Four things it does not ask about, or too late:
 
 - ``EXPLAIN``, whose answer is another one in each version of SQLite: a statement begins with a word
   of `BEGINS`.
 - Common tables are copied wherever they are named, before anything is asked: twenty of them, each
   of which names the one before twice, take gigabytes. `refusal` bounds the copies.
+- Queries are folded into those that read them, see `agentgym.envs.database.engine.growth`.
 - Python before 3.11 cannot bound the length of a value (`LENGTH_IS_BOUNDED`). There all that makes
   long values of short ones is refused, too.
 """
@@ -19,11 +20,15 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from agentgym.envs.database.engine.growth import growth
+
 LENGTH_IS_BOUNDED = sys.version_info >= (3, 11)
 BEGINS = ("SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE")
 """First words of statements that are available."""
 MOST_COPIES = 256
 """Most copies of one common table in a statement."""
+LARGEST = 1_000_000
+"""Most tokens that a statement may come to when queries are folded into those that read them."""
 GROWING = frozenset({"replace", "group_concat"})
 """Functions whose result may be much longer than their arguments."""
 CLOCKS = ("date", "time", "datetime", "julianday", "strftime")
@@ -42,12 +47,12 @@ _CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLI
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)"  # comments
     r"|'(?:[^']|'')*'?"  # text
-    r'|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[^\W\d]\w*'  # names and words
-    r"|\|\||\S",
+    # Names and words, which may have all letters beyond ASCII, such as blanks of other kinds.
+    r'|"(?:[^"]|"")*"?|`(?:[^`]|``)*`?|\[[^\]]*\]?|[A-Za-z_\x80-\U0010ffff][\w$\x80-\U0010ffff]*'
+    r"|\|\||[^ \t\n\f\r]",
     re.DOTALL,
 )
 _PLAIN = re.compile(r"[a-z_]\w*")
-_AS = ("AS", "(")
 
 
 class Guard:
@@ -60,6 +65,8 @@ class Guard:
     def __init__(self, tables: Collection[str]) -> None:
         self._tables = frozenset(name.lower() for name in tables)
         self._common: frozenset[str] = frozenset()
+        self.trusts = False
+        """Whether what is compiled now is our own, and may do everything."""
         self.denied = ""
         """Why the statement that was compiled last was refused; empty if it was not."""
 
@@ -81,6 +88,8 @@ class Guard:
             copies *= max(1, words.count(name) - 1)
         if copies > MOST_COPIES:
             return "the statement names its common tables too often"
+        if growth(tokens) > LARGEST:
+            return "queries in queries name their columns too often"
         self._common = frozenset(names)
         return ""
 
@@ -88,6 +97,8 @@ class Guard:
         self, action: int, first: str | None, second: str | None, database: Any, trigger: Any
     ) -> int:
         """Answer SQLite, which asks about each thing that a statement would do."""
+        if self.trusts:
+            return sqlite3.SQLITE_OK
         reason = self._reason(action, (first or "").lower(), (second or "").lower())
         if reason:
             self.denied = self.denied or reason
@@ -120,13 +131,12 @@ def common_tables(tokens: list[str]) -> list[str]:
     plain = [each.upper() for each in tokens]
     names = []
     for place, word in enumerate(plain):
-        after = [each for each in plain[place + 1 : place + 5] if each not in _MATERIALIZED]
-        if tuple(after[:2]) == _AS and word not in _MATERIALIZED:
-            names.append(_name(tokens[place]))
+        behind = plain[place + 1 : place + 4]
+        for hint in ("NOT", "MATERIALIZED"):
+            behind = behind[behind[:1] == [hint] :]
+        if place and word == "AS" and behind[:1] == ["("]:
+            names.append(_name(tokens[place - 1]))
     return names
-
-
-_MATERIALIZED = frozenset({"NOT", "MATERIALIZED"})
 
 
 def _tokens(sql: str) -> Iterator[str]:

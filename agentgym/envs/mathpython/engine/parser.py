@@ -25,6 +25,8 @@ DEEPEST = 100
 """Most brackets, fractions and roots inside one another."""
 MOST_NODES = 400
 """Most parts of a tree."""
+MOST_SIGNS = 60
+"""Most factorials and percents of a text, which stand inside one another without a bracket."""
 
 FUNCTIONS = frozenset((
     "sqrt", "cbrt", "root", "abs", "floor", "ceil", "round", "gcd", "lcm", "mod", "max", "min",
@@ -94,6 +96,7 @@ class _Parser:
 
     def __init__(self, found: list[Token]) -> None:
         self._tokens, self._place, self._depth, self._nodes, self._bars = found, 0, 0, 0, 0
+        self._signs = 0
 
     @property
     def now(self) -> Token:
@@ -235,10 +238,12 @@ class _Parser:
             if self._takes("^", "**"):
                 with _Deeper(self):
                     node = self._made(Operation("^", node, self._exponent()))
-            elif self._takes("!"):
-                node = self._made(Call("factorial", (node,)))
-            elif self._takes("%"):
-                node = self._made(Call("%", (node,)))
+            elif self.now.text in ("!", "%") and self.now.kind in ("sign", "command"):
+                self._signs += 1
+                if self._signs > MOST_SIGNS:
+                    raise Unreadable(f"expected at most {MOST_SIGNS} of ! and %")
+                name = "factorial" if self._next().text == "!" else "%"
+                node = self._made(Call(name, (node,)))
             else:
                 return node
 

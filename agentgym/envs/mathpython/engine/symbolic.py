@@ -30,6 +30,8 @@ LARGEST_ARGUMENT = 10**6
 takes sympy longest."""
 MOST_OPERATIONS = 40
 """Most operations below a root or in a function."""
+_LEAST = Fraction(1, 10**400)
+"""What is nearer to zero, or farther than its inverse, has no decimal: it could not be written."""
 
 
 class TooLarge(ValueError):
@@ -65,7 +67,7 @@ def decimal(node: Node, digits: int = DIGITS) -> Fraction | None:
     except TooLarge:
         return None
     value = (built.top / built.bottom).evalf(digits, maxn=2 * digits)
-    if not value.is_Float:
+    if not value.is_Float or not _LEAST <= abs(value) <= 1 / _LEAST:
         return None
     return Fraction(str(value))
 
@@ -116,7 +118,7 @@ def _raised(node: Operation, sympy: Any) -> Quotient:
         power = _built(node.right, sympy)
         if base.bottom != 1 or power.bottom != 1 or not power.top.free_symbols:
             raise TooLarge("a power") from None
-        return Quotient(sympy.Pow(_small(base.top), _small(power.top)), sympy.Integer(1))
+        return Quotient(sympy.Pow(*_tame(base.top, power.top, sympy)), sympy.Integer(1))
     if abs(exponent) > HIGHEST or exponent.denominator > 10:
         raise TooLarge("an exponent")
     if exponent.denominator > 1:
@@ -136,6 +138,17 @@ def _rooted(value: Any, index: int, sympy: Any) -> Any:
     if value.is_Integer and abs(value) > 10**18:
         raise TooLarge("the root of a long number")
     return sympy.expand(sympy.Pow(_small(value), sympy.Rational(1, index)))
+
+
+def _tame(base: Any, exponent: Any, sympy: Any) -> tuple[Any, Any]:
+    """Return a power with letters in its exponent, if it is no large one in disguise.
+
+    Sympy splits ``2^(x + 9)`` into ``2^x`` and a number, and takes ``e^(9 ln y)`` for ``y^9``.
+    """
+    most = HIGHEST if base.is_Atom else 1
+    if exponent.has(sympy.log) or abs(exponent.as_coeff_Add()[0]) > most:
+        raise TooLarge("an exponent")
+    return _small(base), _small(exponent)
 
 
 def _small(value: Any) -> Any:
@@ -164,6 +177,8 @@ def _call(node: Call, sympy: Any) -> Quotient:
     number = argument / sympy.pi if argument.has(sympy.pi) else argument
     if not argument.free_symbols and not (number.is_Rational and abs(number) <= LARGEST_ARGUMENT):
         raise TooLarge("the function of a constant")
+    if name == "exp" and argument.free_symbols:
+        _tame(sympy.E, argument, sympy)
     value = getattr(sympy, name)(argument)
     if value.is_finite is False or value is sympy.nan:
         raise TooLarge("infinity")

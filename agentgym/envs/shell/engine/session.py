@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import bounded
@@ -26,6 +26,8 @@ from agentgym.sandbox import (
 RUN, ANSWER = "run", "answer"
 """Names of the actions."""
 WORKDIR = "/work"
+NOT_RUN = (126, 127)
+"""How a shell says that there is no such command."""
 LIMITS = SandboxLimits(
     memory=512 << 20, processes=64, disk=32 << 20, files=5_000, file_size=4 << 20, output=4 << 20
 )
@@ -46,8 +48,8 @@ class Problem:
     """The answer; empty of a change."""
     pattern: bool = False
     """Whether the answer is a regular expression, which is looked for."""
-    expected: Mapping[str, str] = field(default_factory=dict)
-    """What all files are to be after a change; empty of a question."""
+    expected: Mapping[str, str] | None = None
+    """What all files are to be after a change, which may be none at all; None of a question."""
     example: str = ""
     """A command that prints the answer, where none is known: it is run in a box of its own."""
     setup: str = ""
@@ -156,10 +158,8 @@ class ShellSession:
     def _is_solved(self, value: str) -> bool:
         problem = self.problem
         if problem.example:
-            with self._opened() as box:
-                told = box.exec(problem.example, timeout=self._seconds).text
-            return bool(told.strip()) and same_answer(value, told)
-        if not problem.expected:
+            return same_answer(value, self._told(problem.example))
+        if problem.expected is None:
             return same_answer(value, problem.answer, problem.pattern)
         try:
             found = self._box.changes()
@@ -171,21 +171,36 @@ class ShellSession:
         wanted = {path: text.encode() for path, text in problem.expected.items()}
         return {path: held for path, held in found.items() if held is not None} == wanted
 
+    def _told(self, example: str) -> str:
+        """Return what the command of a row prints in a box in which nobody has been."""
+        with self._opened() as box:
+            done = box.exec(example, timeout=self._seconds)
+        if done.timed_out or done.exit_code in NOT_RUN or not done.text.strip():
+            raise EnvFailure(
+                f"expected the example of {self.problem.text!r:.80} to print the answer, but it "
+                f"ended with {done.exit_code}: {done.text:.200}"
+            )
+        return done.text
+
 
 def same_answer(given: str, expected: str, pattern: bool = False) -> bool:
     """Return whether an answer is the expected one.
 
-    Blanks around it do not count, nor does ``./`` before a path; whole numbers are equal however
-    they are written.
+    Blanks around it do not count, nor does ``./`` or `WORKDIR` before a path; whole numbers are
+    equal however they are written.
 
     Args:
         given: What the policy has answered.
         expected: What is right.
         pattern: Whether that is a regular expression, of the task and not of the policy.
     """
-    mine, wanted = given.strip().strip("'\"`").removeprefix("./"), expected.strip()
+    mine, wanted = _relative(given.strip().strip("'\"`")), _relative(expected.strip())
     if pattern:
         return re.search(expected, given.strip()) is not None
     if re.fullmatch(r"[0-9]{1,18}", mine) and re.fullmatch(r"[0-9]{1,18}", wanted):
         return int(mine) == int(wanted)
-    return mine == wanted.removeprefix("./")
+    return mine == wanted
+
+
+def _relative(path: str) -> str:
+    return path.removeprefix(f"{WORKDIR}/").removeprefix("./")

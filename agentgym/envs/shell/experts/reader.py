@@ -32,7 +32,9 @@ COMMANDS: Mapping[str, str] = {
     "replace": "sed -i 's/\\b{word}\\b/{other}/g' {path}",
     "delete": "find . -name '*.{word}' -delete",
     "collect": "grep -w {word} {path} > {folder}/{other}",
-    "move": "grep -rlw {word} . | grep -v '^./{other}/[^/]*$' | xargs -r mv -t {other}",
+    # Of a folder without files only the question tells.
+    "move": "mkdir -p {other}; grep -rlw {word} . | grep -v '^./{other}/[^/]*$' "
+    "| xargs -r mv -t {other}",
 }
 """What solves each kind."""
 

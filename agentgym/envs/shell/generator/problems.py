@@ -78,16 +78,16 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     return Problem(text, kind, files, answer, expected=expected)
 
 
-def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files]:
-    """Return the answer, and what the files are to be after a change."""
+def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files | None]:
+    """Return the answer, and what the files are to be after a change; None of a question."""
     lines = files[path].splitlines(keepends=True)
     holders = [each for each in sorted(files) if word in files[each].split()]
     if kind == "count":
-        return str(sum(word in line.split() for line in lines)), {}
+        return str(sum(word in line.split() for line in lines)), None
     if kind == "sum":
-        return str(sum(int(line.split()[-1]) for line in lines)), {}
+        return str(sum(int(line.split()[-1]) for line in lines)), None
     if kind in ("holder", "longest"):
-        return path, {}
+        return path, None
     if kind == "sort":
         files[path] = "".join(sorted(lines))
     elif kind == "replace":

@@ -93,7 +93,9 @@ BOMBS = [
     "__import__('os').system('exit 1')",
     "().__class__.__bases__", "lambda: 1", "\x00\x01",
     "\ud800", "1,2," * 240 + "1", "\\{" + "x," * 300 + "x\\}", "9" * 2_000_000,
-    "root(2,0)", "root(x)", "sqrt(2, 3)", "5 mod 0",
+    "root(2,0)", "root(x)", "sqrt(2, 3)", "5 mod 0", "5" + "%" * 390, "(" * 90 + "5" + "!%)" * 90,
+    "2^(10^9+x)", "2^(10^300+x)", "e^(10^9 ln 2+x)", "exp(10^9 ln 2+x)", "exp(10^9 ln(x+1))",
+    "(a+b+c+d+f+g)^(x+30)",
 ]  # fmt: skip
 
 
@@ -105,6 +107,10 @@ def test_no_text_breaks_the_check_or_takes_long() -> None:
             assert not equivalent(gold, bomb), bomb[:60]
             # No bar of speed: without bounds these take minutes, or for ever.
             assert time.process_time() - begun < 20, bomb[:60]
+    # A decimal is compared with digits, of which these have more than memory holds.
+    for gold in ("2.5", "-0.333333"):
+        for tower in (f"{'(' * 9}e{'^30)' * 9}", f"1/{'(' * 9}exp(999999){'^30)' * 9}"):
+            assert not equivalent(gold, tower)
 
 
 @settings(max_examples=300, deadline=None)
