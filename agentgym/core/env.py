@@ -31,6 +31,7 @@ from agentgym.core.options import (
 )
 from agentgym.core.oracle import OraclePolicy
 from agentgym.core.outcome import (
+    OBSERVATION_LENGTH,
     Outcome,
     Snapshot,
     StopReason,
@@ -43,7 +44,6 @@ from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 
-OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
 

@@ -87,6 +87,10 @@ class Extension:
         """Take one turn."""
         return turn.act()
 
+    def idled(self, outcome: Outcome) -> Outcome:
+        """Take a turn that an extension before it answered; return what becomes of the answer."""
+        return outcome
+
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return what info and hooks are told of the engine's state and of its expert's plan."""
         return state, self.turns(plan)

@@ -63,13 +63,21 @@ class Extensions(Extension):
         if place == len(self.parts):
             return turn.act()
 
+        later = self.parts[place + 1 :]
+
+        def idle(said: str, valid: bool) -> Outcome:
+            outcome = turn.idle(said, valid)
+            for part in later:
+                outcome = part.idled(outcome)
+            return outcome
+
         def restart() -> str:
             observation = turn.restart()
-            for part in reversed(self.parts[place + 1 :]):
+            for part in reversed(later):
                 observation = part.again(observation)
             return observation
 
-        behind = Turn(lambda: self._play(place + 1, native, turn), turn.idle, restart)
+        behind = Turn(lambda: self._play(place + 1, native, turn), idle, restart)
         return self.parts[place].play(native, behind)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
@@ -133,7 +141,12 @@ class ExtendedLanguage(Language):
     def read(self, action: str) -> Reading:
         """Understand model text; what is no order is the family's to read."""
         found = self._order(well_formed(action)) if isinstance(action, str) else None
-        return self._inner.read(action) if found is None else found
+        if found is not None:
+            return found
+        reading = self._inner.read(action)
+        # The family's reason knows of no orders.
+        whole = super().read(action) if reading.problem else reading
+        return whole if whole.problem else reading
 
     def write(self, native: str) -> str:
         """Write a native action in the grammar."""

@@ -14,12 +14,14 @@ from typing import Any
 from agentgym.core.extension import Extension, Turn
 from agentgym.core.hooks import TASK_TERM
 from agentgym.core.options import integer
-from agentgym.core.outcome import Outcome, total
+from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome, bounded, total
 
 TAKEN_BACK = "earlier_try"
 """Key in ``info["reward_terms"]`` of what is taken back."""
 MOST = 100
 """Most tries of an episode."""
+SHORTEST = 1000
+"""Characters of the last answer of a try that are shown in any case."""
 
 
 class Tries(Extension):
@@ -33,7 +35,7 @@ class Tries(Extension):
     """
 
     argument = "tries"
-    remembers = ("now", "turns_left", "share", "paid")
+    remembers = ("now", "last", "turns_left", "share", "paid")
 
     def __init__(self, most: int) -> None:
         self.most = integer(most, "tries (1: no further one)", 2, MOST)
@@ -47,7 +49,8 @@ class Tries(Extension):
     def begin(self, goal: str, observation: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
         self._now, self._paid = 1, 0.0
-        self._share = self._turns_left = max(1, horizon // self.most)
+        self._last = min(self.most, horizon)  # none begins where no turn is left
+        self._share = self._turns_left = horizon // self._last
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget of all tries."""
@@ -60,12 +63,15 @@ class Tries(Extension):
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
         over = outcome.terminated or self._turns_left <= 0
-        if not over or outcome.success or self._now == self.most:
+        if not over or outcome.success or self._now == self._last:
             return outcome
-        said = (
-            f"{outcome.observation}\n\ntry {self._now} of {self.most} ended unsolved . "
-            f"it begins anew .\n\n{turn.restart()}"
+        anew = (
+            f"\n\ntry {self._now} of {self._last} ended unsolved . it begins anew .\n\n"
+            f"{turn.restart()}"
         )
+        # Whoever begins anew has to read the whole beginning.
+        room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
+        said = bounded(outcome.observation, room) + anew
         terms = {**terms, TAKEN_BACK: -self._paid}
         self._now, self._turns_left, self._paid = self._now + 1, self._share, 0.0
         return replace(outcome, observation=said, terms=terms, terminated=False, score=0.0)
