@@ -2,7 +2,8 @@
 
 With ``tries=N`` the world of a try that ended unsolved, or used its share of the horizon, is set
 back to its beginning, and the policy goes on with what it has read and noted. Its return is that
-of its last try alone: what an earlier one paid is taken back when the next begins.
+of its last try alone: what an earlier one paid is taken back when the next begins. Of reward hooks
+those that remember a try begin anew; penalties and costs are those of the whole episode.
 """
 
 from __future__ import annotations
