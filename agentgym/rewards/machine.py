@@ -122,6 +122,12 @@ class RewardMachine(SuppliedHook):
     """Where the machine is now."""
     _paid: float = field(default=0.0, init=False, repr=False, compare=False)
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of ``info["details"]`` that facts ask for."""
+        asked = (fact.get("details", {}) for fact in self._facts.values())
+        return tuple(dict.fromkeys(key for details in asked for key in details))
+
     def __post_init__(self) -> None:
         """Read the rules."""
         super().__post_init__()

@@ -12,6 +12,7 @@ import agentgym
 from agentgym.cli import main
 from agentgym.core.hooks import Cost
 from agentgym.episodes import read_episodes, replay
+from agentgym.episodes.replay import rescored
 from agentgym.episodes.table_rows import from_row, to_row
 from agentgym.errors import ConfigurationError
 from agentgym.rewards import Calls, Needless, RewardMachine, ShapedReward, parse_hooks
@@ -113,8 +114,6 @@ def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_
 
 
 def test_a_record_is_rescored_under_a_cost(tmp_path):
-    from agentgym.episodes.replay import rescored
-
     agentgym.evaluate("random", TOY, n=1, out=tmp_path)
     (found,) = read_episodes(tmp_path / "episodes.jsonl")
     paid = rescored(found, [Calls(limit=1, price=0.5)])
@@ -162,6 +161,18 @@ def test_hooks_that_remember_a_try_begin_anew_with_the_next():
     assert again[-1]["reward_terms"]["tool_bonus"] == pytest.approx(0.4)
     # What is spent stays spent.
     assert sum(info["reward_terms"]["calls"] for info in [*first, *again]) == -0.5 * 9
+
+
+def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(tmp_path: Path):
+    hook = RewardMachine(RULES.replace("details = {}", "details = {smell = 1}"))
+    assert hook.needs == ("smell",)
+    with pytest.raises(ConfigurationError, match="'machine', which needs .* smell"):
+        ToyEnv(reward_hooks=[hook])
+    # A record holds the details of the last turn alone.
+    agentgym.evaluate("random", TOY, n=1, out=tmp_path)
+    (found,) = read_episodes(tmp_path / "episodes.jsonl")
+    with pytest.raises(ConfigurationError, match="expected env= for machine"):
+        rescored(found, [hook])
 
 
 @pytest.mark.parametrize(
