@@ -62,15 +62,15 @@ class Delegation(Extension):
 
     def __init__(self, worker_turns: int) -> None:
         self.worker_turns = integer(worker_turns, "worker_turns (0: no workers)", FEWEST_TURNS)
-        self.begin("", "", 0)
+        self.begin("", 0)
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode, as the planner."""
         self._goal, self._workers = goal, 0
-        self.again(observation)
+        self.open("")
 
-    def again(self, observation: str) -> str:
-        """Begin another try, as the planner, whose workers count on."""
+    def open(self, observation: str) -> str:
+        """Begin a try, as the planner, whose workers count on."""
         self._scene, self._task, self._left = observation, "", 0
         return observation
 

@@ -50,10 +50,16 @@ class Extensions(Extension):
         """What all of them add."""
         return {key: value for part in self.parts for key, value in part.info.items()}
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode with all of them."""
         for part in self.parts:
-            part.begin(goal, observation, horizon)
+            part.begin(goal, horizon)
+
+    def open(self, observation: str) -> str:
+        """Begin the first try with all of them."""
+        for part in reversed(self.parts):
+            observation = part.open(observation)
+        return observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn: each answers it through those behind it."""
@@ -74,7 +80,7 @@ class Extensions(Extension):
         def restart() -> str:
             observation = turn.restart()
             for part in reversed(later):
-                observation = part.again(observation)
+                observation = part.open(observation)
             return observation
 
         behind = Turn(lambda: self._play(place + 1, native, turn), idle, restart)
@@ -91,6 +97,12 @@ class Extensions(Extension):
         for part in reversed(self.parts):
             plan = part.turns(plan)
         return plan
+
+    def turns_left(self, turns: int) -> int:
+        """Return how many turns are left with all of them."""
+        for part in self.parts:
+            turns = part.turns_left(turns)
+        return turns
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget with all of them."""

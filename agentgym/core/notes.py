@@ -49,12 +49,12 @@ class Notes(Extension):
         self.most = integer(most, "notes (0: none)", 1, MOST)
         self._notes: list[str] = []
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode without notes."""
         self._notes = []
 
-    def again(self, observation: str) -> str:
-        """Begin another try with the notes so far."""
+    def open(self, observation: str) -> str:
+        """Begin a try with the notes so far."""
         return f"{self._listed()}\n\n{observation}" if self._notes else observation
 
     def play(self, native: str, turn: Turn) -> Outcome:

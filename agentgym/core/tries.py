@@ -36,22 +36,32 @@ class Tries(Extension):
     """
 
     argument = "tries"
-    remembers = ("now", "last", "turns_left", "share", "paid")
+    remembers = ("now", "last", "share", "left", "end", "paid")
 
     def __init__(self, most: int) -> None:
         self.most = integer(most, "tries (1: no further one)", 2, MOST)
-        self.begin("", "", self.most)
+        self.begin("", self.most)
 
     @property
     def info(self) -> Mapping[str, Any]:
         """Which try it is, from 1."""
         return {"try": self._now}
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
-        self._now, self._paid = 1, 0.0
         self._last = min(self.most, horizon)  # none begins where no turn is left
-        self._share = self._turns_left = horizon // self._last
+        self._share, self._left = horizon // self._last, horizon
+        self._count(1)
+
+    def _count(self, number: int) -> None:
+        """Count the turns and the rewards of a try."""
+        self._now, self._paid = number, 0.0
+        # Turns that are left of the episode when it ends.
+        self._end = 0 if number == self._last else self._left - self._share
+
+    def turns_left(self, turns: int) -> int:
+        """Return how many turns this try has left."""
+        return self._left - self._end
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget of all tries."""
@@ -60,21 +70,21 @@ class Tries(Extension):
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn; begin the next try if that ends this one unsolved."""
         outcome = turn.act()
-        self._turns_left -= 1
+        self._left -= 1
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
-        over = outcome.terminated or self._turns_left <= 0
+        over = outcome.terminated or self._left <= self._end
         if not over or outcome.success or self._now == self._last:
             return outcome
+        ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
+        self._count(ended + 1)
         anew = (
-            f"\n\ntry {self._now} of {self._last} ended unsolved . it begins anew .\n\n"
+            f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n"
             f"{turn.restart()}"
         )
         # Whoever begins anew has to read the whole beginning.
         room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
         said = bounded(outcome.observation, room) + anew
-        terms = {**terms, TAKEN_BACK: -self._paid}
-        self._now, self._turns_left, self._paid = self._now + 1, self._share, 0.0
         return replace(outcome, observation=said, terms=terms, terminated=False, score=0.0)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:

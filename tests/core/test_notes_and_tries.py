@@ -213,6 +213,33 @@ def test_no_try_begins_where_no_turn_is_left():
     assert said == "a corridor" and two["reward_terms"] == {"task": 0.25}
 
 
+class Clock(Safe):
+    """One that says how many turns are left, as Search and SWE do."""
+
+    def _start(self, task: Task, rng: Any) -> str:
+        self.code, self.walked = 0, 0
+        return f"{self.turns_left} left"
+
+    def _act(self, action: str) -> Outcome:
+        return Outcome(f"{self.turns_left - 1} left")
+
+
+def test_what_is_said_of_turns_is_said_of_this_try():
+    env = Clock(tries=2, notes=1)
+    assert env.reset(seed=1, options={"horizon": 5})[0] == "2 left" and env.turns_left == 2
+    state = (env.step("walk")[0], env.turns_left)
+    forked = env.snapshot()
+    for _ in range(2):
+        found = [state, *((env.step("walk")[0][-6:], env.turns_left) for _ in range(2))]
+        assert found == [("1 left", 1), ("3 left", 3), ("2 left", 2)]
+        env.restore(forked)
+    env = make_env("agentgym/Search-v0", {"tries": 2, "horizon": 4}, "--set")
+    first, info = env.reset(options={"split": "test", "index": 1})
+    alone = make_env("agentgym/Search-v0", {"horizon": 4}, "--set")
+    assert first == alone.reset(options={"split": "test", "index": 1})[0]
+    assert (info["horizon"], env.turns_left) == (8, 4)
+
+
 class Talker(Safe):
     """One that says more than an observation holds."""
 
