@@ -79,8 +79,7 @@ class Tries(Extension):
         ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
         self._count(ended + 1)
         anew = (
-            f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n"
-            f"{turn.restart()}"
+            f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n{turn.restart()}"
         )
         # Whoever begins anew has to read the whole beginning.
         room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))

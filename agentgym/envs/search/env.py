@@ -158,9 +158,7 @@ class SearchEnv(TextEnv[SearchSession]):
         return self._session.start(self.turns_left)
 
     def _act(self, action: str) -> Outcome:
-        return self._outcome(
-            self.session.act(self.language.command(action), self.turns_left - 1)
-        )
+        return self._outcome(self.session.act(self.language.command(action), self.turns_left - 1))
 
     def _misread(self, action: str, problem: str) -> Outcome:
         forged = problem.endswith(FORGED)
