@@ -4,7 +4,8 @@ The planner plays as ever, and may also ``delegate`` a part of the task in words
 acts in its place: it reads these words and the environment's last answer, and nothing of what the
 planner has read. It ends with a ``report``, which is all that the planner reads of it. Every
 environment of text can be played so (its argument ``worker_turns``); a conversation for each agent
-is made of ``info["agent"]`` by `agentgym.conversation.EpisodeConversation`.
+is made of ``info["agent"]`` by `agentgym.conversation.EpisodeConversation`. Notes, where there are
+any (`agentgym.core.notes`), are those of all agents; writing and reading them takes turns, too.
 """
 
 from __future__ import annotations
@@ -61,15 +62,15 @@ class Delegation(Extension):
 
     def __init__(self, worker_turns: int) -> None:
         self.worker_turns = integer(worker_turns, "worker_turns (0: no workers)", FEWEST_TURNS)
-        self.begin("", "", 0)
+        self.begin("", 0)
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode, as the planner."""
         self._goal, self._workers = goal, 0
-        self.again(observation)
+        self.open("")
 
-    def again(self, observation: str) -> str:
-        """Begin another try, as the planner, whose workers count on."""
+    def open(self, observation: str) -> str:
+        """Begin a try, as the planner, whose workers count on."""
         self._scene, self._task, self._left = observation, "", 0
         return observation
 
@@ -101,7 +102,11 @@ class Delegation(Extension):
         outcome = turn.act() if order is None else turn.idle(*self._obey(order))
         if order is None and outcome.valid:
             self._scene = outcome.observation
-        if worked and self.works:
+        return self.idled(outcome) if worked else outcome
+
+    def idled(self, outcome: Outcome) -> Outcome:
+        """Take a turn of a worker, if one acts, from those that it has."""
+        if self.works:
             self._left -= 1
             if not self.works and not outcome.terminated:
                 said = f"worker {self._workers} ended without a report"

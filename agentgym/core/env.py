@@ -31,6 +31,7 @@ from agentgym.core.options import (
 )
 from agentgym.core.oracle import OraclePolicy
 from agentgym.core.outcome import (
+    OBSERVATION_LENGTH,
     Outcome,
     Snapshot,
     StopReason,
@@ -43,7 +44,6 @@ from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 
-OBSERVATION_LENGTH = 32768
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
 
@@ -189,9 +189,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self._begin(task)
         if self.extensions:
             self.__dice = copy.deepcopy(self.np_random.bit_generator.state)
+            self.extensions.begin(well_formed(task.goal), self.horizon)
         self.__observation = self._text(self._start(task, self.np_random))
         if self.extensions:
-            self.extensions.begin(well_formed(task.goal), self.__observation, self.horizon)
+            self.__observation = self.extensions.open(self.__observation)
         self._running = True
         self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
         if self.__hooked:
@@ -299,6 +300,12 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         # An attribute, because every turn reads it twice.
         extended = self.extensions.specs
         self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
+
+    @property
+    def turns_left(self) -> int:
+        """Turns that are left of this try, the one that is being taken included."""
+        left = self.horizon - self.turn
+        return self.extensions.turns_left(left) if self.extensions else left
 
     @property
     def last_action(self) -> str | None:

@@ -75,17 +75,21 @@ class Extension:
         """What it adds to the info dict of each turn."""
         return {}
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode, of at most so many turns."""
         return
 
-    def again(self, observation: str) -> str:
-        """Begin another try of the same task; return what its first observation becomes."""
+    def open(self, observation: str) -> str:
+        """Begin the first or a further try; return what its first observation becomes."""
         return observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn."""
         return turn.act()
+
+    def idled(self, outcome: Outcome) -> Outcome:
+        """Take a turn that an extension before it answered; return what becomes of the answer."""
+        return outcome
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return what info and hooks are told of the engine's state and of its expert's plan."""
@@ -94,6 +98,10 @@ class Extension:
     def turns(self, plan: int | None) -> int | None:
         """Return in how many turns from now a plan of so many actions is played."""
         return plan
+
+    def turns_left(self, turns: int) -> int:
+        """Return how many turns a try has left in an episode that has so many left."""
+        return turns
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget of an episode in which each try has so many."""

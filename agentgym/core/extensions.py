@@ -50,10 +50,16 @@ class Extensions(Extension):
         """What all of them add."""
         return {key: value for part in self.parts for key, value in part.info.items()}
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode with all of them."""
         for part in self.parts:
-            part.begin(goal, observation, horizon)
+            part.begin(goal, horizon)
+
+    def open(self, observation: str) -> str:
+        """Begin the first try with all of them."""
+        for part in reversed(self.parts):
+            observation = part.open(observation)
+        return observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn: each answers it through those behind it."""
@@ -63,13 +69,21 @@ class Extensions(Extension):
         if place == len(self.parts):
             return turn.act()
 
+        later = self.parts[place + 1 :]
+
+        def idle(said: str, valid: bool) -> Outcome:
+            outcome = turn.idle(said, valid)
+            for part in later:
+                outcome = part.idled(outcome)
+            return outcome
+
         def restart() -> str:
             observation = turn.restart()
-            for part in reversed(self.parts[place + 1 :]):
-                observation = part.again(observation)
+            for part in reversed(later):
+                observation = part.open(observation)
             return observation
 
-        behind = Turn(lambda: self._play(place + 1, native, turn), turn.idle, restart)
+        behind = Turn(lambda: self._play(place + 1, native, turn), idle, restart)
         return self.parts[place].play(native, behind)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
@@ -83,6 +97,12 @@ class Extensions(Extension):
         for part in reversed(self.parts):
             plan = part.turns(plan)
         return plan
+
+    def turns_left(self, turns: int) -> int:
+        """Return how many turns are left with all of them."""
+        for part in self.parts:
+            turns = part.turns_left(turns)
+        return turns
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget with all of them."""
@@ -133,7 +153,12 @@ class ExtendedLanguage(Language):
     def read(self, action: str) -> Reading:
         """Understand model text; what is no order is the family's to read."""
         found = self._order(well_formed(action)) if isinstance(action, str) else None
-        return self._inner.read(action) if found is None else found
+        if found is not None:
+            return found
+        reading = self._inner.read(action)
+        # The family's reason knows of no orders.
+        whole = super().read(action) if reading.problem else reading
+        return whole if whole.problem else reading
 
     def write(self, native: str) -> str:
         """Write a native action in the grammar."""

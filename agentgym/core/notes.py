@@ -13,18 +13,20 @@ from typing import ClassVar
 from agentgym.actions import ActionSpec, Param
 from agentgym.core.extension import Extension, Turn, read_order
 from agentgym.core.options import integer
-from agentgym.core.outcome import Outcome
+from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome
 
 NOTE, RECALL = "note", "recall"
 MOST = 100
 """Most notes that an environment may be asked to keep."""
+ROOM = OBSERVATION_LENGTH // 4
+"""Most characters of all notes together: they stand above the first observation of a try."""
 
 
 class Notes(Extension):
     """The notes of an episode.
 
     Args:
-        most: How many are kept; of more, the newest.
+        most: How many are kept; of more, the newest, and of those as many as have room.
 
     Raises:
         ConfigurationError: It is no whole number from 1 to 100.
@@ -47,12 +49,12 @@ class Notes(Extension):
         self.most = integer(most, "notes (0: none)", 1, MOST)
         self._notes: list[str] = []
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin an episode without notes."""
         self._notes = []
 
-    def again(self, observation: str) -> str:
-        """Begin another try with the notes so far."""
+    def open(self, observation: str) -> str:
+        """Begin a try with the notes so far."""
         return f"{self._listed()}\n\n{observation}" if self._notes else observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
@@ -65,6 +67,8 @@ class Notes(Extension):
         if not order.text:
             return turn.idle(f"invalid: write words behind {NOTE}", False)
         self._notes = [*self._notes, order.text][-self.most :]
+        while sum(map(len, self._notes)) > ROOM:
+            self._notes = self._notes[1:]
         return turn.idle(f"noted: {order.text}", True)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:

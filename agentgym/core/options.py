@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -180,7 +179,7 @@ def prices(value: Any, name: str) -> dict[str, float]:
         ConfigurationError: It is no dict of texts and finite numbers of at least 0.
     """
     if not isinstance(value, Mapping) or not all(
-        isinstance(key, str) and isinstance(price, int | float) and 0 <= price < math.inf
+        isinstance(key, str) and isinstance(price, int | float) and 0 <= price <= sys.float_info.max
         for key, price in value.items()
     ):
         raise ConfigurationError(

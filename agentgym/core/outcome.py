@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+OBSERVATION_LENGTH = 32768
+"""Most characters of an observation."""
+
 
 class StopReason(str, Enum):
     """Why an episode ended; ``NONE`` while it runs.

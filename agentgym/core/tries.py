@@ -2,7 +2,8 @@
 
 With ``tries=N`` the world of a try that ended unsolved, or used its share of the horizon, is set
 back to its beginning, and the policy goes on with what it has read and noted. Its return is that
-of its last try alone: what an earlier one paid is taken back when the next begins.
+of its last try alone: what an earlier one paid is taken back when the next begins. Of reward hooks
+those that remember a try begin anew; penalties and costs are those of the whole episode.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import Any
 from agentgym.core.extension import Extension, Turn
 from agentgym.core.hooks import TASK_TERM
 from agentgym.core.options import integer
-from agentgym.core.outcome import Outcome, total
+from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome, bounded, total
 
 TAKEN_BACK = "earlier_try"
 """Key in ``info["reward_terms"]`` of what is taken back."""
 MOST = 100
 """Most tries of an episode."""
+SHORTEST = 1000
+"""Characters of the last answer of a try that are shown in any case."""
 
 
 class Tries(Extension):
@@ -33,21 +36,32 @@ class Tries(Extension):
     """
 
     argument = "tries"
-    remembers = ("now", "turns_left", "share", "paid")
+    remembers = ("now", "last", "share", "left", "end", "paid")
 
     def __init__(self, most: int) -> None:
         self.most = integer(most, "tries (1: no further one)", 2, MOST)
-        self.begin("", "", self.most)
+        self.begin("", self.most)
 
     @property
     def info(self) -> Mapping[str, Any]:
         """Which try it is, from 1."""
         return {"try": self._now}
 
-    def begin(self, goal: str, observation: str, horizon: int) -> None:
+    def begin(self, goal: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
-        self._now, self._paid = 1, 0.0
-        self._share = self._turns_left = max(1, horizon // self.most)
+        self._last = min(self.most, horizon)  # none begins where no turn is left
+        self._share, self._left = horizon // self._last, horizon
+        self._count(1)
+
+    def _count(self, number: int) -> None:
+        """Count the turns and the rewards of a try."""
+        self._now, self._paid = number, 0.0
+        # Turns that are left of the episode when it ends.
+        self._end = 0 if number == self._last else self._left - self._share
+
+    def turns_left(self, turns: int) -> int:
+        """Return how many turns this try has left."""
+        return self._left - self._end
 
     def horizon(self, turns: int) -> int:
         """Return the turn budget of all tries."""
@@ -56,18 +70,20 @@ class Tries(Extension):
     def play(self, native: str, turn: Turn) -> Outcome:
         """Take one turn; begin the next try if that ends this one unsolved."""
         outcome = turn.act()
-        self._turns_left -= 1
+        self._left -= 1
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
-        over = outcome.terminated or self._turns_left <= 0
-        if not over or outcome.success or self._now == self.most:
+        over = outcome.terminated or self._left <= self._end
+        if not over or outcome.success or self._now == self._last:
             return outcome
-        said = (
-            f"{outcome.observation}\n\ntry {self._now} of {self.most} ended unsolved . "
-            f"it begins anew .\n\n{turn.restart()}"
+        ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
+        self._count(ended + 1)
+        anew = (
+            f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n{turn.restart()}"
         )
-        terms = {**terms, TAKEN_BACK: -self._paid}
-        self._now, self._turns_left, self._paid = self._now + 1, self._share, 0.0
+        # Whoever begins anew has to read the whole beginning.
+        room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
+        said = bounded(outcome.observation, room) + anew
         return replace(outcome, observation=said, terms=terms, terminated=False, score=0.0)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:

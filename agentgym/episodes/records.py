@@ -225,6 +225,7 @@ class _Extra(TypedDict, total=False):
 
 class _Options(TypedDict, total=False):
     training_step: int | None
+    prices: dict[str, float] | None
 
 
 _INSIDE: Mapping[str, type] = {"extra": _Extra, "options": _Options}

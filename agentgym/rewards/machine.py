@@ -2,8 +2,9 @@
 
 A machine has states and transitions. After each turn the first transition from its present state
 whose facts all hold is taken, at most one a turn, and pays its reward (Toro Icarte et al. 2018,
-"Using reward machines for high-level task specification and decomposition"). Which facts there are,
-and what they say of a turn, stands in a TOML file::
+"Using reward machines for high-level task specification and decomposition"). Where a further try
+begins (`agentgym.core.tries`), the machine begins anew, too, and takes back what it has paid. Which
+facts there are, and what they say of a turn, stands in a TOML file::
 
     start = "outside"
 
@@ -35,6 +36,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from agentgym.core.hooks import TurnContext, finite
+from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
 from agentgym.rewards.terms import FROM_0, SuppliedHook
 
@@ -118,15 +120,26 @@ class RewardMachine(SuppliedHook):
     """Key in ``info["reward_terms"]``."""
     state: str = field(default="", init=False, compare=False)
     """Where the machine is now."""
+    _paid: float = field(default=0.0, init=False, repr=False, compare=False)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Keys of ``info["details"]`` that facts ask for."""
+        asked = (fact.get("details", {}) for fact in self._facts.values())
+        return tuple(dict.fromkeys(key for details in asked for key in details))
 
     def __post_init__(self) -> None:
         """Read the rules."""
         super().__post_init__()
         self._start, self._facts, self._transitions = read_rules(self.rules)
-        self.state = self._start
+        self.reset()
 
     def value(self, context: TurnContext) -> float:
         """Return what the transition of this turn pays; 0 if there is none."""
+        if TAKEN_BACK in context.terms:
+            paid = self._paid
+            self.reset()
+            return 0.0 - paid
         holds = {
             name: all(FACTS[kind][1](context, wanted) for kind, wanted in fact.items())
             for name, fact in self._facts.items()
@@ -136,12 +149,13 @@ class RewardMachine(SuppliedHook):
                 holds[name.removeprefix(NOT)] is not name.startswith(NOT) for name in each.when
             ):
                 self.state = each.end
+                self._paid += each.reward
                 return each.reward
         return 0.0
 
     def reset(self) -> None:
         """Return to the first state."""
-        self.state = self._start
+        self.state, self._paid = self._start, 0.0
 
 
 def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transition, ...]]:
@@ -164,7 +178,14 @@ def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transit
         raise _refuse("a table of facts and a list of transitions", f"{facts!r:.80}")
     for name, fact in facts.items():
         _check_fact(name, fact)
-    return rules["start"], facts, tuple(_transition(each, facts) for each in transitions)
+    found = tuple(_transition(each, facts) for each in transitions)
+    reached = {rules["start"], *(each.end for each in found)}
+    if lost := sorted({each.begin for each in found} - reached):
+        raise _refuse(
+            f"transitions from its start or from where others lead ({', '.join(sorted(reached))})",
+            f"some from {', '.join(lost)}",
+        )
+    return rules["start"], facts, found
 
 
 def _check_fact(name: str, fact: Any) -> None:

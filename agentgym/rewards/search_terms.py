@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agentgym.core.hooks import TurnContext
+from agentgym.core.tries import TAKEN_BACK
 from agentgym.rewards.terms import FROM_0, SuppliedHook, potential_gain
 
 
@@ -17,7 +18,7 @@ class Format(SuppliedHook):
     """A bonus for an episode that ends with an answer and in which every action was understood.
 
     It is paid once, so that longer episodes earn no more of it (the structural reward of Search-R1,
-    Jin et al., 2025, arXiv:2503.09516).
+    Jin et al., 2025, arXiv:2503.09516). Of further tries (`agentgym.core.tries`) the last counts.
     """
 
     size = "bonus"
@@ -35,6 +36,7 @@ class Format(SuppliedHook):
         """Return the bonus on the last turn of a well-formed episode, else 0."""
         self._broken = self._broken or not context.details["format_ok"]
         whole = context.done and context.details["answered"] and not self._broken
+        self._broken = self._broken and TAKEN_BACK not in context.terms
         return self.bonus if whole else 0.0
 
     def reset(self) -> None:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from agentgym.core.hooks import JudgedReward, TurnContext, TurnState, finite
 from agentgym.core.outcome import total
+from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
 
 FROM_0 = (0.0, math.inf)
@@ -138,7 +139,7 @@ class ToolBonus(SuppliedHook):
     """A bonus for every call of a tool, on the turn that solves the task.
 
     GRPO-TCR (arXiv 2510.11701) pays a right answer 1 + .1 n after n calls. A call is a valid action
-    before the last one.
+    before the last one; calls of an earlier try (`agentgym.core.tries`) are none.
     """
 
     size = "bonus"
@@ -155,7 +156,7 @@ class ToolBonus(SuppliedHook):
         """Return the bonus times the calls if the episode ended solved, else 0."""
         if context.done:
             return self.bonus * self._calls if context.success else 0.0
-        self._calls += context.valid
+        self._calls = 0 if TAKEN_BACK in context.terms else self._calls + context.valid
         return 0.0
 
     def reset(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentgym.actions import GRAMMARS, ActionSpec, Param
-from agentgym.core.env import TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
 from agentgym.core.tries import TAKEN_BACK
@@ -191,3 +191,84 @@ def test_every_family_is_tried_again_by_its_expert(env_id):
     moments = list(play(env.oracle(), env, options={"split": "test", "index": 1}))
     assert moments[-1].info["success"] and moments[-1].info["try"] == 1
     env.close()
+
+
+# -- together --------------------------------------------------------------------------------------
+
+
+def test_notes_take_the_turns_of_a_worker():
+    env = ToyEnv(worker_turns=2, notes=2, horizon=20)
+    env.reset(options=TASK)
+    found = walk(env, "delegate go", "note a", "recall", "recall")
+    assert [info["agent"] for _, info in found] == ["worker 1", "worker 1", "planner", "planner"]
+    assert found[2][0] == "worker 1 ended without a report"
+    assert found[3][0] == "your notes:\n1. a"
+
+
+def test_no_try_begins_where_no_turn_is_left():
+    env = Safe(tries=3)
+    env.reset(seed=1, options={"horizon": 2})
+    (_, one), (said, two) = walk(env, "walk", "walk")
+    assert (one["try"], two["try"], two["stop_reason"]) == (2, 2, "horizon")
+    assert said == "a corridor" and two["reward_terms"] == {"task": 0.25}
+
+
+class Clock(Safe):
+    """One that says how many turns are left, as Search and SWE do."""
+
+    def _start(self, task: Task, rng: Any) -> str:
+        self.code, self.walked = 0, 0
+        return f"{self.turns_left} left"
+
+    def _act(self, action: str) -> Outcome:
+        return Outcome(f"{self.turns_left - 1} left")
+
+
+def test_what_is_said_of_turns_is_said_of_this_try():
+    env = Clock(tries=2, notes=1)
+    assert env.reset(seed=1, options={"horizon": 5})[0] == "2 left" and env.turns_left == 2
+    state = (env.step("walk")[0], env.turns_left)
+    forked = env.snapshot()
+    for _ in range(2):
+        found = [state, *((env.step("walk")[0][-6:], env.turns_left) for _ in range(2))]
+        assert found == [("1 left", 1), ("3 left", 3), ("2 left", 2)]
+        env.restore(forked)
+    env = make_env("agentgym/Search-v0", {"tries": 2, "horizon": 4}, "--set")
+    first, info = env.reset(options={"split": "test", "index": 1})
+    alone = make_env("agentgym/Search-v0", {"horizon": 4}, "--set")
+    assert first == alone.reset(options={"split": "test", "index": 1})[0]
+    assert (info["horizon"], env.turns_left) == (8, 4)
+
+
+class Talker(Safe):
+    """One that says more than an observation holds."""
+
+    def _start(self, task: Task, rng: Any) -> str:
+        return super()._start(task, rng) + "!" * 20_000
+
+    def _act(self, action: str) -> Outcome:
+        return Outcome("?" * 40_000, terminated=True)
+
+
+def test_whoever_begins_anew_reads_the_whole_beginning():
+    env = Talker(tries=2, notes=100, horizon=40)
+    opening, _ = env.reset(seed=1)
+    walk(env, *[f"note {'x' * 990} {i}" for i in range(30)])
+    observation = env.step("walk")[0]
+    assert observation.endswith(f" 29\n\n{opening}") and observation.startswith("????")
+    assert len(observation) <= OBSERVATION_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("grammar", "action"),
+    [
+        ("tool_call", '<tool_call>{"name": "note", "arguments": {}}</tool_call>'),
+        ("xml", "<note></note>"),
+        ("react", "Action: memo"),
+    ],
+)
+def test_why_an_action_is_none_names_orders_too(grammar, action):
+    env = ToyEnv(notes=2, grammar=grammar)
+    env.reset(options=TASK)
+    ((said, info),) = walk(env, action)
+    assert not info["action_valid"] and "note" in said and "there is no action 'note'" not in said

@@ -390,6 +390,7 @@ def test_broken_lines_are_named(tmp_path, caplog):
         ({"reward_hooks": [1]}, r"'reward_hooks\[0\]' to be dict"),
         ({"packages": {"numpy": 1}}, "'packages.numpy' to be str"),
         ({"options": {"training_step": "x"}}, "'options.training_step' to be int"),
+        ({"options": {"prices": {"calls": "x"}}}, "'options.prices.calls' to be"),
         ({"extra": {"unused_outputs": 3}}, "'extra.unused_outputs' to be list"),
         (
             {"extra": {"unused_outputs": [{"prompt_tokens": "5"}]}},

@@ -12,6 +12,7 @@ import agentgym
 from agentgym.cli import main
 from agentgym.core.hooks import Cost
 from agentgym.episodes import read_episodes, replay
+from agentgym.episodes.replay import rescored
 from agentgym.episodes.table_rows import from_row, to_row
 from agentgym.errors import ConfigurationError
 from agentgym.rewards import Calls, Needless, RewardMachine, ShapedReward, parse_hooks
@@ -84,7 +85,9 @@ def test_prices_of_an_episode_go_before_those_of_hooks_also_after_a_fork():
     assert info["reward_terms"]["needless"] == -2.0 and set(info["costs"]) == {"calls", "needless"}
 
 
-@pytest.mark.parametrize("prices", [{"calls": -1.0}, {"calls": float("inf")}, {3: 1.0}, "calls"])
+@pytest.mark.parametrize(
+    "prices", [{"calls": -1.0}, {"calls": float("inf")}, {3: 1.0}, "calls", {"calls": 10**400}]
+)
 def test_unfit_prices_are_refused(prices):
     with pytest.raises(ConfigurationError, match="prices"):
         episode(ToyEnv(reward_hooks=[Calls()]), "press red", prices=prices)
@@ -111,8 +114,6 @@ def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_
 
 
 def test_a_record_is_rescored_under_a_cost(tmp_path):
-    from agentgym.episodes.replay import rescored
-
     agentgym.evaluate("random", TOY, n=1, out=tmp_path)
     (found,) = read_episodes(tmp_path / "episodes.jsonl")
     paid = rescored(found, [Calls(limit=1, price=0.5)])
@@ -146,6 +147,34 @@ def test_a_reward_machine_pays_for_what_is_done_in_order(tmp_path: Path):
     assert all(replay(each).equal for each in read_episodes(tmp_path / "e" / "episodes.jsonl"))
 
 
+def test_hooks_that_remember_a_try_begin_anew_with_the_next():
+    hooks = [RewardMachine(RULES), *parse_hooks(["tool_bonus=0.1", "calls=2:price=0.5"])]
+    env = ToyEnv(reward_hooks=hooks, horizon=5, tries=2)
+    episode(env)
+    buttons = env.task.content["buttons"]
+    assert len(buttons) == 5
+    first = episode(env, *(f"press {each}" for each in [*buttons[:4], "nothing"]))
+    machine = [info["reward_terms"]["machine"] for info in first]
+    assert machine == [0.25, 0.0, 0.0, 0.0, -0.25] and first[-1]["try"] == 2
+    again = [env.step(f"press {each}")[4] for each in buttons]
+    assert again[0]["reward_terms"]["machine"] == 0.25 and again[-1]["success"]
+    assert again[-1]["reward_terms"]["tool_bonus"] == pytest.approx(0.4)
+    # What is spent stays spent.
+    assert sum(info["reward_terms"]["calls"] for info in [*first, *again]) == -0.5 * 9
+
+
+def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(tmp_path: Path):
+    hook = RewardMachine(RULES.replace("details = {}", "details = {smell = 1}"))
+    assert hook.needs == ("smell",)
+    with pytest.raises(ConfigurationError, match=r"needs info.*smell"):
+        ToyEnv(reward_hooks=[hook])
+    # A record holds the details of the last turn alone.
+    agentgym.evaluate("random", TOY, n=1, out=tmp_path)
+    (found,) = read_episodes(tmp_path / "episodes.jsonl")
+    with pytest.raises(ConfigurationError, match="expected env= for machine"):
+        rescored(found, [hook])
+
+
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
@@ -157,6 +186,7 @@ def test_a_reward_machine_pays_for_what_is_done_in_order(tmp_path: Path):
         (RULES.replace('["first"]', '["second"]'), "transitions with"),
         (RULES.replace("0.25", "nan"), "transitions with"),
         (RULES.replace('to = "inside"', "to = 1"), "transitions with"),
+        (RULES.replace('to = "inside"', 'to = "insides"'), "some from inside"),
     ],
 )
 def test_rules_that_are_none_are_refused(rules, said):

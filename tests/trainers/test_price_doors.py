@@ -73,11 +73,17 @@ def test_prices_fall_to_zero_and_no_further() -> None:
         def state_dict(self) -> dict[str, Any]:
             return {}
 
+        def further(self, *asked: Any) -> dict[str, Any]:
+            return {"": iter([{"index": 1}, {"index": 2}])}
+
     class Hook:
         name, limit, price = "calls", 3.0, 0.5
 
     tasks: Any = Tasks()
     priced = PricedTasks(tasks, [Hook()], 0.1)  # type: ignore[list-item]
+    # What replaces a group is drawn while a later step is planned, and has the prices of its own.
+    replacing = priced.further(1, 2, 5)[""]
     for wanted in (0.3, 0.1, 0.0):
         priced.learn([Episode()])  # type: ignore[list-item]
         assert priced.state_dict()["prices"]["calls"] == pytest.approx(wanted)
+    assert [task["prices"] for task in replacing] == [{"calls": 0.5}] * 2

@@ -17,7 +17,7 @@ hold them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agentgym.core.hooks import CostReward
@@ -45,15 +45,17 @@ class PricedTasks:
 
     def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
         """Choose the tasks of a step; see ``TaskSource``."""
-        return [*map(self._priced, self._source(step, count, horizon))]
+        return [*map(self._pricing(), self._source(step, count, horizon))]
 
     def further(self, step: int, count: int, horizon: int) -> dict[str, Iterator[dict[str, Any]]]:
         """Yield the tasks that follow those of a step; see ``RefillingTaskSource``."""
         found = self._source.further(step, count, horizon)
-        return {name: map(self._priced, tasks) for name, tasks in found.items()}
+        return {name: map(self._pricing(), tasks) for name, tasks in found.items()}
 
-    def _priced(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        return {**task, "prices": dict(self._prices)}
+    def _pricing(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        """Return what gives a task the prices of this moment, whenever it is drawn."""
+        prices = dict(self._prices)
+        return lambda task: {**task, "prices": dict(prices)}
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Change the prices by what the episodes of a step used; those that broke tell nothing."""

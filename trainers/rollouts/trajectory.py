@@ -423,20 +423,22 @@ def cost_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
     Returns:
         For each cost by the name of its hook ``costs/cost_NAME`` (mean of the episodes that did not
-        break), ``costs/cost_NAME_above`` (share of them above its limit, if it has one) and
-        ``costs/price_NAME`` (of a unit, where it follows the limit).
+        break, in families that count it), ``costs/cost_NAME_above`` (share of them above its limit,
+        if it has one) and ``costs/price_NAME`` (of a unit, where it follows the limit).
     """
     sound = [each for each in trajectories if each.stop_reason != StopReason.ERROR.value]
     known = {k: cost for each in sound for turn in each.turns for k, cost in turn.costs.items()}
+    counted = {(each.family, name) for each in sound for turn in each.turns for name in turn.costs}
     figures: dict[str, float] = {}
     for name, cost in known.items():
-        used = [each.used(name) for each in sound]
+        mine = [each for each in sound if (each.family, name) in counted]
+        used = [each.used(name) for each in mine]
         figures[f"costs/cost_{name}"] = total(used) / len(used)
         if cost.limit is not None:
             figures[f"costs/cost_{name}_above"] = sum(each > cost.limit for each in used) / len(
                 used
             )
-        prices = [each.options.get("prices", {}).get(name) for each in sound]
+        prices = [each.options.get("prices", {}).get(name) for each in mine]
         if None not in prices:
             figures[f"costs/price_{name}"] = total(prices) / len(prices)
     return figures
@@ -446,7 +448,8 @@ def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """Average over the episodes of each family of several; nothing where there is only one.
 
     Returns:
-        The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, and
+        The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, those of
+        :func:`cost_metrics` as ``family/NAME/cost_calls`` and so on, and
         ``family/NAME/horizon``, ``family/NAME/episodes`` and ``family/NAME/token_share``, its part
         of all sampled tokens: by so much a mean over tokens is its own.
     """
@@ -457,6 +460,7 @@ def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     tokens = max(1, sum(t.action_tokens for t in trajectories))
     for name, part in parts.items():
         own = {key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()}
+        own |= {k.removeprefix("costs/"): value for k, value in cost_metrics(part).items()}
         own |= {"horizon": float(max(t.horizon for t in part)), "episodes": float(len(part))}
         own["token_share"] = sum(t.action_tokens for t in part) / tokens
         figures |= {f"family/{name}/{key}": value for key, value in own.items()}

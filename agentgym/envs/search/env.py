@@ -155,23 +155,21 @@ class SearchEnv(TextEnv[SearchSession]):
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         self._session = self._shared.session(task, self.rules)
-        return self._session.start(self.horizon)
+        return self._session.start(self.turns_left)
 
     def _act(self, action: str) -> Outcome:
-        return self._outcome(
-            self.session.act(self.language.command(action), self._turns_left() - 1)
-        )
+        return self._outcome(self.session.act(self.language.command(action), self.turns_left - 1))
 
     def _misread(self, action: str, problem: str) -> Outcome:
         forged = problem.endswith(FORGED)
-        turn = self.session.refuse(problem, self._turns_left() - 1, self_information=forged)
+        turn = self.session.refuse(problem, self.turns_left - 1, self_information=forged)
         return self._outcome(turn)
 
     def _idle(self, said: str, valid: bool) -> Outcome:
         return self._outcome(Turn(said, valid))
 
     def _admissible(self) -> Sequence[str]:
-        return [one.write() for one in admissible(self.session, self._turns_left())]
+        return [one.write() for one in admissible(self.session, self.turns_left)]
 
     def _state(self) -> str:
         # What the policy did, and nothing hidden: a hash of what was found could be compared with
@@ -187,7 +185,7 @@ class SearchEnv(TextEnv[SearchSession]):
     def _oracle_action(self) -> str | None:
         if self.session.state.over:
             return None
-        return self._shared.expert.step(self.session, self._turns_left() - 1).write()
+        return self._shared.expert.step(self.session, self.turns_left - 1).write()
 
     def _potential(self) -> float:
         return self.session.gold_recall or 0.0
@@ -201,10 +199,6 @@ class SearchEnv(TextEnv[SearchSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _turns_left(self) -> int:
-        """Return the turns left, the one that is being taken included."""
-        return self.horizon - self.turn
-
     def _next_query(self, action: str) -> str | None:
         """Return what an action would ask the retriever, if it is an action that asks."""
         if not self._running or not isinstance(action, str):
@@ -212,13 +206,13 @@ class SearchEnv(TextEnv[SearchSession]):
         reading = self.language.read(action)
         if reading.problem:
             return None
-        return self.session.wanted(self.language.command(reading.native), self._turns_left() - 1)
+        return self.session.wanted(self.language.command(reading.native), self.turns_left - 1)
 
     def _outcome(self, turn: Turn) -> Outcome:
         """Report a turn, with what the last answer earns if the episode ends with it."""
         session = self.session
         over = session.state.over
-        scores = session.scores() if over or self._turns_left() == 1 else None
+        scores = session.scores() if over or self.turns_left == 1 else None
         value = 0.0 if scores is None else float(getattr(scores, self.rules.measure))
         success = over and value == 1.0
         return Outcome(

@@ -154,7 +154,7 @@ class SWEEnv(TextEnv[SWESession]):
         if self._session is None:  # else the first command of every episode would fail
             self._boxes.check(self.tasks.problem(task).source)
         self._session = self._renewed(task)
-        return self._session.start(self.horizon)
+        return self._session.start(self.turns_left)
 
     def _act(self, action: str) -> Outcome:
         session, before = self.session, self.session.state.potential
@@ -162,19 +162,19 @@ class SWEEnv(TextEnv[SWESession]):
             command = self.language.command(action)
         except Fault as fault:
             return self._misread(action, f"invalid: {fault}")
-        turn = session.act(command, self._turns_left() - 1)
+        turn = session.act(command, self.turns_left - 1)
         return self._outcome(turn, before)
 
     def _misread(self, action: str, problem: str) -> Outcome:
         session = self.session
-        turn = session.refuse(problem, self._turns_left() - 1)
+        turn = session.refuse(problem, self.turns_left - 1)
         return self._outcome(turn, session.state.potential)
 
     def _idle(self, said: str, valid: bool) -> Outcome:
         return self._outcome(Turn(said, valid), self.session.state.potential)
 
     def _admissible(self) -> Sequence[str]:
-        return [one.write() for one in admissible(self.session.instance, self._turns_left())]
+        return [one.write() for one in admissible(self.session.instance, self.turns_left)]
 
     def _state(self) -> str:
         now = self.session.state
@@ -231,10 +231,6 @@ class SWEEnv(TextEnv[SWESession]):
         if self._session is not None:
             self._session.close()
         return SWESession(self.tasks.problem(task), self._boxes, self._grader, self.rules)
-
-    def _turns_left(self) -> int:
-        """Return the turns left, the one that is being taken included."""
-        return self.horizon - self.turn
 
     def _outcome(self, turn: Turn, before: float) -> Outcome:
         """Report a turn, with what it earns."""

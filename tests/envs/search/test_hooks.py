@@ -85,6 +85,9 @@ def test_format_is_lost_by_one_bad_turn_or_without_an_answer(questions: Path) ->
     assert [one["format"] for one in terms(env, "hm", "answer[x]")] == [0.0, 0.0]
     assert [one["format"] for one in terms(env, "search[x]", "hm")] == [0.0, 0.0]
     assert [one["format"] for one in terms(env, "search[x]", "answer[x]")] == [0.0, 0.2]
+    env = make(questions, ["format"], horizon=2, tries=2)
+    told = terms(env, "hm", "answer[x]", "search[x]", "answer[x]")
+    assert [one["format"] for one in told] == [0.0, 0.0, 0.0, 0.2]
 
 
 def test_a_hit_that_the_first_observation_shows_is_nobodys_merit(questions: Path) -> None:

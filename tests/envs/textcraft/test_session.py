@@ -19,6 +19,7 @@ WORLD = World(
     BELL,
     (BELL_OF_PLATES, PLATE_OF_RODS),
 )
+MADE_OF = "3 tin rod, 1 moss lamp"
 
 
 def play(*commands: str) -> list[str]:
@@ -126,3 +127,17 @@ def test_dense_rewards_are_the_plan_in_instalments_whatever_the_way() -> None:
         _, reward, _, _, info = env.step(str(env.oracle_action()))
         paid.append(reward)
     assert sum(paid) == pytest.approx(1.0) and info["success"]
+
+
+def test_an_item_counts_once_also_where_a_recipe_can_use_it_twice() -> None:
+    session = CraftSession(WORLD)
+    for command in ("get 3 tin rod", "get 1 moss lamp", f"craft 2 {PLATE} using {MADE_OF}"):
+        assert session.step(command).valid
+    twice = "craft 1 wax bell using 2 oak plate, 1 oak plate"
+    assert twice not in session.admissible() and not session.step(twice).valid
+    assert session.inventory == {PLATE: 2}
+    for command in ("get 3 tin rod", "get 1 moss lamp", f"craft 2 {PLATE} using {MADE_OF}"):
+        session.step(command)
+    (bell,) = (each for each in session.admissible() if "wax bell" in each)
+    assert bell == "craft 1 wax bell using 1 oak plate, 2 oak plate"
+    assert session.step(twice).won and session.inventory == {PLATE: 1, BELL: 1}

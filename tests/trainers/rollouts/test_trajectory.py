@@ -2,9 +2,17 @@ from __future__ import annotations
 
 import pytest
 
+from agentgym.core.hooks import Cost
 from agentgym.core.outcome import StopReason
 from tests.trainers.row_checks import action_ids, check_rows
-from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_batch, to_rows
+from trainers.rollouts.trajectory import (
+    SampledTurn,
+    Trajectory,
+    cost_metrics,
+    family_metrics,
+    to_batch,
+    to_rows,
+)
 
 
 def turn(context, ids, reward=0.0, fresh=False, text="", key="s"):
@@ -76,3 +84,16 @@ def test_tokens_stand_in_the_same_order_in_rows_and_batch():
         if sampled
     ]
     assert packed == to_batch(episodes).logp_behave.tolist()
+
+
+def test_each_of_several_families_has_its_own_costs_and_prices():
+    a, b, c = (episode(group=group) for group in range(3))
+    a.family, b.family, c.family = "toy", "other", "third"
+    for each, price in ((a, 0.5), (b, 1.5)):
+        each.options = {"prices": {"calls": price}}
+        each.turns[0].costs = {"calls": Cost(4.0 * price, 3.0)}
+    figures = family_metrics([a, b, c])
+    assert [figures[f"family/{name}/cost_calls"] for name in ("toy", "other")] == [2.0, 6.0]
+    assert figures["family/toy/cost_calls_above"] == 0.0
+    assert figures["family/other/price_calls"] == 1.5 and "family/third/cost_calls" not in figures
+    assert cost_metrics([a, b, c])["costs/cost_calls"] == 4.0

@@ -112,7 +112,10 @@ class CraftSession:
                 return Answer(f"Wrong item format: {part.strip()[:ECHO]}", valid=False)
             # What has no id is nothing that is carried.
             given.append(Amount(self.world.book.item(found["item"]) or "", number))
-        if any(self.inventory.get(each.name, 0) < each.count for each in given):
+        needed: dict[str, int] = {}
+        for each in given:
+            needed[each.name] = needed.get(each.name, 0) + each.count
+        if any(self.inventory.get(each, 0) < count for each, count in needed.items()):
             told = f"Could not find enough items to craft {item or name[:ECHO]}"
             return Answer(told, valid=False)
         for recipe in self.world.book.by_product.get(item or "", ()):
@@ -126,8 +129,8 @@ class CraftSession:
         left = list(given)
         for each in recipe.ingredients:
             members = self.world.book.members(each.name)
-            found = next((one for one in left if one.name in members), None)
-            if found is None or found.count != each.count:
+            fits = (one for one in left if one.name in members and one.count == each.count)
+            if (found := next(fits, None)) is None:
                 return False
             left.remove(found)
         return not left
@@ -149,9 +152,11 @@ class CraftSession:
         return chosen if len(chosen) == len(recipe.ingredients) else None
 
     def _chosen(self, recipe: Recipe) -> Iterator[Amount]:
+        left = dict(self.inventory)
         for each in recipe.ingredients:
             for member in self.world.book.members(each.name):
-                if self.inventory.get(member, 0) >= each.count:
+                if left.get(member, 0) >= each.count:
+                    left[member] -= each.count
                     yield Amount(member, each.count)
                     break
 
