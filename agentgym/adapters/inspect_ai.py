@@ -33,7 +33,7 @@ _registry = require("inspect_ai._util.registry", "inspect")
 _scorer = require("inspect_ai.scorer", "inspect")
 _solver = require("inspect_ai.solver", "inspect")
 
-__all__ = ["TASKS", "environment", "outcome", "play"]
+__all__ = ["TASKS", "environment"]
 
 SCORES = ("score", "success", "reward")
 """What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
