@@ -215,6 +215,6 @@ def _summary(text: str) -> tuple[str, str]:
     """Return the title of a page and its first sentence, both empty if it has none."""
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     told = re.search(r"^description: (.+)$", text, re.MULTILINE)  # A skill says it of itself.
-    first = told or re.search(r"^(\w[^\n]*(?:\n\w[^\n]*)*)", text, re.MULTILINE)
+    first = told or re.search(r"^(\w[^\n]*(?:\n(?!```)[^\n]+)*)", text, re.MULTILINE)
     sentence = " ".join(first[1].split()).partition(". ")[0].rstrip(".:") if first else ""
     return (title[1] if title else "", sentence)

@@ -64,6 +64,8 @@ class EnvFamily:
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
+    boxed: bool = False
+    """Whether its tasks are played in a sandbox."""
     backend: str = "sync"
     """Back end of a vector environment that suits the family where none is asked for."""
     heavy: Mapping[str, Any] = field(default_factory=dict)
@@ -126,6 +128,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/MathPython-v0",
         entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
         summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
+        boxed=True,
     ),
     EnvFamily(
         name="search",
@@ -139,6 +142,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/Shell-v0",
         entry_point="agentgym.envs.shell.env:ShellEnv",
         summary="Answer questions about files, and change them, by commands in a sandbox.",
+        boxed=True,
         backend="thread",
     ),
     EnvFamily(
@@ -148,6 +152,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         summary="Repair a repository in a sandbox so that its failing tests pass.",
         packages=("pytest",),
         extra="swe",
+        boxed=True,
         backend="thread",
         subcommands="agentgym.envs.swe.subcommands:SUBCOMMANDS",
     ),

@@ -35,6 +35,16 @@ def test_every_page_is_in_the_table_of_contents(pictures, monkeypatch):
     assert sorted(listed) == sorted(names - {"README"} | {"reference/index"})
 
 
+def test_a_page_is_summed_up_by_its_first_sentence(pictures, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pictures", pictures)
+    summary = load("pages")._summary
+    assert summary("# A\nOne in\n`two`, and more. Two.\n\nThree.\n") == (
+        "A",
+        "One in `two`, and more",
+    )
+    assert summary("# A\nRun it:\n```bash\nrun. it\n```\n") == ("A", "Run it")
+
+
 def test_the_screencast_of_the_readme_is_not_old(pictures):
     drawn, stored = pictures.screencast(), pictures.SCREENCAST.read_text(encoding="utf-8")
     assert pictures.words(drawn) == pictures.words(stored), "run python .site/pictures.py"

@@ -24,6 +24,7 @@ from agentgym.core.options import check_seed, integer
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.plan import plan
 from agentgym.making import resolve
+from agentgym.registration import families
 
 _inspect = require("inspect_ai", "inspect")
 _data = require("inspect_ai.dataset", "inspect")
@@ -32,7 +33,7 @@ _registry = require("inspect_ai._util.registry", "inspect")
 _scorer = require("inspect_ai.scorer", "inspect")
 _solver = require("inspect_ai.solver", "inspect")
 
-__all__ = ["alfworld", "environment", "mathpython", "search", "swe", "textworld", "webshop"]
+__all__ = ["TASKS", "environment"]
 
 SCORES = ("score", "success", "reward")
 """What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
@@ -118,12 +119,8 @@ def _family(name: str) -> Callable[..., Any]:
     return _registered(family)
 
 
-alfworld = _family("alfworld")
-mathpython = _family("mathpython")
-search = _family("search")
-swe = _family("swe")
-textworld = _family("textworld")
-webshop = _family("webshop")
+TASKS = {one.name: _family(one.name) for one in families()}
+"""The task of each family, by its short name."""
 
 
 @_solver.solver

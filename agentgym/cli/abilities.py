@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from agentgym.errors import AgentGymError
 from agentgym.registration import EnvFamily, families
 
-BOXED = ("mathpython", "swe")
-"""The families whose tasks are played in a sandbox."""
 COMPILERS = ("g++", "cmake", "make")
 """What the original engines are built with."""
 COMPILE = "apt-get install build-essential cmake"
@@ -94,7 +92,7 @@ def _environment(family: EnvFamily, sandbox: bool) -> Ability:
     name = f"{family.name}: bundled tasks"
     if lacking:
         return Ability("environment", name, f"needs {', '.join(lacking)}", family.extra)
-    if family.name in BOXED and not sandbox:
+    if family.boxed and not sandbox:
         return Ability("environment", name, "needs one of the sandboxes below")
     return Ability("environment", name)
 

@@ -9,12 +9,11 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from agentgym.cli.doctor import install_command
 from agentgym.errors import AgentGymError
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.imports.table import IMPORTS, offered
+from agentgym.imports.table import IMPORTS, Import, offered
 from agentgym.making import make_env, resolve
-from agentgym.registration import families
+from agentgym.registration import EnvFamily, families
 from agentgym.support.terminal import cell, printable
 
 if TYPE_CHECKING:
@@ -81,10 +80,14 @@ def _print_imports(console: Console) -> None:
     whole = partial(Column, no_wrap=True)
     table = Table(whole("environments of other projects"), "status", "summary")
     for prefix, kind in IMPORTS.items():
-        missing = [name for name in kind.packages if find_spec(name) is None]
-        status = f"needs the extra {kind.extra}" if missing else "ready"
-        table.add_row(f"{prefix}:{kind.form}", status, kind.summary)
+        table.add_row(f"{prefix}:{kind.form}", _lacks(kind) or READY, kind.summary)
     console.print(table)
+
+
+def _lacks(what: EnvFamily | Import) -> str:
+    """Say which extra is missing; empty if none is."""
+    missing = any(find_spec(name) is None for name in what.packages)
+    return f"needs the extra {what.extra}" if missing else ""
 
 
 def _names(prefix: str) -> list[dict[str, Any]]:
@@ -92,13 +95,10 @@ def _names(prefix: str) -> list[dict[str, Any]]:
     return [{"name": f"{prefix}{name}"} for name in offered(prefix[:-1])]
 
 
-def _of_family(entry: Any) -> dict[str, Any]:
+def _of_family(entry: EnvFamily) -> dict[str, Any]:
     """Describe a family; sizes are known only where it can be made."""
     row = {"name": entry.name, "id": entry.id, "summary": entry.summary, "splits": {}}
-    missing = [name for name in entry.packages if find_spec(name) is None]
-    if missing:
-        return {**row, "status": install_command(entry.extra)}
-    return _made(row)
+    return {**row, "status": lacking} if (lacking := _lacks(entry)) else _made(row)
 
 
 def _named(name: str) -> dict[str, Any]:

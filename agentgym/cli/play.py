@@ -35,12 +35,13 @@ class _Person:
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         hint = _hint(self._env) if self._hints else None
+        unwrapped: Any = self._env.unwrapped
         self._screen.turn(observation, info, self.total, hint)
         try:
             line = self._ask()
             # In some games `help` is an action; then it is the game that answers.
             while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
-                self._screen.help()
+                self._screen.help(unwrapped.action_prompt())
                 line = self._ask()
             fence = _FENCE.match(line)
             while fence and line.rpartition("\n")[2].strip() != fence[0]:

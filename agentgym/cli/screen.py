@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HELP = (
     "Type an action or its number; one that begins with ``` ends at the line that closes it; "
-    "'help' shows this again, 'quit' stops."
+    "'help' explains the actions, 'quit' stops."
 )
 
 
@@ -35,8 +35,8 @@ class Screen(Protocol):
     def refused(self, why: str) -> None:
         """Say that the last action was not valid, and why if that is known."""
 
-    def help(self) -> None:
-        """Say how to play."""
+    def help(self, actions: str) -> None:
+        """Say how to play, and explain all actions: those with numbers may be only some."""
 
     def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
         """Show the last observation, empty if it has been shown, and what the episode earned."""
@@ -95,9 +95,9 @@ class PlainScreen:
         """Print a line in parentheses."""
         self._say(f"(not a valid action{': ' if why else ''}{why})")
 
-    def help(self) -> None:
-        """Print how to play."""
-        self._say(HELP)
+    def help(self, actions: str) -> None:
+        """Print how to play, and the actions."""
+        self._say(f"{HELP}\n{actions}")
 
     def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
         """Print the last observation and the result."""
@@ -126,7 +126,7 @@ class FramedScreen:
     def task(self, info: Mapping[str, Any]) -> None:
         """Frame the goal under the task's id."""
         self._frame(str(info["goal"]), f"goal of {info['task_id']}", "magenta")
-        self.help()
+        self._line(HELP, "dim")
 
     def turn(
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
@@ -162,9 +162,10 @@ class FramedScreen:
         """Print a red line."""
         self._line(f"Not a valid action{': ' if why else '.'}{why}", "red")
 
-    def help(self) -> None:
-        """Print how to play, dimmed."""
+    def help(self, actions: str) -> None:
+        """Print how to play, dimmed, and the actions."""
         self._line(HELP, "dim")
+        self._line(actions, "")
 
     def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
         """Frame the last observation, and the result in the colour of how well it went."""

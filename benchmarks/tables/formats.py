@@ -8,10 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agentgym.registration import family
+
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 Table = list[list[str]]
 """Rows of cells; the first is the head."""
+
+
+def spoken(name: str) -> str:
+    """Return what a family is called in sentences, such as WebShop."""
+    return family(name).id.partition("/")[2].rpartition("-v")[0]
 
 
 @cache

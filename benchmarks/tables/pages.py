@@ -67,7 +67,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "steps": speed.step_table,
     "overlap": speed.overlap_table,
     "search engines": speed.engines_table,
-    **{f"blind {name}": partial(tasks.blind_table, name) for name in tasks.FAMILIES},
+    **{f"blind {name}": partial(tasks.blind_table, name) for name in tasks.blind_families()},
     "blind": tasks.blind_summary,
     "experts webshop": tasks.experts_of_webshop,
     "experts alfworld": tasks.experts_of_alfworld,

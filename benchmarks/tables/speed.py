@@ -10,7 +10,7 @@ ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 
 def speed_table() -> Table:
     """Return what each family, the sandboxes and the trainer take."""
-    return [["what", "figure"], *_webshop(), *_games(), *_sandboxes(), *_trainer()]
+    return [["what", "figure"], *_webshop(), *_games(), *_worlds(), *_sandboxes(), *_trainer()]
 
 
 def _webshop() -> Table:
@@ -85,6 +85,20 @@ def _games() -> Table:
             f"{search['make_seconds_no_cache']:.1f} s; {search['make_seconds_warm_cache']:.2f} s; "
             f"{about(search['steps_per_second'])}; {about(search['large_steps_per_second'])}",
         ],
+    ]
+
+
+def _worlds() -> Table:
+    craft, grid = (
+        result("worlds_throughput.json")[name]["figures"] for name in ("textcraft", "babyai")
+    )
+    return [
+        [
+            "TextCraft, BabyAI (`worlds_throughput.json`): steps per second through `gym.make`; "
+            "reset to a new task",
+            f"{about(craft['gym_steps_per_second'])}, {about(grid['gym_steps_per_second'])}; "
+            f"{craft['gym_reset_milliseconds']:.2f} ms, {grid['gym_reset_milliseconds']:.1f} ms",
+        ]
     ]
 
 

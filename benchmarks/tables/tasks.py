@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentgym.policies.blind import FITTED, RULES
+from agentgym.registration import FAMILIES
 from benchmarks.blind_policies import LEAKS
-from benchmarks.tables.formats import Table, interval, result, share
+from benchmarks.tables.formats import Table, interval, result, share, spoken
 
 SETTINGS = ("default", "training")
-FAMILIES = {
-    "alfworld": "ALFWorld", "textworld": "TextWorld", "webshop": "WebShop", "search": "Search",
-    "swe": "SWE",
-}  # fmt: skip
 LEVELS = ("easy", "medium", "hard")
 
 
@@ -20,6 +17,12 @@ def _blind(family: str, settings: str, *policies: str) -> float:
     """Return the success of the best of some blind policies."""
     found = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
     return max(float(found[policy]["success"]) for policy in policies)
+
+
+def blind_families() -> list[str]:
+    """Return the families in which blind policies were measured."""
+    found = result("blind_policies.json")
+    return [entry.name for entry in FAMILIES if f"{entry.name}, default" in found]
 
 
 def blind_table(family: str) -> Table:
@@ -48,8 +51,8 @@ def blind_summary() -> Table:
         "alphabet": ("blind-alphabet-first", "blind-alphabet-last"), "verbs": ("blind-verbs",),
     }  # fmt: skip
     table = [["settings", *kinds]]
-    for family, name in FAMILIES.items():
-        row = [f"{name}: default, training"]
+    for family in blind_families():
+        row = [f"{spoken(family)}: default, training"]
         for policies in kinds.values():
             row.append(", ".join(share(_best(family, s, policies)) for s in SETTINGS))
         table.append(row)

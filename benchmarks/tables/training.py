@@ -13,6 +13,7 @@ from benchmarks.tables.formats import (
     result,
     share,
     signed,
+    spoken,
 )
 from trainers.output.seed_summary import spread
 
@@ -39,9 +40,6 @@ class Training(NamedTuple):
     """Whether it is the default training, whose baselines stand in ``baselines.json``."""
 
 
-FAMILIES = {
-    "webshop": "WebShop", "alfworld": "ALFWorld", "textworld": "TextWorld", "search": "Search",
-}  # fmt: skip
 TRAININGS = {
     "webshop": Training("webshop_training_gain.json", "webshop"),
     "webshop hurried": Training(
@@ -124,13 +122,14 @@ def summary_table(name: str) -> Table:
 def gains_table() -> Table:
     """Return what reward added, one row a family: over seeds, and seed by seed."""
     table = [["trained minus", "success, 95 % over seeds", "seed by seed, 95 % over tasks"]]
-    for name, family in FAMILIES.items():
-        training = TRAININGS[name]
+    for name, training in TRAININGS.items():
+        if name != training.family:  # another training of the same family
+            continue
         rows = _rows(training)
         for other in ("sft", *RIVALS, "demonstrator"):
             for label, over, *paired in _difference("success", other, training, rows):
                 what = label.removeprefix("trained minus ")
-                table.append([f"{what}, {family}", over, "; ".join(paired)])
+                table.append([f"{what}, {spoken(name)}", over, "; ".join(paired)])
     return table
 
 
@@ -162,7 +161,7 @@ def lucky_table() -> Table:
         best = found["perfect_filter"]
         cells = [share(found[key]) for key in keys]
         left = signed(found["good_success"] - best)
-        name = f"{FAMILIES[family.partition(',')[0]]}, `{found['kwargs']['expert']}`"
+        name = f"{spoken(family.partition(',')[0])}, `{found['kwargs']['expert']}`"
         table.append([name, *cells, share(best), left])
     return table
 

@@ -54,11 +54,14 @@ def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare
     assert "expected Linux" in out
 
 
-def test_doctor_knows_that_swe_needs_a_sandbox(capsys: Any, bare: None, monkeypatch: Any) -> None:
+def test_doctor_knows_who_needs_a_sandbox(capsys: Any, bare: None, monkeypatch: Any) -> None:
     monkeypatch.setattr(abilities, "find_spec", lambda name: ModuleSpec(name, None))
     found = json.loads(lines(capsys, "doctor", "--json")[1])
-    swe = next(each for each in found if each["name"] == "swe: bundled tasks")
-    assert swe["detail"] == "needs one of the sandboxes below" and not swe["fix"]
+    lacking = {
+        each["name"] for each in found if each["detail"] == "needs one of the sandboxes below"
+    }
+    assert lacking == {f"{name}: bundled tasks" for name in ("mathpython", "shell", "swe")}
+    assert not any(each["fix"] for each in found if each["name"] in lacking)
 
 
 def test_parts_name_extras_that_bring_their_packages() -> None:

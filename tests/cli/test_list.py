@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agentgym.cli import listing
 from agentgym.imports.table import IMPORTS
 from tests.cli.test_commands import run
 
@@ -39,3 +40,15 @@ def test_what_is_unknown_is_said(capsys: Any, name: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "gem", None)
     code, out, err = run(capsys, "list", name)
     assert ("expected" in err and code == 2) or ("expected gymnasium:ID" in out and code == 1)
+
+
+def test_a_family_that_lacks_its_package_is_said_to(
+    capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "minigrid", None)
+    some = [entry for entry in listing.families() if entry.name in ("babyai", "textcraft")]
+    monkeypatch.setattr(listing, "families", lambda: some)
+    rows = {row["name"]: row["status"] for row in json.loads(run(capsys, "list", "--json")[1])}
+    assert rows == {"babyai": "needs the extra babyai", "textcraft": "ready"}
+    code, _, err = run(capsys, "play", "babyai")
+    assert code == 2 and err.count("\n") == 1 and err.startswith("agentgym: expected the package")

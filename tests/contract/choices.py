@@ -55,7 +55,7 @@ from agentgym.envs.webshop.env import SPEAKING
 from agentgym.envs.webshop.experts import EXPERTS as SHOPPERS
 from agentgym.envs.webshop.experts import FALLIBLE
 from agentgym.envs.webshop.generator import DIFFICULTIES as SHOPS
-from agentgym.registration import family
+from agentgym.registration import FAMILIES, family
 from agentgym.retrieval import index_builder as building
 from tests.envs.swe.boxed import NO_BOX
 
@@ -67,8 +67,8 @@ INDEX_PACKAGES = {"tantivy": ("tantivy",)}
 """Indexes that need packages."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
 """Engines of other people, which are slow, and the packages that they need."""
-BOXED = ("shell", "swe")
-"""Families whose commands run in a sandbox."""
+BOXED = tuple(one.name for one in FAMILIES if one.boxed and one.backend == "thread")
+"""Families whose every command runs in a sandbox: their turns wait for another process."""
 SWITCH = (False, True)
 
 
@@ -126,7 +126,7 @@ class Configuration:
         for package in needed:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{self} needs the package {package}")
-        if self.name in (*BOXED, "mathpython") and NO_BOX:
+        if family(self.name).boxed and NO_BOX:
             pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
         made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
         assert isinstance(made, TextEnv)

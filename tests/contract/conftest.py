@@ -15,6 +15,7 @@ import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
+from tests.contract.choices import BOXED
 from tests.contract.playing import play
 from tests.contract.variants import VARIANTS, packages
 from tests.envs.alfworld.grammars import keep_grammars
@@ -28,8 +29,12 @@ __all__ = ["warm_workers"]  # which this folder's tests have, too
 keep_grammars()
 
 PACKAGES = {family.id: family.packages for family in FAMILIES}
+SANDBOXED = tuple(
+    family.id.partition("/")[2].partition("-")[0] for family in FAMILIES if family.boxed
+)
+"""Begins the names of ids, variants included, whose tasks are played in a sandbox."""
 SLOW = {
-    "agentgym/SWE-v0", "agentgym/Shell-v0", "agentgym-test/SWEDense-v0",
+    *(family.id for family in FAMILIES if family.name in BOXED), "agentgym-test/SWEDense-v0",
     "agentgym-test/TextWorldInform-v0", "agentgym-test/ALFWorldOriginal-v0",
 }  # fmt: skip
 """Those whose every turn asks another process: a sandbox, or an engine of other people."""
@@ -88,7 +93,7 @@ def env_id(request: pytest.FixtureRequest) -> str:
     for package in (*PACKAGES.get(env_id, ()), *packages(env_id)):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{env_id} needs the package {package}")
-    if env_id.partition("/")[2].startswith(("MathPython", "SWE", "Shell")) and NO_BOX:
+    if env_id.partition("/")[2].startswith(SANDBOXED) and NO_BOX:
         pytest.skip(f"{env_id} needs a sandbox: {NO_BOX}")
     return env_id
 

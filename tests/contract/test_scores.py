@@ -9,6 +9,7 @@ import gymnasium
 import pytest
 
 from agentgym.core.env import TextEnv
+from tests.contract.choices import BOXED
 from tests.contract.playing import admissible_action, finish
 
 ORACLE_TASKS = 100
@@ -17,7 +18,8 @@ ORIGINAL_TASKS = 8
 """Where an engine of other people plays, which is slow; parity with ours is tested elsewhere."""
 SANDBOX_TASKS = 3
 """Where every command runs in a sandbox; that each bundled task is solved is tested elsewhere."""
-BOXED = ("shell/", "swe/")
+SANDBOXED = tuple(f"{name}/" for name in BOXED)
+"""Begins the names of their task sets."""
 SCRIPT_TASKS = 20
 """Where the expert starts a process for each task."""
 SHOPPER_TASKS = 60
@@ -39,7 +41,7 @@ def success(env: TextEnv, policy: Any, n: int) -> tuple[float, list[dict[str, An
     """Return the success rate on a panel of the test split, and the infos of failed episodes."""
     if getattr(env, "engine", "native") != "native":
         n = min(n, ORIGINAL_TASKS)
-    if env.tasks.name.startswith(BOXED):
+    if env.tasks.name.startswith(SANDBOXED):
         n = min(n, SANDBOX_TASKS)
     if env.tasks.name.startswith("math/"):
         n = min(n, SCRIPT_TASKS)
@@ -58,7 +60,7 @@ def test_the_expert_solves_the_test_split(env: TextEnv) -> None:
 
 
 def test_the_expert_knows_how_long_it_takes(env: TextEnv) -> None:
-    count = 3 if env.tasks.name.startswith(BOXED) else 10
+    count = 3 if env.tasks.name.startswith(SANDBOXED) else 10
     for index in range(min(count, env.tasks.len("test"))):
         observation, info = env.reset(options={"split": "test", "index": index})
         expected = env.extensions.turns(env.tasks.oracle_turns(env.tasks.task("test", index)))

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from agentgym.core.tasks import SPLITS
 from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator.config import GeneratorConfig
