@@ -24,12 +24,15 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "blind_policies.py
 TASKS = 40
 COUNTS = {
     "mathpython-default": 20, "mathpython-training": 20, "shell-training": 1, "swe-training": 1,
-    "webshop-training": 200,
+    "search-training": 200, "webshop-training": 200,
 }  # fmt: skip
 """Of Shell and SWE every action runs in a sandbox, and what is offered changes no file. In a small
 shop two blind policies come near the limit, so that many tasks have to tell."""
 SHORT = {name: {"horizon": 10} for name in BOXED}
 """For the same reason."""
+LIMITS = {"search-training": 0.3}
+"""What one search of these tasks shows are four names, one of which is right: random actions solve
+a quarter of them, and no blind policy more."""
 MOST = 0.15
 """Warm starts solve .23 to .52; the highest of any blind policy, over 500 tasks, is below .12."""
 
@@ -48,10 +51,12 @@ blind = script()
 
 
 class Played(NamedTuple):
-    """An environment, how many of its tasks are played, and episodes to fit policies on."""
+    """An environment, how many of its tasks are played, how many a blind policy may solve, and
+    episodes to fit policies on."""
 
     env: TextEnv
     count: int
+    most: float
     episodes: list[list[Turn]]
 
 
@@ -72,14 +77,15 @@ def played(request: pytest.FixtureRequest) -> Iterator[Played]:
     env = gymnasium.make(family(name).id, **kwargs).unwrapped
     assert isinstance(env, TextEnv)
     count = COUNTS.get(f"{name}-{label}", TASKS)
-    yield Played(env, count, demonstrate(env, count))
+    most = LIMITS.get(f"{name}-{label}", MOST) * count
+    yield Played(env, count, most, demonstrate(env, count))
     env.close()
 
 
 @pytest.mark.parametrize("policy", (*BLIND, *blind.LEAKS))
 def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) -> None:
     choose = blind.choosers(played.env, played.episodes)[policy]
-    assert blind.solved(played.env, choose, played.count) <= MOST * played.count
+    assert blind.solved(played.env, choose, played.count) <= played.most
 
 
 def test_the_limit_can_be_exceeded() -> None:
