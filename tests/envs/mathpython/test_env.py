@@ -59,14 +59,14 @@ def run(env: TextEnv, code: str) -> str:
 
 @needs_box
 def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
-    env = begun(seconds=1, max_observation_chars=200)
+    env = begun(seconds=3, max_observation_chars=200)
     try:
         assert run(env, "x = 2 ** 100\nprint(x)") == "1267650600228229401496703205376\n"
         told = run(env, "def f():\n    g()\ndef g():\n    print(x)\nf()")
         assert told.endswith("NameError: name 'x' is not defined\nexit code 1")
         assert len(told.splitlines()) <= 4 and "Traceback" not in told
         assert run(env, "open('kept', 'w').write('1')") == "nothing was printed"
-        assert "took longer than 1 seconds" in run(env, "while True: pass")
+        assert "took longer than 3 seconds" in run(env, "while True: pass")
         assert len(run(env, "print('9' * 10**6)")) <= 200
         assert run(env, "import os; os.kill(0, 9)")
         fork = pickle.loads(pickle.dumps(env.snapshot()))
