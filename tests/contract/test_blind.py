@@ -51,12 +51,12 @@ blind = script()
 
 
 class Played(NamedTuple):
-    """An environment, how many of its tasks are played, how many a blind policy may solve, and
-    episodes to fit policies on."""
+    """An environment, how many of its tasks are played, and episodes to fit policies on."""
 
     env: TextEnv
     count: int
     most: float
+    """So many a blind policy may solve."""
     episodes: list[list[Turn]]
 
 
