@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -64,10 +65,9 @@ class SynthSession:
                 if not test(self.state):
                     return Answer("\n".join([otherwise, *self._seen()]), valid)
         drawn = int(rng.integers(100)) if len(action.results) > 1 else 0
-        for percent, change, says in action.results:
-            if drawn < percent:
-                break
-            drawn -= percent
+        passed = itertools.accumulate(percent for percent, _, _ in action.results)
+        number = next(n for n, share in enumerate(passed) if drawn < share)
+        _, change, says = action.results[number]
         self.state = change(self.state)
         return Answer("\n".join([says(self.state), *self._seen()]), True)
 
@@ -116,13 +116,13 @@ class SynthEnv(TextEnv[SynthSession]):
         seed = integer(generator_seed, "generator_seed", 0)
         budget = spec.horizon if horizon is None else integer(horizon, "horizon", 1)
         # Which tasks there are must not depend on the budget of a stage of training.
-        self._tasks = SynthTasks(spec, seed, _within(turns, spec.turns), spec.horizon)
-        super().__init__(self._tasks, horizon=budget, **kwargs)
+        self.synth_tasks = SynthTasks(spec, seed, _within(turns, spec.turns), spec.horizon)
+        super().__init__(self.synth_tasks, horizon=budget, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._session = SynthSession(self._tasks.problem(task))
+        self._session = SynthSession(self.synth_tasks.problem(task))
         return self._session.opening()
 
     def _act(self, action: str) -> Outcome:
@@ -167,7 +167,7 @@ class SynthEnv(TextEnv[SynthSession]):
         return self.session.state
 
     def _restore(self, state: State) -> None:
-        self._session = SynthSession(self._tasks.problem(self.task))
+        self._session = SynthSession(self.synth_tasks.problem(self.task))
         self._session.state = state
 
     # -- parts ----------------------------------------------------------------------------------

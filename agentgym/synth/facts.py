@@ -191,9 +191,8 @@ class _Reader:
         kinds = [self._known.kinds(term, self._variables) for term in terms]
         if kinds != [(each,) for each in fact.of]:
             wanted = f"({', '.join(fact.of)})" if fact.of else "nothing"
-            raise Misread(
-                f"{fact.name} is about {wanted}, not ({', '.join('|'.join(each) for each in kinds)})"
-            )
+            got = ", ".join("|".join(each) for each in kinds)
+            raise Misread(f"{fact.name} is about {wanted}, not ({got})")
         return Application(fact.name, tuple(terms))
 
 

@@ -78,7 +78,7 @@ class Section:
         """Whether there is an entry."""
         return key in self._data
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Return the names of all entries."""
         return tuple(self._data)
 

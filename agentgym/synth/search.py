@@ -3,7 +3,8 @@
 The expert takes the fewest turns on average, which is the shortest plan where nothing is left to
 chance. Breadth-first search finds every state that can be reached. From the goal backwards it finds
 those from which the goal is reached for sure, however chance turns out; a state from which it is
-not is *lost*. Between the others value iteration solves V = 1 + min over actions of the mean of V behind them.
+not is *lost*. Between the others value iteration solves V = 1 + min over actions of the mean of V
+behind them.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def _values(
         if change < EXACT:
             break
     for state, ways in usable.items():
-        best[state] = min(ways, key=lambda edge: _cost(state, edge, values))  # noqa: B023  # at once
+        best[state] = min(ways, key=lambda edge: _cost(state, edge, values))
     return values, best
 
 

@@ -199,7 +199,7 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
 
 
 def _plain(top: Section) -> object:
-    return {key: top.raw(key) for key in sorted(top.keys())}
+    return {key: top.raw(key) for key in sorted(top.names())}
 
 
 def _kind(section: Section) -> Kind:
@@ -347,7 +347,7 @@ class _Parser:
     def _variables(self, section: Section, key: str) -> Variables:
         within = section.section(key)
         found: dict[str, str] = {}
-        for name in within.keys():
+        for name in within.names():
             kind = within.text(name)
             taken = name in self._known.facts or name in self._known.names or name in self._kinds
             if not IDENTIFIER.fullmatch(name) or name in RESERVED or taken:
