@@ -14,7 +14,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
 from agentgym.synth.specification import Specification
-from agentgym.synth.tasks import Problem, SynthTasks, expected
+from agentgym.synth.tasks import Problem, expected, open_tasks
 from agentgym.synth.world import State
 
 REWARDS = ("sparse", "dense")
@@ -97,6 +97,10 @@ class SynthEnv(TextEnv[SynthSession]):
         ConfigurationError: A value is of the wrong type or out of range.
         DataError: The specification makes no such tasks.
 
+    Attributes:
+        reward: The reward.
+        synth_tasks: The tasks, with their problems and solutions.
+
     ``info["score"]`` is the share of the expert's turns that is done, at least 0.
     """
 
@@ -116,7 +120,7 @@ class SynthEnv(TextEnv[SynthSession]):
         seed = integer(generator_seed, "generator_seed", 0)
         budget = spec.horizon if horizon is None else integer(horizon, "horizon", 1)
         # Which tasks there are must not depend on the budget of a stage of training.
-        self.synth_tasks = SynthTasks(spec, seed, _within(turns, spec.turns), spec.horizon)
+        self.synth_tasks = open_tasks(spec, seed, _within(turns, spec.turns), spec.horizon)
         super().__init__(self.synth_tasks, horizon=budget, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------

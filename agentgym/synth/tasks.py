@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from agentgym.core.tasks import SPLITS, NumberedTasks, canonical_json
+from agentgym.core.tasks import NumberedTasks, canonical_json
 from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
 from agentgym.synth.facts import NO, Application, Equation
@@ -20,10 +20,12 @@ SIZES: Mapping[str, int] = {"train": 2000, "valid": 200, "test": 200}
 """Numbers of tasks."""
 PARTS = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
 """Hundredths of all hashes of tasks that belong to each split."""
-DRAWS = 2000
+DRAWS = 20_000
 """Most draws for one task."""
-SEARCHES = 40
-"""Most of them that are solved to see whether they fit."""
+TRIED = 24
+"""Draws by which a specification is judged."""
+FITTING = 4
+"""How many of them have to be tasks."""
 SURE = 0.99
 """How likely the expert has to reach the goal within the horizon."""
 
@@ -120,8 +122,7 @@ class SynthTasks(NumberedTasks[Problem]):
         name = f"synth/{spec.name}" + (f"-{seed}" if seed else "") + marked
         super().__init__(name, plan_length=self._length)
         self._check_largest()
-        for split in SPLITS:
-            self.task(split, 0)
+        self._check_yield()
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
@@ -134,31 +135,44 @@ class SynthTasks(NumberedTasks[Problem]):
         return expected(problem.solution.turns[problem.begin])
 
     def _problem(self, split: str, number: int) -> Problem:
-        why: dict[str, int] = {}
-        searches = 0
         for draw in range(DRAWS):
-            stream = Stream("synth", self.spec.digest, self._seed, split, number, draw)
-            problem = self._drawn(stream)
-            if problem is None:
-                obstacle = "the goals contradict one another"
-            elif problem.reached(problem.begin):
-                obstacle = "the goal holds at the beginning"
-            elif Stream("deal", canonical_json(problem.content)).below(100) not in PARTS[split]:
-                continue
-            else:
-                obstacle = self._obstacle(problem)
-                searches += 1
-            if problem is not None and not obstacle:
+            problem, why = self._tried(split, number, draw)
+            if problem is not None and not why:
                 return problem
-            why[obstacle] = why.get(obstacle, 0) + 1
-            if searches >= SEARCHES:
-                break
-        reasons = "; ".join(f"in {count:,} of them {each}" for each, count in why.items())
         raise DataError(
-            f"expected {self.spec.name} to have a task of {self._turns_asked[0]} to "
-            f"{self._turns_asked[1]} turns among {draw + 1:,} draws for {split}, got none: "
-            f"{reasons or 'all were tasks of other splits'}; change goals, tools or turns"
+            f"expected {self.spec.name} to have more tasks for {split}, got none in {DRAWS:,} "
+            "draws: add names, or let more goals and turns pass"
         )
+
+    def _tried(self, split: str, number: int, draw: int) -> tuple[Problem | None, str]:
+        """Draw a task once; returns also why it is none of the set, or an empty text."""
+        stream = Stream("synth", self.spec.digest, self._seed, split, number, draw)
+        problem = self._drawn(stream)
+        if problem is None:
+            return None, "goals contradict one another, or lack entities"
+        if problem.reached(problem.begin):
+            return problem, "the goal holds at the beginning"
+        dealt = Stream("deal", canonical_json(problem.content)).below(100)
+        if split in PARTS and dealt not in PARTS[split]:
+            return problem, "it is of another split"
+        return problem, self._obstacle(problem)
+
+    def _check_yield(self) -> None:
+        """Refuse a specification most of whose draws are no tasks, so that none is looked for long.
+
+        Raises:
+            DataError: Too few are.
+        """
+        why = [self._tried("any", 0, draw)[1] for draw in range(TRIED)]
+        if why.count("") < FITTING:
+            counts = {reason: why.count(reason) for reason in dict.fromkeys(why) if reason}
+            reasons = "; ".join(f"{count} times {reason}" for reason, count in counts.items())
+            low, high = self._turns_asked
+            raise DataError(
+                f"expected {self.spec.name} to have tasks of {low} to {high} turns, at least "
+                f"{FITTING} among {TRIED} draws, got {why.count('')}: {reasons}; change goals, "
+                "tools or turns"
+            )
 
     def _drawn(self, stream: Stream) -> Problem | None:
         """Draw a task; None if its goals contradict one another."""
@@ -225,6 +239,16 @@ class SynthTasks(NumberedTasks[Problem]):
                 f"more with {', '.join(f'{len(of)} of {kind}' for kind, of in entities.items())}: "
                 "lower a count, or leave out a fact"
             ) from None
+
+
+@lru_cache(maxsize=32)
+def open_tasks(spec: Specification, seed: int, turns: tuple[int, int], horizon: int) -> SynthTasks:
+    """Return the tasks of a specification, which environments of a process share.
+
+    Raises:
+        DataError: It makes no such tasks, or its search is too large.
+    """
+    return SynthTasks(spec, seed, turns, horizon)
 
 
 def expected(turns: float) -> int:
