@@ -147,8 +147,10 @@ class Section:
             yield key, self.section(key)
 
     def items(self, key: str, read: Callable[[Section], Read], short: str) -> tuple[Read, ...]:
-        """Take a list of mappings; a text in it is a mapping of which only `short` is given."""
+        """Take a list of mappings, or one; a text is a mapping of which only `short` is given."""
         found = self.raw(key, [])
+        if isinstance(found, str | Mapping):
+            found = [found]
         if not isinstance(found, list):
             raise self.wrong(key, "a list", found)
         place = ".".join(filter(None, (self.place, key)))
@@ -166,8 +168,9 @@ class Section:
         unknown = [key for key in self._data if key not in self._taken]
         if unknown:
             known = sorted(self._taken)
-            raise self.wrong(
-                "", f"made of the keys {', '.join(known)}", with_guesses(unknown, known)
+            raise DataError(
+                f"expected {self.place or 'the top'} of {self.file} to be made of the keys "
+                f"{', '.join(known)}, got {with_guesses(unknown, known)}"
             )
 
     def _text(self, key: str, found: Any) -> str:
