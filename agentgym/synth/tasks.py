@@ -16,7 +16,7 @@ from agentgym.synth.search import MOST_STATES, Solution, TooManyStates, solve
 from agentgym.synth.specification import Goal, Specification
 from agentgym.synth.world import State, World
 
-SIZES: Mapping[str, int] = {"train": 2000, "valid": 200, "test": 200}
+SIZES: Mapping[str, int] = {"train": 500, "valid": 100, "test": 100}
 """Numbers of tasks."""
 PARTS = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
 """Hundredths of all hashes of tasks that belong to each split."""

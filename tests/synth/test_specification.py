@@ -36,7 +36,7 @@ LAMPS: dict[str, Any] = {
 WRONG = [
     (("name",), "Lamps!", "expected name of .* lower-case letters.* got 'Lamps!'"),
     (("types", "lamp", "count"), 9, r"expected types.lamp.count .* from 1 to 5, got 9"),
-    (("types", "lamp", "colour"), "red", "expected types.lamp .* keys count, names, got colour"),
+    (("types", "lamp", "colour"), "red", "expected types.lamp .* keys count, names, got 'colour'"),
     (("types", "lamp", "names"), ["red", "red", "blue"], "names that all differ, got 'red'"),
     (("types", "lamp", "names"), ["red", True], r"names\[1\] .* a text .* got True; YAML reads"),
     (("facts", "lit", "of"), "lump", r"expected facts.lit.of .* two types of lamp, got \['lump'\]"),

@@ -23,7 +23,7 @@ def test_erpo_trains_on_the_bundled_specifications(
     server = serve(judging(lambda record: "SOUND"))
     names = ",".join(f"synth:{name}" for name in WORLDS)
     changes = {
-        "env": names, "preset": "erpo", "steps": 2, "horizon": "5", "horizon_every": None,
+        "env": names, "preset": "erpo", "steps": 2, "horizon": "24", "fit_horizon": False, "horizon_every": None,
         "sft__demonstrations": 24, "sft__max_steps": 2, "sft__gate_tasks": 4, "eval__tasks": 4,
         "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__group_size": 2,
         "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 1024,
