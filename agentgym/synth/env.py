@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
 from agentgym.synth.specification import Specification
-from agentgym.synth.tasks import Problem, expected, open_tasks
+from agentgym.synth.tasks import SIZES, Problem, expected, open_tasks
 from agentgym.synth.world import State
 
 REWARDS = ("sparse", "dense")
@@ -88,6 +88,7 @@ class SynthEnv(TextEnv[SynthSession]):
         turns: Turns that the expert needs, on average where there is chance: a number or a range
             within that of the specification, which None stands for.
         generator_seed: Another set of tasks.
+        sizes: Tasks of each split; of those left out 500 for training, 100 each for the others.
         reward: ``sparse``: 1 on the turn that reaches the goal, else 0. ``dense``: the same in
             instalments, the change of the share of the expert's turns that is done.
         horizon: Turn budget; None: as the specification says.
@@ -110,6 +111,7 @@ class SynthEnv(TextEnv[SynthSession]):
         *,
         turns: int | tuple[int, int] | None = None,
         generator_seed: int = 0,
+        sizes: Mapping[str, int] | None = None,
         reward: str = "sparse",
         horizon: int | None = None,
         **kwargs: Any,
@@ -120,7 +122,9 @@ class SynthEnv(TextEnv[SynthSession]):
         seed = integer(generator_seed, "generator_seed", 0)
         budget = spec.horizon if horizon is None else integer(horizon, "horizon", 1)
         # Which tasks there are must not depend on the budget of a stage of training.
-        self.synth_tasks = open_tasks(spec, seed, _within(turns, spec.turns), spec.horizon)
+        self.synth_tasks = open_tasks(
+            spec, seed, _within(turns, spec.turns), spec.horizon, _sizes(sizes)
+        )
         super().__init__(self.synth_tasks, horizon=budget, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------
@@ -179,6 +183,16 @@ class SynthEnv(TextEnv[SynthSession]):
     def _turns(self) -> float | None:
         """Return the expert's turns to the goal, on average; None if it is out of reach."""
         return self.session.problem.solution.turns.get(self.session.state)
+
+
+def _sizes(asked: Any) -> tuple[tuple[str, int], ...]:
+    """Return the number of tasks of each split."""
+    if not isinstance(asked or {}, Mapping) or not set(asked or {}) <= set(SIZES):
+        raise ConfigurationError(
+            f"expected sizes as numbers of tasks by {', '.join(SIZES)}, got {asked!r:.80}"
+        )
+    sizes = {**SIZES, **(asked or {})}
+    return tuple((split, integer(sizes[split], f"sizes of {split}", 1, 10**6)) for split in SIZES)
 
 
 def _within(turns: Any, of: tuple[int, int]) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from agentgym.synth.world import State, World
 MOST_STATES = 5000
 """Most states that can be reached in a task."""
 SWEEPS = 10_000
-EXACT = 1e-9
+EXACT = 1e-6
 """Change of a value below which it counts as found."""
 
 Edge: TypeAlias = "tuple[int, tuple[tuple[int, int], ...]]"

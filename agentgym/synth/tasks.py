@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from agentgym.core.tasks import NumberedTasks, canonical_json
 from agentgym.errors import DataError
@@ -17,7 +17,9 @@ from agentgym.synth.specification import Goal, Specification
 from agentgym.synth.world import State, World
 
 SIZES: Mapping[str, int] = {"train": 500, "valid": 100, "test": 100}
-"""Numbers of tasks."""
+"""Numbers of tasks, unless others are asked for."""
+Sizes: TypeAlias = tuple[tuple[str, int], ...]
+"""Splits with their numbers of tasks."""
 PARTS = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
 """Hundredths of all hashes of tasks that belong to each split."""
 DRAWS = 20_000
@@ -107,6 +109,7 @@ class SynthTasks(NumberedTasks[Problem]):
         seed: Names a set of tasks.
         turns: Fewest and most turns of the expert.
         horizon: Turn budget.
+        sizes: Tasks of each split.
 
     Raises:
         DataError: The specification makes no such tasks, or its search is too large.
@@ -115,9 +118,10 @@ class SynthTasks(NumberedTasks[Problem]):
     remedy = "make the environment with the specification, seed and turns that the id names"
 
     def __init__(
-        self, spec: Specification, seed: int, turns: tuple[int, int], horizon: int
+        self, spec: Specification, seed: int, turns: tuple[int, int], horizon: int, sizes: Sizes
     ) -> None:
         self.spec, self._seed, self._turns_asked, self._horizon = spec, seed, turns, horizon
+        self._sizes = dict(sizes)
         marked = f"-{turns[0]}to{turns[1]}" if turns != spec.turns else ""
         name = f"synth/{spec.name}" + (f"-{seed}" if seed else "") + marked
         super().__init__(name, plan_length=self._length)
@@ -126,7 +130,7 @@ class SynthTasks(NumberedTasks[Problem]):
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
-        return SIZES[self.check(split)]
+        return self._sizes[self.check(split)]
 
     def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
         return problem.words, problem.content
@@ -242,18 +246,20 @@ class SynthTasks(NumberedTasks[Problem]):
 
 
 @lru_cache(maxsize=32)
-def open_tasks(spec: Specification, seed: int, turns: tuple[int, int], horizon: int) -> SynthTasks:
+def open_tasks(
+    spec: Specification, seed: int, turns: tuple[int, int], horizon: int, sizes: Sizes
+) -> SynthTasks:
     """Return the tasks of a specification, which environments of a process share.
 
     Raises:
         DataError: It makes no such tasks, or its search is too large.
     """
-    return SynthTasks(spec, seed, turns, horizon)
+    return SynthTasks(spec, seed, turns, horizon, sizes)
 
 
 def expected(turns: float) -> int:
     """Return turns on average as a whole number, rounded up."""
-    return math.ceil(turns - 1e-6)
+    return math.ceil(turns - 1e-4)
 
 
 @lru_cache(maxsize=512)

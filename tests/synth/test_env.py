@@ -122,8 +122,10 @@ def test_turns_choose_a_level_and_tasks_know_their_set() -> None:
     env = opened("warehouse", turns=[4, 4])
     assert {env.tasks.oracle_turns(env.tasks.task("test", n)) for n in range(8)} == {4}
     assert env.tasks.task("test", 0).id == "synth/warehouse-4to4/test/0"
-    with pytest.raises(ValueError, match="turns"):
-        opened("warehouse", turns=99)
+    assert opened("warehouse", sizes={"test": 7}).tasks.len("test") == 7
+    for wrong in ({"turns": 99}, {"sizes": {"dev": 3}}, {"sizes": {"test": 0}}):
+        with pytest.raises(ValueError, match=f"expected .*{next(iter(wrong))}"):
+            opened("warehouse", **wrong)
 
 
 def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,6 +113,12 @@ def test_a_search_that_explodes_is_refused_with_a_number(tmp_path: Path) -> None
         make(str(written(tmp_path, content)))
 
 
+def test_the_example_of_the_page_makes_tasks(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "agentgym" / "synth" / "README.md").read_text()
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    assert make(str(written(tmp_path, text))).tasks.oracle_turns is not None
+
+
 def test_names_that_open_nothing() -> None:
     for name, said in (("warehous", "perhaps|warehouse"), ("nowhere.yaml", "No such file")):
         with pytest.raises(AgentGymError, match=said):

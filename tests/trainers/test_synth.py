@@ -23,14 +23,16 @@ def test_erpo_trains_on_the_bundled_specifications(
     server = serve(judging(lambda record: "SOUND"))
     names = ",".join(f"synth:{name}" for name in WORLDS)
     changes = {
-        "env": names, "preset": "erpo", "steps": 2, "horizon": "24", "fit_horizon": False, "horizon_every": None,
+        "env": names, "preset": "erpo", "steps": 2, "horizon": "24",
+        "fit_horizon": False, "horizon_every": None,
         "sft__demonstrations": 24, "sft__max_steps": 2, "sft__gate_tasks": 4, "eval__tasks": 4,
         "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__group_size": 2,
         "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 1024,
         "rl__episode_tokens": 400,
     }  # fmt: skip
+    sizes = '--env-kwargs=sizes={"train": 6, "valid": 4, "test": 4}'
     judge = ("--rl.hooks", f"judge_mask:model=m,url={server.url},retries=0")
-    assert main(toy_runs.arguments(tmp_path / "run", *judge, **changes)) == 0
+    assert main(toy_runs.arguments(tmp_path / "run", sizes, *judge, **changes)) == 0
     steps = toy_runs.by_phase(tmp_path / "run")["rl"]
     assert len(steps) == 2 and all(step["judge_mask_asked"] > 0 for step in steps)
     assert (tmp_path / "run" / "checkpoints" / "trained" / "model.safetensors").exists()
