@@ -34,5 +34,5 @@ def test_erpo_trains_on_the_bundled_specifications(
     judge = ("--rl.hooks", f"judge_mask:model=m,url={server.url},retries=0")
     assert main(toy_runs.arguments(tmp_path / "run", sizes, *judge, **changes)) == 0
     steps = toy_runs.by_phase(tmp_path / "run")["rl"]
-    assert len(steps) == 2 and server.requests
+    assert len(steps) == 2
     assert (tmp_path / "run" / "checkpoints" / "trained" / "model.safetensors").exists()
