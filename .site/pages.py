@@ -29,7 +29,7 @@ HIDDEN = frozenset(("bundled.d", "runs"))
 """Folders in them whose pages are not ours, or not for readers."""
 GUIDES = (
     "agentgym/README", "agentgym/adapters/README", "agentgym/imports/README",
-    "agentgym/sandbox/README", "trainers/README", "benchmarks/README",
+    "agentgym/sandbox/README", "agentgym/synth/README", "trainers/README", "benchmarks/README",
 )  # fmt: skip
 ABOUT = ("CONTRIBUTING", "AGENTS", "SECURITY", "CHANGELOG")
 REFERENCE: dict[str, tuple[str, ...]] = {

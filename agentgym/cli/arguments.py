@@ -382,6 +382,18 @@ class Validate:
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
+@dataclass(frozen=True)
+class Synth:
+    """Check a specification of entities, tools and goals, and say what its environment is like."""
+
+    spec: Positional[str]
+    """YAML file, or the name of a bundled one, such as warehouse."""
+    n: int = 50
+    """Tasks of each split that are drawn and solved."""
+    seed: int = 0
+    """Another set of tasks, as the environment's argument generator_seed."""
+
+
 COMMANDS: Mapping[str, type] = {
     "list": List,
     "play": Play,
@@ -402,6 +414,7 @@ COMMANDS: Mapping[str, type] = {
     "images prune": PruneImages,
     "validate": Validate,
     "conform": Conform,
+    "synth": Synth,
 }
 """The subcommands that are no family's, by what is typed for them."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."

@@ -23,6 +23,7 @@ from agentgym.cli.arguments import (
     ServeMcp,
     ServeOpenEnv,
     ServeSandbox,
+    Synth,
     Validate,
     View,
 )
@@ -160,6 +161,12 @@ def _conform(command: Conform, console: Console) -> int:
     return conform(command, console)
 
 
+def _synth(command: Synth, console: Console) -> int:
+    from agentgym.cli.synth import check
+
+    return check(command, console)
+
+
 def _validate(command: Validate, console: Console) -> int:
     from agentgym.cli.validate import validate
 
@@ -183,4 +190,5 @@ _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     **dict.fromkeys((LoadImage, PullImages, ListImages, PruneImages), _images),
     Validate: _validate,
     Conform: _conform,
+    Synth: _synth,
 }

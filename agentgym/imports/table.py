@@ -105,6 +105,12 @@ IMPORTS: Mapping[str, Import] = {
         "scienceworld",
         backend="thread",
     ),
+    "synth": Import(
+        "agentgym.synth.making",
+        "FILE.yaml",
+        "warehouse",
+        "Entities, tools and goals of a specification, yours or a bundled one.",
+    ),
     "textarena": Import(
         "agentgym.imports.textarena",
         "ID",

@@ -1,0 +1,60 @@
+"""``agentgym synth``: check a specification, and say which tasks it makes."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from agentgym.core.options import integer
+from agentgym.support.terminal import cell, printable
+from agentgym.synth.making import make, open_specification
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.cli.arguments import Synth
+
+
+def check(command: Synth, console: Console) -> int:
+    """Draw and solve tasks of a specification, and show how long they are.
+
+    Raises:
+        AgentGymError: It is none, or makes no tasks.
+    """
+    from rich.progress import Progress
+    from rich.table import Table
+
+    spec = open_specification(command.spec)
+    n = integer(command.n, "--n", 1)
+    table = Table("split", "tasks", "drawn", "different", "turns of the expert: tasks", "states")
+    env = make(command.spec, generator_seed=integer(command.seed, "--seed", 0))
+    tasks = env.synth_tasks
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        shown = bar.add_task("tasks", total=len(tasks.splits) * min(n, tasks.len("test")))
+        for split in tasks.splits:
+            turns, seen, most = Counter[int](), set[str](), 0
+            for index in range(min(n, tasks.len(split))):
+                task = tasks.task(split, index)
+                problem = tasks.problem(task)
+                turns[tasks.oracle_turns(task) or 0] += 1
+                seen.add(str(problem.content))
+                most = max(most, problem.solution.states)
+                bar.advance(shown)
+            lengths = ", ".join(f"{length}: {count}" for length, count in sorted(turns.items()))
+            row = (split, f"{tasks.len(split):,}", turns.total(), len(seen), lengths, f"{most:,}")
+            table.add_row(*map(cell, map(str, row)))
+    env.close()
+    chance = "with chance" if spec.chancy else "without chance"
+    console.print(
+        printable(
+            f"{spec.name}: {spec.summary}\n{len(spec.tools)} tools {chance}, {len(spec.facts)} "
+            f"facts, {len(spec.goals)} goals; horizon {spec.horizon}"
+        ),
+        markup=False, highlight=False,
+    )  # fmt: skip
+    console.print(table)
+    name = shlex.quote(f"synth:{command.spec}")
+    for line in ("agentgym play", "agentgym validate", "agentgym-train --env"):
+        console.print(f"{line} {name}", markup=False, highlight=False, soft_wrap=True)
+    return 0

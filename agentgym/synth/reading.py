@@ -1,0 +1,179 @@
+"""Typed reading of a YAML file: every complaint names the key, what was expected and what came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from agentgym.core.options import with_guesses
+from agentgym.errors import DataError
+
+LARGEST = 1 << 18
+"""Most bytes of a file."""
+LONGEST = 2000
+"""Most characters of a text in it."""
+IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,39}")
+Read = TypeVar("Read")
+
+
+class _Loader(yaml.SafeLoader):
+    """Read plain data, in which nothing is repeated by reference and no key comes twice."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("a reference (*name) is not allowed: write it out")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for name in names:
+            if names.count(name) > 1:
+                raise yaml.YAMLError(f"the key {name!r} comes twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def load(file: Path) -> Section:
+    """Read a file whose top is a mapping.
+
+    Raises:
+        DataError: It is missing, too long or no such YAML.
+    """
+    try:
+        if file.stat().st_size > LARGEST:
+            raise ValueError(f"it has more than {LARGEST:,} bytes")
+        data = yaml.load(file.read_text("utf-8"), _Loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"expected a specification in YAML at {file}, but: {reason:.500}"
+        ) from error
+    return Section(data, str(file), "")
+
+
+class Section:
+    """A mapping of a file, whose entries are taken one by one.
+
+    Args:
+        data: What stands there.
+        file: The file, for messages.
+        place: The keys that lead there, with dots between them.
+
+    Raises:
+        DataError: It is no mapping with texts as keys.
+    """
+
+    def __init__(self, data: Any, file: str, place: str) -> None:
+        self.file, self.place = file, place
+        if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
+            self._data: Mapping[str, Any] = {}
+            raise self.wrong("", "a mapping of names", data)
+        self._data = data
+        self._taken: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        """Whether there is an entry."""
+        return key in self._data
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all entries."""
+        return tuple(self._data)
+
+    def wrong(self, key: str, expected: str, got: Any) -> DataError:
+        """Return the error of an entry."""
+        place = ".".join(filter(None, (self.place, key))) or "the top"
+        hint = ""
+        if isinstance(got, bool):
+            hint = (
+                "; YAML reads yes, no, on and off as truth values: quote them where words are meant"
+            )
+        return DataError(
+            f"expected {place} of {self.file} to be {expected}, got {got!r:.120}{hint}"
+        )
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        """Take an entry as it is."""
+        self._taken.add(key)
+        return self._data.get(key, default)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Take a text; without a default it must be there."""
+        return self._text(key, self.raw(key, default))
+
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        """Take a list of texts, or one text."""
+        found = self.raw(key, default)
+        if isinstance(found, str):
+            found = [found]
+        if not isinstance(found, list | tuple):
+            raise self.wrong(key, "a text or a list of texts", found)
+        return tuple(self._text(f"{key}[{n}]", each) for n, each in enumerate(found))
+
+    def flag(self, key: str) -> bool:
+        """Take a truth value, False where it is left out."""
+        found = self.raw(key, False)
+        if not isinstance(found, bool):
+            raise self.wrong(key, "true or false", found)
+        return found
+
+    def number(self, key: str, low: int, high: int, default: int | None = None) -> int:
+        """Take a whole number within bounds."""
+        found = self.raw(key, default)
+        if type(found) is not int or not low <= found <= high:
+            raise self.wrong(key, f"a whole number from {low} to {high}", found)
+        return found
+
+    def span(self, key: str, low: int, high: int, default: tuple[int, int]) -> tuple[int, int]:
+        """Take a number, or a range as two numbers, within bounds."""
+        found = self.raw(key, list(default))
+        pair = found if isinstance(found, list) else [found, found]
+        numbers = len(pair) == 2 and all(type(each) is int for each in pair)
+        if not numbers or not low <= pair[0] <= pair[1] <= high:
+            raise self.wrong(key, f"a number, or [least, most], from {low} to {high}", found)
+        return pair[0], pair[1]
+
+    def section(self, key: str) -> Section:
+        """Take a mapping, empty where it is left out."""
+        return Section(self.raw(key, {}), self.file, ".".join(filter(None, (self.place, key))))
+
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """Take all entries of a mapping of names to mappings."""
+        for key in self._data:
+            if not IDENTIFIER.fullmatch(key):
+                raise self.wrong("", "names of lower-case letters, digits and _", key)
+            yield key, self.section(key)
+
+    def items(self, key: str, read: Callable[[Section], Read], short: str) -> tuple[Read, ...]:
+        """Take a list of mappings, or one; a text is a mapping of which only `short` is given."""
+        found = self.raw(key, [])
+        if isinstance(found, str | Mapping):
+            found = [found]
+        if not isinstance(found, list):
+            raise self.wrong(key, "a list", found)
+        place = ".".join(filter(None, (self.place, key)))
+        return tuple(
+            read(Section({short: one} if isinstance(one, str) else one, self.file, f"{place}[{n}]"))
+            for n, one in enumerate(found)
+        )
+
+    def end(self) -> None:
+        """Refuse what nothing has taken.
+
+        Raises:
+            DataError: There is a key that nobody knows.
+        """
+        unknown = [key for key in self._data if key not in self._taken]
+        if unknown:
+            known = sorted(self._taken)
+            raise DataError(
+                f"expected {self.place or 'the top'} of {self.file} to be made of the keys "
+                f"{', '.join(known)}, got {with_guesses(unknown, known)}"
+            )
+
+    def _text(self, key: str, found: Any) -> str:
+        if not isinstance(found, str) or len(found) > LONGEST or not found.strip():
+            raise self.wrong(key, f"a text of 1 to {LONGEST} characters", found)
+        return found.strip()

@@ -1,0 +1,38 @@
+"""ERPO trains on the bundled specifications: three worlds, one of them of chance, one judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.policies.endpoint import Answer, ChatServer
+from tests.rewards.judging import judging
+from tests.trainers import toy_runs
+from trainers.cli import main
+
+WORLDS = ("accounts", "lab", "warehouse")
+
+
+@pytest.mark.slow
+def test_erpo_trains_on_the_bundled_specifications(
+    serve: Callable[[Answer], ChatServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
+    server = serve(judging(lambda record: "SOUND"))
+    names = ",".join(f"synth:{name}" for name in WORLDS)
+    changes = {
+        "env": names, "preset": "erpo", "steps": 2, "horizon": "24",
+        "fit_horizon": False, "horizon_every": None,
+        "sft__demonstrations": 24, "sft__max_steps": 2, "sft__gate_tasks": 4, "eval__tasks": 4,
+        "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__group_size": 2,
+        "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 1024,
+        "rl__episode_tokens": 400,
+    }  # fmt: skip
+    sizes = '--env-kwargs=sizes={"train": 6, "valid": 4, "test": 4}'
+    judge = ("--rl.hooks", f"judge_mask:model=m,url={server.url},retries=0")
+    assert main(toy_runs.arguments(tmp_path / "run", sizes, *judge, **changes)) == 0
+    steps = toy_runs.by_phase(tmp_path / "run")["rl"]
+    assert len(steps) == 2
+    assert (tmp_path / "run" / "checkpoints" / "trained" / "model.safetensors").exists()
