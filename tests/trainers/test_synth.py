@@ -23,16 +23,23 @@ def test_erpo_trains_on_the_bundled_specifications(
     server = serve(judging(lambda record: "SOUND"))
     names = ",".join(f"synth:{name}" for name in WORLDS)
     changes = {
-        "env": names, "preset": "erpo", "steps": 2, "horizon": "24",
+        "env": names, "preset": "erpo", "steps": 2, "horizon": "6",
         "fit_horizon": False, "horizon_every": None,
         "sft__demonstrations": 24, "sft__max_steps": 2, "sft__gate_tasks": 4, "eval__tasks": 4,
         "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__group_size": 2,
-        "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 1024,
-        "rl__episode_tokens": 400,
+        "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 2048,
+        "rl__turn_tokens": 10, "rl__episode_tokens": 1600,
     }  # fmt: skip
     sizes = '--env-kwargs=sizes={"train": 6, "valid": 4, "test": 4}'
-    judge = ("--rl.hooks", f"judge_mask:model=m,url={server.url},retries=0")
-    assert main(toy_runs.arguments(tmp_path / "run", sizes, *judge, **changes)) == 0
+    # What is written costs a little, so that returns differ before anything is solved.
+    judge = f"judge_mask:model=m,url={server.url},retries=0"
+    hooks = ("--rl.hooks", judge, "characters:price=0.001")
+    assert main(toy_runs.arguments(tmp_path / "run", sizes, *hooks, **changes)) == 0
     steps = toy_runs.by_phase(tmp_path / "run")["rl"]
-    assert len(steps) == 2
-    assert (tmp_path / "run" / "checkpoints" / "trained" / "model.safetensors").exists()
+    assert len(steps) == 2 and server.requests
+    assert sum(step["judge_mask_asked"] for step in steps) == 2 * 6
+    weights = [
+        toy_runs.files(tmp_path / "run")[f"checkpoints/{name}/model.safetensors"]
+        for name in ("warm-start", "trained")
+    ]
+    assert weights[0] != weights[1]
