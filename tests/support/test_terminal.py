@@ -188,7 +188,6 @@ def test_validate_shows_hostile_splits(capsys: Any, monkeypatch: Any) -> None:
 def test_doctor_and_list_show_hostile_reasons(capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("agentgym.cli.doctor.probe", lambda name: BAD)
     assert main(["doctor"]) == 0
-    monkeypatch.setattr("agentgym.cli.listing.install_command", lambda extra="": BAD)
     monkeypatch.setattr("agentgym.cli.listing.find_spec", lambda name: None)
     assert main(["list"]) == 0
     out = capsys.readouterr().out

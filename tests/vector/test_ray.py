@@ -130,6 +130,7 @@ def test_a_killed_actor_costs_only_its_own_episodes_where_they_cannot_be_repeate
         member.reset_slots(range(4), range(4))
         member.step_slots(range(4), ["pid"] * 4)  # which differs in another process
     ray.kill(envs._backend._workers[1]._actor)  # type: ignore[attr-defined]
+    assert wait_for(lambda: len(actors()) == 1, 60.0), "the one that Ray killed has gone"
     steps = envs.step_slots(range(4), ["roll"] * 4)
     for slot in (1, 3):
         assert_failed(steps[slot], "could not be repeated")
