@@ -81,7 +81,7 @@ BOMBS = (
     "SELECT " + "||".join(["name"] * 90) + " || (SELECT group_concat(name || name || name || name "
     "|| name || name || name || name || name || name || name || name || name) FROM book) FROM book",
     "INSERT INTO book SELECT NULL, a.name, 1 FROM book a, book b, book c, book d",
-    "SELECT " + "(" * 300 + "1" + ")" * 300, "SELECT 1" + "+1" * 1500,
+    "SELECT " + "(" * 300 + "1" + "+1)" * 300, "SELECT 1" + "+1" * 1500,
     "SELECT 1" + " UNION SELECT 1" * 200, "SELECT " + ", ".join("*" * 300) + " FROM book",
     f"SELECT name LIKE '{'%a' * 200}' FROM book", "SELECT sum(9223372036854775807) FROM book",
     f"SELECT * FROM {', '.join(f'book t{n}' for n in range(64))}",
