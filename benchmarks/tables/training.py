@@ -49,12 +49,12 @@ TRAININGS = {
     "alfworld": Training("training_gain.json", "alfworld"),
     "textworld": Training("textworld_training_gain.json", "textworld"),
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
-    "search": Training("search_chains_training_gain.json", "search", defaults=False),
+    "search": Training("search_training_gain.json", "search"),
+    "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
 }
 
 SINGLE_RUNS = (
     "webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json",
-    "search_hasty.json",
 )  # fmt: skip
 """Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
@@ -65,8 +65,8 @@ TRIED = {
     "textworld_twelve_steps.json": ("TextWorld, cooking, a lower rate", "guessing"),
     "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
     "textworld hesitant": ("TextWorld", "hesitant"),
-    "search_hasty.json": ("Search, two hops", "hasty"),
-    "search": ("Search, chains of one to five hops", "reader"),
+    "search": ("Search, two hops", "hasty"),
+    "search chains": ("Search, chains of one to five hops", "reader"),
 }
 """Training -> its tasks and its demonstrator."""
 
