@@ -19,6 +19,7 @@ from agentgym.core.hooks import TurnContext
 from agentgym.rewards.terms import FROM_0, SuppliedHook
 
 NO_LIMIT = -1.0
+"""In the place of a limit: any amount may be used."""
 
 
 @dataclass
