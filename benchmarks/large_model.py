@@ -8,7 +8,8 @@ beside what ``--dry-run`` estimates.
 
 Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm --ranks 0 16 [--steps 20]``, on
 a GPU; ``--size cpu --engines hf --steps 3`` is the same at the size of a CPU, with a peak of one
-step there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the runs.
+step there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the model
+and the runs, and the figures of those that have ended as ``DIR/result.json``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import json
 import multiprocessing
 import tempfile
 from dataclasses import asdict
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from pathlib import Path
 from statistics import mean
+from string import ascii_lowercase
 from typing import Any
 
 import gymnasium
@@ -38,9 +40,11 @@ SIZES = {
         hidden=768, layers=12, heads=12, head_dim=64, intermediate=3072, context=8192, init=0.02
     ),
     "0.5b": TinyConfig(
-        hidden=1536, layers=20, heads=12, head_dim=128, intermediate=5120, context=8192, init=0.02
+        hidden=1024, layers=28, heads=16, head_dim=128, intermediate=3072, context=8192, init=0.02
     ),
 }
+VOCABULARY = {"cpu": 0, "0.1b": 32_000, "0.5b": 151_936}
+"""Tokens of a size, as its like has, whose head costs accordingly; 0: only the words of pages."""
 SHOP = {"difficulty": "medium", "observation_mode": "text"}
 TEXTS = 20
 """Tasks whose pages make the vocabulary."""
@@ -69,7 +73,10 @@ if "benchmark/PaidShop-v0" not in gymnasium.registry:  # This file is imported u
 
 def write_model(folder: Path, size: str) -> int:
     """Write a fresh model with its tokenizer as a pretrained one; return its number of weights."""
+    import torch
+
     from trainers.models.tiny import build_model, build_tokenizer
+    from trainers.models.torch_setup import device
 
     env = PaidShop(**SHOP)
     texts = [env.action_prompt()]
@@ -78,8 +85,11 @@ def write_model(folder: Path, size: str) -> int:
         texts += [observation, " ".join(info["admissible_actions"])]
         texts.append(env.step(env.oracle_action() or "search[shirt]")[0])
     env.close()
-    tokenizer = build_tokenizer(texts)
-    model = build_model(tokenizer, SIZES[size])
+    filler = map("".join, product(ascii_lowercase, repeat=4))  # 456,976 words
+    texts.append(" ".join(islice(filler, VOCABULARY[size])))
+    tokenizer = build_tokenizer(texts, vocabulary=VOCABULARY[size] or 8192)
+    with torch.device(device()):
+        model = build_model(tokenizer, SIZES[size])
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return sum(parameter.numel() for parameter in model.parameters())
@@ -166,7 +176,7 @@ def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]
     cuda = torch.cuda.is_available()
     peak = trained(argv, watch=cuda)
     if not cuda:
-        watched = Path(tempfile.mkdtemp(dir=model.parent), "watched")
+        watched = out.with_name(f"{out.name}-watched")
         peak = trained(arguments(model, watched, asked, 1), watch=True)
     estimate = plan_memory(resolve(parse_config(argv))).estimate
     memory = {
@@ -191,19 +201,24 @@ def main() -> None:
         parser.error(f"expected at least {WARM_UP + 2} steps, the first of which is not counted")
     import torch
 
+    runs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
-        model, out = Path(scratch, "model"), asked.out or Path(scratch, "runs")
-        weights = write_model(model, asked.size)
-        runs = []
+        out = asked.out or Path(scratch)
+        result = {
+            "size": {
+                "name": asked.size,
+                "weights": write_model(out / "model", asked.size),
+                "vocabulary": VOCABULARY[asked.size],
+                **asdict(SIZES[asked.size]),
+            },
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+            "groups": asked.groups,
+            "runs": runs,
+        }
         for engine, rank in product(asked.engines, asked.ranks):
             asked.engine, asked.lora = engine, rank
-            runs.append(measure(model, out / f"{engine}-{rank}", asked))
-    result = {
-        "size": {"name": asked.size, "weights": weights, **asdict(SIZES[asked.size])},
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "groups": asked.groups,
-        "runs": runs,
-    }
+            runs.append(measure(out / "model", out / f"{engine}-{rank}", asked))
+            (out / "result.json").write_text(to_json(result), encoding="utf-8")
     print(to_json(result))
 
 
