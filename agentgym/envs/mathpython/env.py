@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym.core.options import choice, integer, text
+from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
 from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
 from agentgym.envs.mathpython.generator import GeneratorConfig
 from agentgym.envs.mathpython.problem import Problem
-from agentgym.envs.mathpython.tasks import ProblemTasks, problem_tasks
+from agentgym.envs.mathpython.tasks import problem_tasks
 from agentgym.envs.mathpython.tools import MathTools
 from agentgym.errors import ConfigurationError, require
 from agentgym.sandbox.registry import check_name
@@ -56,7 +57,7 @@ class MathPythonEnv(ToolEnv):
     Every script begins anew: variables do not outlive it, files do until the episode ends.
     """
 
-    tasks: ProblemTasks
+    tasks: NumberedTasks[Problem]
 
     def __init__(
         self,
