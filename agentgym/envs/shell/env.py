@@ -16,7 +16,7 @@ from agentgym.envs.shell.experts import EXPERTS
 from agentgym.envs.shell.experts.reader import LOOK
 from agentgym.envs.shell.generator.config import GeneratorConfig
 from agentgym.envs.shell.tasks import open_tasks
-from agentgym.sandbox.registry import check_name
+from agentgym.sandbox.registry import check_isolated
 
 REWARDS = ("sparse",)
 """What turns pay: 1 for a task that is solved, else 0."""
@@ -55,7 +55,8 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``,
             or a :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
-        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox` that
+            isolates.
         command_timeout: Seconds that a command may take.
         max_observation_chars: Most characters of an observation.
         horizon: Turn budget of an episode.
@@ -90,7 +91,7 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
     ) -> None:
         choice(reward, "reward", REWARDS)
         self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
-        self._sandbox = check_name(text(sandbox, "sandbox"))
+        self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(command_timeout, "command_timeout", 1, 3600)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
         self._tasks = open_tasks(data, text(image, "image"), difficulty, generator_seed, expert)
