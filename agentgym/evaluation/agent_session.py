@@ -152,6 +152,14 @@ class Session:
         return mcp_tools(self.specs)
 
     @property
+    def mcp_url(self) -> str:
+        """Address at which this episode is a server of the Model Context Protocol over HTTP.
+
+        It takes ``api_key`` as bearer token; empty where `base_url` is.
+        """
+        return f"{self.base_url}/mcp" if self.base_url else ""
+
+    @property
     def tools(self) -> list[Callable[..., str]]:
         """The tools as Python functions with signatures and docstrings.
 
