@@ -77,7 +77,8 @@ class GatewayServer:
         with self._lock:
             if self._thread is None:
                 self._start()
-        return ModelAddress(f"{self._url}/v1", secrets.token_urlsafe(24), MODEL_NAME)
+        base = f"{self._url}/v1"
+        return ModelAddress(base, secrets.token_urlsafe(24), MODEL_NAME, f"{base}/mcp")
 
     def open(self, address: ModelAddress, episode: AgentEpisode) -> None:
         """Answer an episode at its address."""
