@@ -66,6 +66,8 @@ class EnvFamily:
     """Extra of the distribution that installs them."""
     boxed: bool = False
     """Whether its tasks are played in a sandbox."""
+    programs: tuple[str, ...] = ()
+    """Programs that a sandbox has to have for them."""
     backend: str = "sync"
     """Back end of a vector environment that suits the family where none is asked for."""
     heavy: Mapping[str, Any] = field(default_factory=dict)
@@ -129,6 +131,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
         summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
         boxed=True,
+        programs=("python3",),
     ),
     EnvFamily(
         name="search",

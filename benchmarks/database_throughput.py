@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from stopwatch import Stopwatch, growth, make, memory, play, start
+from stopwatch import expert_turns, growth, make, memory, play, start
 
 ENV_ID = "agentgym/Database-v0"
 LEVELS = ("easy", "medium", "hard")
@@ -27,15 +26,8 @@ def measure_steps(level: str, options: Options) -> dict[str, float]:
 
 def measure_expert(level: str, options: Options) -> dict[str, float]:
     """Time the steps of the expert in new tasks, without its own thinking."""
-    env = make(ENV_ID, difficulty=level).unwrapped
-    step, number = Stopwatch(time.thread_time), 0
-    while step.seconds < options["seconds"]:
-        _, info = env.reset(options={"index": number % env.tasks.len("train")})
-        number += 1
-        while not info["stop_reason"]:
-            action = env.oracle_action()
-            info = step(partial(env.step, action))[4]
-    return {f"{level}_expert_turns_per_second": step.rate}
+    turns = expert_turns(ENV_ID, options["seconds"], difficulty=level)
+    return {f"{level}_expert_turns_per_second": turns}
 
 
 def measure_memory(options: Options) -> dict[str, float]:

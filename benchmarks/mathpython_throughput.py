@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from stopwatch import Stopwatch, make, memory, play, start
+from stopwatch import expert_turns, make, memory, play, start
 
 ENV_ID = "agentgym/MathPython-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -39,26 +38,14 @@ def measure_steps(options: Options) -> dict[str, float]:
 
 def measure_expert(options: Options) -> dict[str, float]:
     """Time the steps of an expert that asks the calculator, without its own thinking."""
-    return {"expert_turns_per_second": _turns(options, "easy", "calculating", time.thread_time)}
+    turns = expert_turns(ENV_ID, options["seconds"], difficulty="easy", expert="calculating")
+    return {"expert_turns_per_second": turns}
 
 
 def measure_scripts(options: Options) -> dict[str, float]:
     """Time the turns of an expert that runs one script for each task, by the clock."""
-    turns = _turns(options, "medium", "programmer", time.monotonic)
+    turns = expert_turns(ENV_ID, options["seconds"], time.monotonic, expert="programmer")
     return {"script_episodes_per_second": turns / 2}
-
-
-def _turns(options: Options, difficulty: str, expert: str, clock: Callable[[], float]) -> float:
-    env = make(ENV_ID, difficulty=difficulty, expert=expert).unwrapped
-    step = Stopwatch(clock)
-    number = 0
-    while step.seconds < options["seconds"]:
-        _, info = env.reset(options={"index": number % env.tasks.len("train")})
-        number += 1
-        while not info["stop_reason"]:
-            info = step(partial(env.step, env.oracle_action()))[4]
-    env.close()
-    return step.rate
 
 
 GROUPS: dict[str, Callable[[Options], dict[str, float]]] = {

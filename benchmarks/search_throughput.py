@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from stopwatch import Stopwatch, growth, make, memory, play, start
+from stopwatch import expert_turns, growth, make, memory, play, start
 
 ENV_ID = "agentgym/Search-v0"
 BARS: dict[str, tuple[str, float]] = {
@@ -61,16 +60,7 @@ def measure_large(options: Options) -> dict[str, float]:
 
 def measure_expert(options: Options) -> dict[str, float]:
     """Time the steps of what the oracle does, without its own thinking."""
-    env = make(ENV_ID, expert="oracle").unwrapped
-    step = Stopwatch(time.thread_time)
-    number = 0
-    while step.seconds < options["seconds"]:
-        _, info = env.reset(options={"index": number % env.tasks.len("train")})
-        number += 1
-        while not info["stop_reason"]:
-            action = env.oracle_action()
-            info = step(partial(env.step, action))[4]
-    return {"expert_turns_per_second": step.rate}
+    return {"expert_turns_per_second": expert_turns(ENV_ID, options["seconds"], expert="oracle")}
 
 
 def measure_memory(options: Options) -> dict[str, float]:

@@ -113,6 +113,29 @@ def play(
     }
 
 
+def expert_turns(
+    env_id: str, seconds: float, clock: Callable[[], float] = time.thread_time, **kwargs: Any
+) -> float:
+    """Return how many turns a second the expert plays in new tasks, without its own thinking.
+
+    Args:
+        env_id: The environment.
+        seconds: Time of the steps.
+        clock: What measures it.
+        **kwargs: Arguments of the environment.
+    """
+    env = make(env_id, **kwargs).unwrapped
+    step, number = Stopwatch(clock), 0
+    while step.seconds < seconds:
+        _, info = env.reset(options={"index": number % env.tasks.len("train")})
+        number += 1
+        while not info["stop_reason"]:
+            action = env.oracle_action()
+            info = step(lambda: env.step(action))[4]  # noqa: B023
+    env.close()
+    return step.rate
+
+
 def growth(env: Any, resets: int = 1000) -> float:
     """Return the resident megabytes that resets to new tasks add."""
     count = env.unwrapped.tasks.len("train")

@@ -3,13 +3,14 @@
     python benchmarks/throughput.py [--family webshop] [--seconds 3] [--large 100000]
                                     [--data DIR]
 
-What is measured stands in one module for each family, ``<family>_throughput.py``: ``GROUPS`` (name
--> function of the options that returns figures), ``REPEATS`` (name -> how often a group of times is
-measured, of which the best counts), ``BARS`` (figure -> comparison and value) and ``combine`` (adds
-figures that follow from others, such as ratios). Each group runs in a process of its own, so that
-memory is its own too; the groups of a family share a cache folder that is empty at first. ``met``
-compares with the bars. A group that fails, for example because the original engine is not
-installed, stands under ``failed`` with the reason.
+What is measured stands in one module for each family, ``<family>_throughput.py``, or in
+``gym_throughput.py`` for those that have none: ``GROUPS`` (name -> function of the options that
+returns figures), ``REPEATS`` (name -> how often a group of times is measured, of which the best
+counts), ``BARS`` (figure -> comparison and value) and ``combine`` (adds figures that follow from
+others, such as ratios). Each group runs in a process of its own, so that memory is its own too; the
+groups of a family share a cache folder that is empty at first. ``met`` compares with the bars. A
+group that fails, for example because the original engine is not installed, stands under ``failed``
+with the reason.
 
 Starting, opening and building are wall time; the rest is processor time, so that other jobs on the
 machine do not count.
@@ -24,7 +25,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from provenance import to_json
@@ -35,6 +38,12 @@ FAMILIES = (
     *("alfworld", "babyai", "database", "mathpython", "search", "textcraft", "textworld"),
     "webshop",
 )
+
+
+def measures(family: str) -> ModuleType:
+    """Return the module that says what is measured of a family."""
+    own = f"{family}_throughput"
+    return importlib.import_module(own if find_spec(own) else "gym_throughput")
 
 
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:
@@ -55,7 +64,7 @@ def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[
 
 def measure(family: str, options: dict[str, Any]) -> dict[str, Any]:
     """Run all groups of a family."""
-    module = importlib.import_module(f"{family}_throughput")
+    module = measures(family)
     figures: dict[str, float] = {}
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as cache:
@@ -90,8 +99,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.group:
         family, group = args.group.split(".")
-        module = importlib.import_module(f"{family}_throughput")
-        print(json.dumps(module.GROUPS[group](json.loads(args.options))))
+        options = {**json.loads(args.options), "family": family}
+        print(json.dumps(measures(family).GROUPS[group](options)))
         return
     options = {"seconds": args.seconds, "large": args.large, "data": args.data}
     print(to_json({family: measure(family, options) for family in args.family}))

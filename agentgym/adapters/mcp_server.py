@@ -12,7 +12,8 @@ environment fails at is answered with ``isError`` and no reward: its episode has
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from gymnasium.error import ResetNeeded
@@ -87,22 +88,13 @@ class McpSessions:
             UnknownEnv: The session has no environment any more.
         """
         self.envs.touch(key)
-        if "method" not in message or message.get("id") is None:
-            return None  # a notification, or an answer to nothing that was asked
-        methods: dict[str, Callable[[int, Mapping[str, Any]], Mapping[str, Any]]] = {
+        methods: json_rpc.Methods = {
             "initialize": self._initialize,
-            "ping": lambda key, params: {},
-            "tools/list": lambda key, params: {"tools": self._tools},
-            "tools/call": self._call,
+            "ping": lambda params: {},
+            "tools/list": lambda params: {"tools": self._tools},
+            "tools/call": partial(self._call, key),
         }
-        number, method, params = message["id"], message["method"], message.get("params") or {}
-        if not isinstance(method, str) or method not in methods:
-            words = f"expected one of {', '.join(methods)}, got {method!r:.80}"
-            return json_rpc.error(number, json_rpc.METHOD_NOT_FOUND, words)
-        if not isinstance(params, Mapping):
-            words = f"expected params to be an object, got {params!r:.80}"
-            return json_rpc.error(number, json_rpc.INVALID_PARAMS, words)
-        return json_rpc.result(number, methods[method](key, params))
+        return json_rpc.respond(message, methods)
 
     def open(self, message: Mapping[str, Any]) -> tuple[int | None, json_rpc.Message]:
         """Begin a session by the message that asks for it.
@@ -123,18 +115,10 @@ class McpSessions:
             return None, found or json_rpc.error(None, json_rpc.INVALID_REQUEST, words)
         return key, found
 
-    def _initialize(self, key: int, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _initialize(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Agree on a version."""
-        asked = params.get("protocolVersion")
-        return {
-            "protocolVersion": asked if asked in json_rpc.VERSIONS else json_rpc.VERSIONS[-1],
-            "capabilities": {"tools": {}},
-            "serverInfo": {
-                "name": f"agentgym {self._name}",
-                "version": package_version(DISTRIBUTION),
-            },
-            "instructions": self._instructions,
-        }
+        version = package_version(DISTRIBUTION)
+        return json_rpc.welcome(params, f"agentgym {self._name}", version, self._instructions)
 
     def _call(self, key: int, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Call a tool; whatever is wrong with it is for the agent to read."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 from agentgym.errors import AgentGymError
 from agentgym.registration import EnvFamily, families
+from agentgym.sandbox import SandboxConfig, open_sandbox
 
 COMPILERS = ("g++", "cmake", "make")
 """What the original engines are built with."""
@@ -75,7 +76,7 @@ PARTS: tuple[Part, ...] = (
 
 
 def abilities(sandbox: bool) -> Iterator[Ability]:
-    """Look at every family and optional part; nothing is imported or played.
+    """Look at every family and optional part; nothing is played.
 
     Args:
         sandbox: Whether a sandbox can run here.
@@ -94,7 +95,19 @@ def _environment(family: EnvFamily, sandbox: bool) -> Ability:
         return Ability("environment", name, f"needs {', '.join(lacking)}", family.extra)
     if family.boxed and not sandbox:
         return Ability("environment", name, "needs one of the sandboxes below")
-    return Ability("environment", name)
+    return Ability("environment", name, _lacking_in_box(family.programs))
+
+
+def _lacking_in_box(programs: Sequence[str]) -> str:
+    """Say which programs a sandbox of this machine lacks, which is opened to see; empty: none."""
+    if not programs:
+        return ""
+    try:
+        with open_sandbox(SandboxConfig()) as box:
+            absent = [name for name in programs if box.lacks(name)]
+    except AgentGymError as error:
+        return str(error)
+    return f"needs {', '.join(absent)} in its sandbox" if absent else ""
 
 
 def _optional(part: Part) -> Ability:

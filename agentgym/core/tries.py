@@ -3,7 +3,8 @@
 With ``tries=N`` the world of a try that ended unsolved, or used its share of the horizon, is set
 back to its beginning, and the policy goes on with what it has read and noted. Its return is that
 of its last try alone: what an earlier one paid is taken back when the next begins. Of reward hooks
-those that remember a try begin anew; penalties and costs are those of the whole episode.
+those that remember a try begin anew. Penalties and costs are those of the whole episode. A bonus
+for what is found is paid once, in whichever try: who fails again does not earn it a second time.
 """
 
 from __future__ import annotations

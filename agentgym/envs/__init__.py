@@ -38,6 +38,10 @@ What is the same thing has the same argument in every family that has it:
 
 Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
 checked by :mod:`agentgym.core.options`. Stored plans and indices go through
-:mod:`agentgym.support.caching`. A demonstrator that wastes turns has its habit from
-``hesitation.py``, beside this file. A family imports no other family, and nothing that plays one.
+:mod:`agentgym.support.caching`. A family imports no other family, and nothing that plays one.
+
+What families share stands beside this file: ``session_env.py`` (an environment that travels without
+its session, or opens and closes one for each episode), ``problem_tasks.py`` (tasks of generated
+problems and of files), ``kinds_config.py`` (difficulties that name kinds of tasks) and
+``hesitation.py`` (the habit of a demonstrator that wastes turns).
 """

@@ -67,6 +67,9 @@ class ModelAddress(NamedTuple):
     """Its key."""
     model: str
     """Name of the model."""
+    mcp_url: str = ""
+    """Address at which the episode is a server of the Model Context Protocol over HTTP, which takes
+    the key as bearer token; empty if it is none."""
 
 
 class Session:
@@ -93,6 +96,8 @@ class Session:
             to ``/v1``; empty if it brings a model of its own.
         api_key: Key of that endpoint.
         model: Name of that model.
+        mcp_url: Address at which this episode is an MCP server, which takes the same key; empty
+            unless whoever plays the agent serves the episode, too.
 
     Raises:
         ConfigurationError: The environment has another grammar or workers, or an option is wrong.
@@ -116,7 +121,8 @@ class Session:
         refuse_workers(env.unwrapped)
         self.language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
         self.specs: tuple[ActionSpec, ...] = self.language.specs
-        self.base_url, self.api_key, self.model = model or ModelAddress("", "", "")
+        address = model or ModelAddress("", "", "")
+        self.base_url, self.api_key, self.model, self.mcp_url = address
         watched = isinstance(env, Recorder) and record is None
         self._recorder: Recorder = env if watched else Recorder(env, record)  # type: ignore[assignment]
         self._on_output, self._end_when = on_output, end_when

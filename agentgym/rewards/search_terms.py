@@ -48,7 +48,8 @@ class Format(SuppliedHook):
 class RetrievalHit(SuppliedHook):
     """A bonus on the turn that first shows a gold answer among the evidence.
 
-    Search-R1 pays such a bonus of 0.1, MT-GRPO (Zeng et al., 2025, arXiv:2505.11821) one of 0.5.
+    It is paid once in an episode, in whichever of its tries (`agentgym.core.tries`). Search-R1 pays
+    such a bonus of 0.1, MT-GRPO (Zeng et al., 2025, arXiv:2505.11821) one of 0.5.
     """
 
     size = "bonus"
@@ -60,10 +61,17 @@ class RetrievalHit(SuppliedHook):
     """Factor of the value in the reward."""
     name: str = "retrieval_hit"
     """Key in ``info["reward_terms"]``."""
+    _paid: bool = field(default=False, init=False, repr=False, compare=False)
 
     def value(self, context: TurnContext) -> float:
         """Return the bonus if the answer was shown for the first time, else 0."""
-        return self.bonus if context.details["answer_new"] else 0.0
+        first = bool(context.details["answer_new"]) and not self._paid
+        self._paid = self._paid or first
+        return self.bonus if first else 0.0
+
+    def reset(self) -> None:
+        """Forget the previous episode."""
+        self._paid = False
 
 
 @dataclass

@@ -273,7 +273,7 @@ class Progressive(SuppliedHook):
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""
     step: Callable[[TurnContext], float] = potential_gain
-    """The step reward of a turn; must be picklable and without memory."""
+    """The step reward of a turn; must be picklable. A hook is reset with this one."""
     forfeit: bool = False
     """Take the step part back when the episode ends unsolved: a lost game never pays."""
     gate: float = 0.0
@@ -329,3 +329,5 @@ class Progressive(SuppliedHook):
     def reset(self) -> None:
         """Forget the episode so far."""
         self._turns, self._mean, self._valid, self._outcome = 0, 0.0, 0, 0.0
+        if isinstance(self.step, SuppliedHook):
+            self.step.reset()

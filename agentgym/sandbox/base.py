@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -286,6 +287,14 @@ class Sandbox(ABC):
     @abstractmethod
     def close(self) -> None:
         """End it; may be called twice."""
+
+    def lacks(self, program: str) -> bool:
+        """Return whether commands find no program of this name.
+
+        Raises:
+            SandboxDied: The sandbox ended.
+        """
+        return self.exec(f"command -v {shlex.quote(program)}").exit_code != 0
 
     def __enter__(self) -> Self:
         """Start it."""

@@ -98,6 +98,20 @@ def check_name(name: str) -> str:
     return name
 
 
+def check_isolated(name: str) -> str:
+    """Return the name of a back end that keeps commands apart from this machine, or ``"auto"``.
+
+    Raises:
+        ConfigurationError: There is no such back end, or it isolates nothing.
+    """
+    if name == "subprocess":
+        raise ConfigurationError(
+            "expected a sandbox that keeps a model's commands apart from this machine, got "
+            "'subprocess', which does not; use another, such as 'auto'"
+        )
+    return check_name(name)
+
+
 def choose_backend(config: SandboxConfig) -> str:
     """Return the name of the back end that ``"auto"`` stands for.
 

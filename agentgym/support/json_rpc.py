@@ -6,7 +6,7 @@ cannot be installed together, and reads answers of any size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -19,6 +19,8 @@ FULL = -32000
 """Code of an error of this project's own: there is no room for another session."""
 
 Message = dict[str, Any]
+Methods = Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
+"""What answers a request, given its parameters, by the name of its method."""
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> Message:
@@ -39,3 +41,40 @@ def result(number: object, value: Mapping[str, Any]) -> Message:
 def error(number: object, code: int, text: str) -> Message:
     """Answer that a request failed."""
     return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}}
+
+
+def respond(message: Mapping[str, Any], methods: Methods) -> Message | None:
+    """Answer a message; None if it is none that is answered.
+
+    Args:
+        message: The message, whatever it holds.
+        methods: The methods that there are.
+    """
+    if "method" not in message or message.get("id") is None:
+        return None  # a notification, or an answer to nothing that was asked
+    number, method, params = message["id"], message["method"], message.get("params") or {}
+    if not isinstance(method, str) or method not in methods:
+        words = f"expected one of {', '.join(methods)}, got {method!r:.80}"
+        return error(number, METHOD_NOT_FOUND, words)
+    if not isinstance(params, Mapping):
+        words = f"expected params to be an object, got {params!r:.80}"
+        return error(number, INVALID_PARAMS, words)
+    return result(number, methods[method](params))
+
+
+def welcome(params: Mapping[str, Any], name: str, version: str, instructions: str) -> Message:
+    """Return how a server of tools answers the request to initialize, in a version of both.
+
+    Args:
+        params: The parameters of the request.
+        name: Name of the server.
+        version: Its version.
+        instructions: What its client is to know of it.
+    """
+    asked = params.get("protocolVersion")
+    return {
+        "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": name, "version": version},
+        "instructions": instructions,
+    }

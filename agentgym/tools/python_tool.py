@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from agentgym.core.env import OBSERVATION_LENGTH
@@ -12,8 +13,14 @@ from agentgym.sandbox.base import ExecResult
 
 SCRIPT = "script.py"
 SILENT = "nothing was printed"
+PYTHON = "python3"
+"""What runs a script."""
 SECONDS = 10.0
-"""Time that a script may take."""
+"""Processor time that a script may take."""
+CLOCK, LEAST = 6, 30.0
+"""By the clock it may take so many times that, and so many seconds at least."""
+STOPPED = (-24, 128 + 24)
+"""Exit codes of a script that has used up its processor time: of Linux's signal ``SIGXCPU``."""
 
 
 class PythonTool:
@@ -25,7 +32,8 @@ class PythonTool:
 
     Args:
         sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
-        seconds: Time that a script may take.
+        seconds: Processor time that each process of a script may take, in whole seconds; more by
+            the clock, so that a busy machine fails no right script.
         longest: Most characters that are shown of what it prints.
         error_lines: Lines that are shown of a script that failed, the last ones; None: all.
     """
@@ -52,7 +60,7 @@ class PythonTool:
         box = self._started()
         try:
             box.write(SCRIPT, code.encode("utf-8", "replace"))
-            done = box.exec(f"python3 {SCRIPT}", timeout=self._seconds)
+            done = box.exec(self._command(), timeout=max(LEAST, CLOCK * self._seconds))
         except SandboxLost:
             raise
         except SandboxDied:
@@ -80,9 +88,16 @@ class PythonTool:
         if box is not None:
             box.close()
 
+    def _command(self) -> str:
+        """Return the command that runs the script within its processor time."""
+        most = math.ceil(self._seconds)
+        # A second later the kernel kills what does not heed the signal.
+        bounds = f"ulimit -S -t {most}; ulimit -H -t {most + 1}"
+        return f"{{ {bounds}; }} 2>/dev/null; exec {PYTHON} {SCRIPT}"
+
     def _shown(self, done: ExecResult) -> str:
         """Return what is told of a script: its output, of a failure the end of it and why."""
-        if done.timed_out:
+        if done.timed_out or done.exit_code in STOPPED:
             told = bounded(done.text, self._longest)
             return f"{told}\nerror: the script took longer than {self._seconds:g} seconds"
         if done.exit_code == 0:
@@ -97,13 +112,21 @@ class PythonTool:
         """Return the sandbox of the episode.
 
         Raises:
-            EnvFailure: None can run here.
+            EnvFailure: None can run here, or it has no Python.
         """
         if self._box is None:
             try:
-                self._box = open_sandbox(SandboxConfig(workdir="/work"), self._kind).start()
+                box = open_sandbox(SandboxConfig(workdir="/work"), self._kind).start()
+                absent = box.lacks(PYTHON)
             except Exception as error:
                 raise EnvFailure(f"expected a sandbox to run Python in: {error}") from error
+            if absent:
+                box.close()
+                raise EnvFailure(
+                    f"expected {PYTHON} in the sandbox {self._kind!r}, got none; install it where "
+                    "the sandbox takes its programs from, or name another with sandbox="
+                )
+            self._box = box
             if self._files is not None:
                 self._box.restore(self._files)
         return self._box

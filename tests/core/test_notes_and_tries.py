@@ -15,6 +15,7 @@ from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
 from agentgym.making import make_env
 from agentgym.policies.play import play
+from agentgym.rewards import Progressive, RetrievalHit
 from tests.core.test_delegation import walk
 from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID, ToyEnv
@@ -238,6 +239,26 @@ def test_what_is_said_of_turns_is_said_of_this_try():
     alone = make_env("agentgym/Search-v0", {"horizon": 4}, "--set")
     assert first == alone.reset(options={"split": "test", "index": 1})[0]
     assert (info["horizon"], env.turns_left) == (8, 4)
+
+
+def test_what_is_found_again_in_a_further_try_is_paid_once():
+    """In each episode anew, alone and as the step of progressive shaping."""
+    hooks = [Progressive(alpha=0.0, step=RetrievalHit(bonus=0.5)), RetrievalHit(bonus=0.1)]
+    options = {"tries": 2, "horizon": 4, "reward_hooks": hooks}
+    env = make_env("agentgym/Search-v0", options, "--set")
+    for index in (1, 2):
+        env.reset(options={"split": "test", "index": index})
+        infos, found = [{"stop_reason": "", "try": 1}], 0
+        while not infos[-1]["stop_reason"]:
+            action = env.oracle_action() if not found else "<answer> no </answer>"
+            infos.append(env.step(action)[4])
+            found = infos[-1]["details"]["answer_new"]
+        news = [info["try"] for info in infos[1:] if info["details"]["answer_new"]]
+        paid = {hook.name: [info["reward_terms"][hook.name] for info in infos[1:]]
+                for hook in hooks}  # fmt: skip
+        assert news == [1, 2], "the second try has shown the answer, too"
+        assert sum(paid["retrieval_hit"]) == 0.1
+        assert sum(paid["progressive"]) == pytest.approx(0.5 / len(infos[1:]))
 
 
 class Talker(Safe):

@@ -42,6 +42,25 @@ def tools(session: Session) -> None:
             messages.append({"role": "user", "content": "call a tool"})
 
 
+def responses(session: Session) -> None:
+    """Call tools by the responses API, as a loop around the client of OpenAI does."""
+    import openai
+
+    client = openai.OpenAI(base_url=session.base_url, api_key=session.api_key, max_retries=0)
+    tools = [{"type": "function", **each["function"]} for each in session.openai_tools]
+    items: list[Any] = [{"role": "user", "content": session.observation}]
+    while not session.over:
+        said = client.responses.create(model=session.model, input=items, tools=tools)  # type: ignore[arg-type]
+        items += said.output
+        for call in said.output:
+            if call.type == "function_call":
+                answer = session.call(call.name, call.arguments)
+                told = {"type": "function_call_output", "call_id": call.call_id}
+                items.append({**told, "output": answer})
+        if said.output_text:
+            items.append({"role": "user", "content": "call a tool"})
+
+
 def roles(session: Session) -> None:
     """Plan and work: two roles, each with a conversation of its own, asked in turn."""
     planner = [{"role": "system", "content": "next"}, {"role": "user", "content": session.goal}]

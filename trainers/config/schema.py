@@ -87,8 +87,8 @@ class TrainConfig:
     of training. None: the trainer's own loop."""
     agent_command: str | None = None
     """The same for an agent of another process or language: the command that plays one episode. It
-    finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode at AGENTGYM_SESSION_URL
-    with the same key."""
+    finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode with the same key at
+    AGENTGYM_SESSION_URL, or as an MCP server at AGENTGYM_MCP_URL."""
     preset: str = "turn-loo"
     """Credit assignment and loss by name (``agentgym-train presets`` lists them), or a preset of
     your own, ``MODULE:NAME``.

@@ -17,7 +17,9 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.own_policies import OWN, names_own_agent
 
-__all__ = ["BASE_URL", "KEY", "MODEL", "MODEL_NAME", "SESSION_URL", "Agent", "find_agent"]
+__all__ = [
+    "BASE_URL", "KEY", "MCP_URL", "MODEL", "MODEL_NAME", "SESSION_URL", "Agent", "find_agent",
+]  # fmt: skip
 
 Agent = Callable[[Session], object]
 """What plays one episode; it may be async."""
@@ -28,6 +30,8 @@ BASE_URL, KEY, MODEL = "OPENAI_BASE_URL", "OPENAI_API_KEY", "AGENTGYM_MODEL"
 """Environment variables that tell a command where its model answers."""
 SESSION_URL = "AGENTGYM_SESSION_URL"
 """Environment variable that tells it where its episode is."""
+MCP_URL = "AGENTGYM_MCP_URL"
+"""Environment variable that tells it where its episode is an MCP server."""
 GRACE = 5.0
 """Seconds that a command may go on after its episode is over."""
 POLL = 0.02
@@ -63,8 +67,8 @@ def find_agent(agent: str | None, command: str | None) -> Agent:
 class CommandAgent:
     """A command that plays one episode, whatever it is written in; it is run for each.
 
-    It finds its model at ``OPENAI_BASE_URL`` with ``OPENAI_API_KEY``, and its episode at
-    ``AGENTGYM_SESSION_URL`` with the same key.
+    It finds its model at ``OPENAI_BASE_URL`` with ``OPENAI_API_KEY``, and its episode with the same
+    key at ``AGENTGYM_SESSION_URL``, or as an MCP server at ``AGENTGYM_MCP_URL``.
 
     Args:
         command: The command.
@@ -90,7 +94,7 @@ class CommandAgent:
             RuntimeError: The command failed, or could not be started.
         """
         told = {BASE_URL: session.base_url, KEY: session.api_key, MODEL: session.model}
-        told[SESSION_URL] = f"{session.base_url}/session"
+        told |= {SESSION_URL: f"{session.base_url}/session", MCP_URL: session.mcp_url}
         with TemporaryFile() as output:
             try:
                 process = subprocess.Popen(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
@@ -92,22 +93,15 @@ class AgentEpisode:
             Refused: It is neither, or the episode has long been over.
         """
         session, text, name = self.session, told.get("text"), told.get("name")
-        given = told.get("arguments")
-        if not isinstance(given, str | Mapping | None):
-            given = json.dumps(given)  # a model's mistake, which the environment explains
-        try:
-            if isinstance(text, str):
-                session.act(text)
-            elif isinstance(name, str):
-                session.call(name, given)
-            elif told:
-                raise Refused(
-                    400,
-                    "expected text, or the name and the arguments of a tool, got "
-                    f"{sorted(told)!r:.80}",
-                )
-        except (EnvFailure, PolicyStopped) as error:
-            raise Refused(410, f"the episode is over: {error}") from error
+        if isinstance(text, str):
+            self._turn(partial(session.act, text))
+        elif isinstance(name, str):
+            self.call(name, told.get("arguments"))
+        elif told:
+            raise Refused(
+                400,
+                f"expected text, or the name and the arguments of a tool, got {sorted(told)!r:.80}",
+            )
         return {
             "instruction": session.instruction,
             "observation": session.observation,
@@ -117,6 +111,31 @@ class AgentEpisode:
             "over": session.over,
             "stop_reason": session.stop_reason,
         }
+
+    def call(self, name: str, arguments: object) -> str:
+        """Take a turn by a call of a tool, and return what the agent reads.
+
+        Args:
+            name: Name of the tool.
+            arguments: Its arguments by name, or as JSON text; anything else is a model's mistake,
+                which the environment explains.
+
+        Raises:
+            Refused: The episode has long been over.
+        """
+        given = arguments if isinstance(arguments, str | Mapping | None) else json.dumps(arguments)
+        return self._turn(partial(self.session.call, name, given))
+
+    def _turn(self, take: Callable[[], str]) -> str:
+        """Take a turn.
+
+        Raises:
+            Refused: The episode has long been over.
+        """
+        try:
+            return take()
+        except (EnvFailure, PolicyStopped) as error:
+            raise Refused(410, f"the episode is over: {error}") from error
 
     def ended(self, status: int, words: str, reason: str = StopReason.STOPPED.value) -> Refused:
         """End the episode for what its agent did, and return what that is answered with."""

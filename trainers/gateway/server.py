@@ -1,9 +1,11 @@
 """The endpoint: an HTTP server on this machine alone, with a token for every episode.
 
     POST /v1/chat/completions   a chat completion, whole or as a stream
+    POST /v1/responses          the same in the form of the responses API, whole
     GET  /v1/models             the one model
     GET  /v1/session            the episode: instruction, observation, tools, turns
     POST /v1/session            a turn: {"text"} or {"name", "arguments"}; the same answer
+    POST /v1/mcp                the episode by the Model Context Protocol, whose tools are actions
 
 A token opens its own episode and nothing else, and only as long as that is played.
 """
@@ -35,6 +37,8 @@ from agentgym.support.http_server import (
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.chat_answer import chunks, completion
 from trainers.gateway.episode import AgentEpisode
+from trainers.gateway.mcp_door import answer_message
+from trainers.gateway.responses import chat_body, response
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -73,7 +77,8 @@ class GatewayServer:
         with self._lock:
             if self._thread is None:
                 self._start()
-        return ModelAddress(f"{self._url}/v1", secrets.token_urlsafe(24), MODEL_NAME)
+        base = f"{self._url}/v1"
+        return ModelAddress(base, secrets.token_urlsafe(24), MODEL_NAME, f"{base}/mcp")
 
     def open(self, address: ModelAddress, episode: AgentEpisode) -> None:
         """Answer an episode at its address."""
@@ -116,6 +121,7 @@ class GatewayServer:
         """Return the application."""
         require("starlette", "serve")
         from starlette.applications import Starlette
+        from starlette.responses import Response
         from starlette.routing import Route
 
         def models(episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
@@ -125,10 +131,16 @@ class GatewayServer:
         def session(episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
             return answer_json(200, episode.act(body))
 
+        def mcp(episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
+            answer = answer_message(episode, body)
+            return Response(status_code=202) if answer is None else answer_json(200, answer)
+
         routes = [
             Route("/v1/chat/completions", self._guarded(self._complete), methods=["POST"]),
+            Route("/v1/responses", self._guarded(self._respond), methods=["POST"]),
             Route("/v1/models", self._guarded(models), methods=["GET"]),
             Route("/v1/session", self._guarded(session), methods=["GET", "POST"]),
+            Route("/v1/mcp", self._guarded(mcp), methods=["POST"]),
         ]
         return Starlette(routes=routes)
 
@@ -178,6 +190,11 @@ class GatewayServer:
         counts = isinstance(options, Mapping) and options.get("include_usage") is True
         parts = chunks(answer, name, MODEL_NAME, counts)
         return StreamingResponse(_events(parts), media_type="text/event-stream")
+
+    def _respond(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
+        """Answer a request of the responses API."""
+        answer = episode.ask(chat_body(body))
+        return answer_json(200, response(answer, str(next(episode.numbers)), MODEL_NAME))
 
 
 async def _events(parts: Iterator[dict[str, Any]]) -> AsyncIterator[str]:

@@ -59,7 +59,7 @@ class ServedAgent:
 
         log = CallLog(player.chat, player.budget, self.seed, 0)
         answers = PolicyAnswers(log, session, player.chat, complete)
-        session.base_url, session.api_key, session.model = address
+        session.base_url, session.api_key, session.model, session.mcp_url = address
 
         def shut() -> None:
             self.server.shut(address)

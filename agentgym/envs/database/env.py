@@ -6,10 +6,7 @@ import os
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from agentgym.actions import ActionSpec, Param, parse
-from agentgym.core.env import TextEnv
 from agentgym.core.options import choice, integer
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
@@ -18,6 +15,7 @@ from agentgym.envs.database.engine.tables import quoted
 from agentgym.envs.database.experts import EXPERTS
 from agentgym.envs.database.generator.config import GeneratorConfig
 from agentgym.envs.database.tasks import open_tasks
+from agentgym.envs.session_env import OpenedSessionEnv
 
 REWARDS = ("sparse",)
 """What turns pay: 1 for a task that is solved, else 0."""
@@ -52,7 +50,7 @@ SPECS = (
 )
 
 
-class DatabaseEnv(TextEnv[DatabaseSession]):
+class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     """Answer a question about a database, or make a change to it, by SQL.
 
     Args:
@@ -96,22 +94,11 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
         self._tasks = open_tasks(data, difficulty, generator_seed, expert)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
 
-    def close(self) -> None:
-        """Free the database; may be called twice."""
-        self._running = False
-        self._leave()
-        super().close()
-
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
         """Return the keys that ``info["details"]`` holds at every step."""
         return ("reason", "failed")
-
-    def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._leave()
-        self._session = self._open(task)
-        return task.goal
 
     def _act(self, action: str) -> Outcome:
         call = parse(action, self.action_specs).call
@@ -171,36 +158,7 @@ class DatabaseEnv(TextEnv[DatabaseSession]):
         name, argument = plan[0]
         return name if name == SCHEMA else f"{name}[{argument}]"
 
-    def _snapshot(self) -> Any:
-        return self.session.snapshot()
-
-    def _restore(self, state: Any) -> None:
-        fresh = self._open(self.task)
-        fresh.restore(state)
-        self._leave()
-        self._session = fresh
-
     # -- parts ----------------------------------------------------------------------------------
 
     def _open(self, task: Task) -> DatabaseSession:
         return DatabaseSession(self._tasks.problem(task), self._max_rows, self._max_chars)
-
-    def _leave(self) -> None:
-        before, self._session = self._session, None
-        if before is not None:
-            before.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the database, which is made again of its rows."""
-        state = dict(self.__dict__)
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the database again."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
-        self._session = None
-        if session_state is not None:
-            self._restore(session_state)

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentgym.core.options import choice, integer, text
+from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
 from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
 from agentgym.envs.mathpython.generator import GeneratorConfig
 from agentgym.envs.mathpython.problem import Problem
-from agentgym.envs.mathpython.tasks import ProblemTasks, problem_tasks
+from agentgym.envs.mathpython.tasks import problem_tasks
 from agentgym.envs.mathpython.tools import MathTools
-from agentgym.errors import ConfigurationError, require
-from agentgym.sandbox.registry import check_name
+from agentgym.errors import require
+from agentgym.sandbox.registry import check_isolated
 from agentgym.tools import ToolEnv, ToolEpisode
 
 REWARDS = ("sparse",)
@@ -42,8 +43,9 @@ class MathPythonEnv(ToolEnv):
             line suffices and writes Python elsewhere, ``programmer`` always writes Python,
             ``oracle`` knows the answer, ``lazy`` mostly leaves a number out. Of data sets all know
             the answer alone.
-        sandbox: Where Python runs, see `agentgym.sandbox.open_sandbox`.
-        seconds: Time that a script may take.
+        sandbox: Where Python runs: ``auto``, or a back end of `agentgym.sandbox` that isolates and
+            has ``python3``.
+        seconds: Processor time that a script may take, see `agentgym.tools.PythonTool`.
         max_observation_chars: Most characters that are shown of what a script prints.
         horizon: Turn budget of an episode, the answer included.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
@@ -56,7 +58,7 @@ class MathPythonEnv(ToolEnv):
     Every script begins anew: variables do not outlive it, files do until the episode ends.
     """
 
-    tasks: ProblemTasks
+    tasks: NumberedTasks[Problem]
 
     def __init__(
         self,
@@ -72,16 +74,11 @@ class MathPythonEnv(ToolEnv):
         horizon: int = 5,
         **kwargs: Any,
     ) -> None:
-        if sandbox == "subprocess":
-            raise ConfigurationError(
-                "expected a sandbox that keeps a model's Python apart from this machine, got "
-                "'subprocess', which does not; use another, such as 'auto'"
-            )
         if data is not None:
             require("sympy", "math")
         self.reward = choice(reward, "reward", REWARDS)
         self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
-        self._sandbox = check_name(text(sandbox, "sandbox"))
+        self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(seconds, "seconds", 1, MOST_SECONDS)
         self._longest = integer(max_observation_chars, "max_observation_chars", 100, LONGEST_SHOWN)
         tasks = problem_tasks(

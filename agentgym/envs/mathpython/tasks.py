@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from agentgym.core.tasks import KEPT_TASKS, SPLITS, NumberedTasks
+from agentgym.core.tasks import KEPT_TASKS, NumberedTasks
 from agentgym.envs.mathpython.generator.config import KINDS, GeneratorConfig
 from agentgym.envs.mathpython.official.files import problem_name, read_problems
 from agentgym.envs.mathpython.problem import Problem
+from agentgym.envs.problem_tasks import GeneratedTasks, ListedTasks, PlanLength
 from agentgym.support.random_stream import Stream
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 1_000, "test": 1_000}
@@ -21,49 +23,34 @@ GENERATOR_VERSION = 1
 _TENTHS = ("valid", "test")
 """Splits that own a tenth of all questions each; all others are for training."""
 
-PlanLength = Callable[[Problem], "int | None"]
+
+def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
+    """Return goal and content of a problem's task."""
+    fields = asdict(problem)
+    return problem.text, {"question": fields.pop("text"), **fields}
 
 
-class ProblemTasks(NumberedTasks[Problem]):
-    """Problems as tasks."""
+def make_problem(
+    cycle: Sequence[tuple[str, int]], key: Sequence[str | int], split: str, number: int
+) -> Problem:
+    """Make a problem.
 
-    def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
-        fields = asdict(problem)
-        return problem.text, {"question": fields.pop("text"), **fields}
-
-
-class GeneratedProblems(ProblemTasks):
-    """Problems that are made when they are asked for.
-
-    Ids read ``math/<preset>-<seed>/<split>/<number>``. A question belongs to one split, which a
-    hash of its words decides; what is drawn for another one is drawn again.
+    A question belongs to one split, which a hash of its words decides; what is drawn for another
+    one is drawn again.
 
     Args:
-        config: Which problems there are.
-        seed: Seed of all draws.
-        plan_length: Gives the length of the expert's plan.
+        cycle: Kind and level of the problems of a cycle.
+        key: What all draws of the set begin with.
+        split: The split.
+        number: The problem's number in it.
     """
-
-    remedy = "make the environment with the difficulty and generator_seed that the id names"
-
-    def __init__(self, config: GeneratorConfig, seed: int, plan_length: PlanLength) -> None:
-        super().__init__(f"math/{config.name}-{seed}", plan_length=plan_length, kept=KEPT_TASKS)
-        self.config, self.seed = config, seed
-        self._cycle = config.cycle
-
-    def len(self, split: str) -> int:
-        """Return the number of tasks in ``split``."""
-        return SIZES[self.check(split)]
-
-    def _problem(self, split: str, number: int) -> Problem:
-        kind, level = self._cycle[number % len(self._cycle)]
-        key = ("math", GENERATOR_VERSION, self.config.name, self.seed, split, number)
-        attempt = 0
-        while True:
-            problem = KINDS[kind](Stream(*key, attempt), level)
-            if owner(problem.text) == split:
-                return problem
-            attempt += 1
+    kind, level = cycle[number % len(cycle)]
+    attempt = 0
+    while True:
+        problem = KINDS[kind](Stream(*key, split, number, attempt), level)
+        if owner(problem.text) == split:
+            return problem
+        attempt += 1
 
 
 def owner(question: str) -> str:
@@ -73,38 +60,12 @@ def owner(question: str) -> str:
     return _TENTHS[place] if place < len(_TENTHS) else "train"
 
 
-class ListedProblems(ProblemTasks):
-    """Problems of files; ids read ``math/<name>/<split>/<number>``.
-
-    Args:
-        name: Name of the file or folder.
-        problems: The problems of each split.
-        plan_length: Gives the length of the expert's plan.
-    """
-
-    remedy = "make the environment with the data that the id names"
-
-    def __init__(
-        self, name: str, problems: Mapping[str, Sequence[Problem]], plan_length: PlanLength
-    ) -> None:
-        super().__init__(f"math/{name}", plan_length=plan_length, kept=KEPT_TASKS)
-        self._listed = problems
-        self.splits = tuple(split for split in SPLITS if problems.get(split))
-
-    def len(self, split: str) -> int:
-        """Return the number of tasks in ``split``."""
-        return len(self._listed[self.check(split)])
-
-    def _problem(self, split: str, number: int) -> Problem:
-        return self._listed[split][number]
-
-
 def problem_tasks(
     data: str | os.PathLike[str] | None,
     config: GeneratorConfig,
     seed: int,
-    plan_length: PlanLength,
-) -> ProblemTasks:
+    plan_length: PlanLength[Problem],
+) -> NumberedTasks[Problem]:
     """Return the tasks of an environment.
 
     Args:
@@ -116,6 +77,9 @@ def problem_tasks(
     Raises:
         DataError: The data cannot be read.
     """
-    if data is None:
-        return GeneratedProblems(config, seed, plan_length)
-    return ListedProblems(problem_name(data), read_problems(data, owner), plan_length)
+    if data is not None:
+        name, problems = f"math/{problem_name(data)}", read_problems(data, owner)
+        return ListedTasks(name, problems, describe, plan_length, KEPT_TASKS)
+    make = partial(make_problem, config.cycle, ("math", GENERATOR_VERSION, config.name, seed))
+    name = f"math/{config.name}-{seed}"
+    return GeneratedTasks(name, SIZES, make, describe, plan_length, KEPT_TASKS)

@@ -14,7 +14,7 @@ class MathTools(PythonTool):
 
     Args:
         sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
-        seconds: Time that a script may take.
+        seconds: Processor time that a script may take.
         longest: Most characters that are shown of what it prints.
     """
 

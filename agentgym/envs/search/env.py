@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
@@ -30,6 +30,7 @@ from agentgym.envs.search.engine.session import (
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
+from agentgym.envs.session_env import SessionEnv
 from agentgym.retrieval import Retriever
 
 REWARDS = ("sparse", *MEASURES[1:])
@@ -39,7 +40,7 @@ LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
 """Most characters of an information block; the rest is for question and notices."""
 
 
-class SearchEnv(TextEnv[SearchSession]):
+class SearchEnv(SessionEnv[SearchSession]):
     """Answer a question by several searches in a corpus.
 
     Args:
@@ -228,17 +229,9 @@ class SearchEnv(TextEnv[SearchSession]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every process shares; it is found again by its configuration."""
-        state = dict(self.__dict__)
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
+        state = super().__getstate__()
         del state["tasks"]
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Continue the session."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
+    def _find_again(self) -> None:
         self.tasks = self._shared.tasks
-        self._session = None
-        if session_state is not None:
-            self._restore(session_state)

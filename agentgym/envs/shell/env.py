@@ -6,19 +6,17 @@ import os
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from agentgym.actions import ActionSpec, Param, parse
-from agentgym.core.env import TextEnv
 from agentgym.core.options import choice, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
+from agentgym.envs.session_env import OpenedSessionEnv
 from agentgym.envs.shell.engine.session import ANSWER, RUN, ShellSession
 from agentgym.envs.shell.experts import EXPERTS
 from agentgym.envs.shell.experts.reader import LOOK
 from agentgym.envs.shell.generator.config import GeneratorConfig
 from agentgym.envs.shell.tasks import open_tasks
-from agentgym.sandbox.registry import check_name
+from agentgym.sandbox.registry import check_isolated
 
 REWARDS = ("sparse",)
 """What turns pay: 1 for a task that is solved, else 0."""
@@ -47,7 +45,7 @@ SPECS = (
 )
 
 
-class ShellEnv(TextEnv[ShellSession]):
+class ShellEnv(OpenedSessionEnv[ShellSession]):
     """Answer a question about files, or make a change to them, by commands in a box.
 
     Args:
@@ -57,7 +55,8 @@ class ShellEnv(TextEnv[ShellSession]):
         difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``,
             or a :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
-        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`.
+        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox` that
+            isolates.
         command_timeout: Seconds that a command may take.
         max_observation_chars: Most characters of an observation.
         horizon: Turn budget of an episode.
@@ -92,28 +91,17 @@ class ShellEnv(TextEnv[ShellSession]):
     ) -> None:
         choice(reward, "reward", REWARDS)
         self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
-        self._sandbox = check_name(text(sandbox, "sandbox"))
+        self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(command_timeout, "command_timeout", 1, 3600)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
         self._tasks = open_tasks(data, text(image, "image"), difficulty, generator_seed, expert)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
-
-    def close(self) -> None:
-        """End the box; may be called twice."""
-        self._running = False
-        self._leave()
-        super().close()
 
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
         """Return the keys that ``info["details"]`` holds at every step."""
         return ("reason",)
-
-    def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._leave()
-        self._session = self._open(task)
-        return task.goal
 
     def _act(self, action: str) -> Outcome:
         call = parse(action, self.action_specs).call
@@ -161,19 +149,6 @@ class ShellEnv(TextEnv[ShellSession]):
         plan = [] if self.session.over else self._plan()
         return f"{plan[0][0]}[{plan[0][1]}]" if plan else None
 
-    def _snapshot(self) -> Any:
-        return self.session.snapshot()
-
-    def _restore(self, state: Any) -> None:
-        fresh = self._open(self.task)
-        try:
-            fresh.restore(state)
-        except BaseException:
-            fresh.close()
-            raise
-        self._leave()
-        self._session = fresh
-
     # -- parts ----------------------------------------------------------------------------------
 
     def _plan(self) -> list[tuple[str, str]]:
@@ -182,23 +157,3 @@ class ShellEnv(TextEnv[ShellSession]):
     def _open(self, task: Task) -> ShellSession:
         problem = self._tasks.problem(task)
         return ShellSession(problem, self._sandbox, float(self._seconds), self._max_chars)
-
-    def _leave(self) -> None:
-        before, self._session = self._session, None
-        if before is not None:
-            before.close()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the box, and take it as what it holds."""
-        state = dict(self.__dict__)
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open the box again."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
-        self._session = None
-        if session_state is not None:
-            self._restore(session_state)

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import MAX_ACTION_CHARS
-from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
+from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
+from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
@@ -39,7 +40,7 @@ LONGEST = 3600
 """Most seconds that a command or the tests may take."""
 
 
-class SWEEnv(TextEnv[SWESession]):
+class SWEEnv(SessionEnv[SWESession]):
     """Repair a repository so that its failing tests pass.
 
     Args:
@@ -252,18 +253,11 @@ class SWEEnv(TextEnv[SWESession]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every process shares, and take the box as what it holds."""
-        state = dict(self.__dict__)
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
+        state = super().__getstate__()
         for name in ("tasks", "_expert"):
             del state[name]
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Continue the session; its box is opened again when it is needed."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
-        self._session = None
+    def _find_again(self) -> None:
+        # The box is opened when it is needed.
         self.tasks = self._make_tasks()
-        if session_state is not None:
-            self._restore(session_state)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, choice, flag, with_guesses
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.envs.hesitation import with_checks
+from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.textworld import guessing
 from agentgym.envs.textworld.games.game_set import EXPERTS
 from agentgym.envs.textworld.generator.config import (
@@ -54,7 +54,7 @@ _FORKED = ("_plan", "_left", "_script", "_phi", "_value", "_typed", "_cook")
 """Attributes of an episode that a snapshot holds, besides the state of the game."""
 
 
-class TextWorldEnv(TextEnv[GameSession]):
+class TextWorldEnv(SessionEnv[GameSession]):
     """Reach the objective of a TextWorld game with typed commands.
 
     Args:
@@ -361,18 +361,10 @@ class TextWorldEnv(TextEnv[GameSession]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the engine, which is found again by its state."""
-        state = {**self.__dict__, "_process": None}
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
-        return state
+        return {**super().__getstate__(), "_process": None}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open the game again and continue it."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
-        self._session = None
-        if session_state is not None:
-            self._continue(self.task, session_state)
+    def _resume(self, state: Any) -> None:
+        self._continue(self.task, state)
 
 
 def _check_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> None:

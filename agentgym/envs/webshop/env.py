@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core.env import TextEnv
 from agentgym.core.options import choice, flag
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet
+from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
@@ -36,7 +36,7 @@ SPEAKING = ("thinking", "hurried", "lazy")
 """Experts that write what they compare."""
 
 
-class WebShopEnv(TextEnv[ShopSession]):
+class WebShopEnv(SessionEnv[ShopSession]):
     """Find and buy the product that an instruction describes.
 
     Args:
@@ -294,21 +294,13 @@ class WebShopEnv(TextEnv[ShopSession]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every process shares; a configured shop is found again by its key."""
-        state = dict(self.__dict__)
-        session = state.pop("_session")
-        state["session_state"] = None if session is None else session.snapshot()
+        state = super().__getstate__()
         if self._shared.config is not None:
             del state["tasks"]
             state["_shared"] = self._shared.config
         return state
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Find the shop again and continue the session."""
-        session_state = state.pop("session_state")
-        self.__dict__.update(state)
+    def _find_again(self) -> None:
         if isinstance(self._shared, ShopConfig):
             self._shared = open_shop(self._shared, self.visit)
             self.tasks = self._shared.tasks
-        self._session = None
-        if session_state is not None:
-            self._restore(session_state)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import gymnasium
 import pytest
 
+from agentgym.cli.abilities import abilities
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.sandbox.namespace.box import NamespaceSandbox
 from agentgym.sandbox.unisolated import UnisolatedSandbox
 from tests.envs.swe.boxed import needs_box
 
@@ -19,6 +22,15 @@ class NoBox(UnisolatedSandbox):
 
     def start(self) -> NoBox:
         raise OSError("there is none")
+
+
+class NoPython(NamespaceSandbox):
+    """A box in which no program is found."""
+
+    def _settings(self) -> dict[str, Any]:
+        settings = super()._settings()
+        settings["environment"]["PATH"] = "/nowhere"
+        return settings
 
 
 def begun(**options: object) -> TextEnv:
@@ -59,15 +71,19 @@ def run(env: TextEnv, code: str) -> str:
 
 @needs_box
 def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
-    env = begun(seconds=3, max_observation_chars=200)
+    env = begun(seconds=1, max_observation_chars=200)
     try:
         assert run(env, "x = 2 ** 100\nprint(x)") == "1267650600228229401496703205376\n"
         told = run(env, "def f():\n    g()\ndef g():\n    print(x)\nf()")
         assert told.endswith("NameError: name 'x' is not defined\nexit code 1")
         assert len(told.splitlines()) <= 4 and "Traceback" not in told
         assert run(env, "open('kept', 'w').write('1')") == "nothing was printed"
-        assert "took longer than 3 seconds" in run(env, "while True: pass")
+        assert "took longer than 1 second" in run(env, "while True: pass")
+        # A machine with other work may take long over a script that takes hardly any time.
+        assert run(env, "import time; time.sleep(1.2); print('late')") == "late\n"
         assert len(run(env, "print('9' * 10**6)")) <= 200
+        stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
+        assert run(env, stubborn).strip() == "exit code -9"
         assert run(env, "import os; os.kill(0, 9)")
         fork = pickle.loads(pickle.dumps(env.snapshot()))
         twin = copy.deepcopy(env)
@@ -93,3 +109,23 @@ def test_where_python_runs_is_a_choice_without_the_host() -> None:
     assert env.step("calculator[1 + 1]")[0] == "2"
     with pytest.raises(EnvFailure, match="expected a sandbox to run Python in"):
         run(env, "print(1)")
+
+
+@needs_box
+def test_a_box_without_python_is_refused_and_the_doctor_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its answer to a script would be taken for what the script printed."""
+    here = "tests.envs.mathpython.test_env:NoPython"
+    env = begun(sandbox=here, expert="programmer")
+    with pytest.raises(EnvFailure, match=f"expected python3 in the sandbox '{here}', got none"):
+        env.step(env.oracle_action() or "")
+    env.close()
+    monkeypatch.setattr("agentgym.sandbox.registry.AUTOMATIC", ("namespace",))
+    monkeypatch.setattr("agentgym.sandbox.registry.SANDBOXES", {"namespace": here})
+    told = {each.name: each.problem for each in abilities(sandbox=True)}
+    assert told["mathpython: bundled tasks"] == "needs python3 in its sandbox"
+    assert told["shell: bundled tasks"] == ""
+    monkeypatch.undo()
+    told = {each.name: each.problem for each in abilities(sandbox=True)}
+    assert told["mathpython: bundled tasks"] == ""

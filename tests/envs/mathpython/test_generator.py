@@ -9,19 +9,20 @@ from collections import Counter
 import gymnasium
 import pytest
 
-from agentgym.core.tasks import SPLITS
+from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.engine.exact import calculated, written
 from agentgym.envs.mathpython.experts.lazy import LazyExpert
 from agentgym.envs.mathpython.generator import DIFFICULTIES, GeneratorConfig
 from agentgym.envs.mathpython.generator.config import HIGHEST, KINDS
-from agentgym.envs.mathpython.tasks import GeneratedProblems
+from agentgym.envs.mathpython.problem import Problem
+from agentgym.envs.mathpython.tasks import problem_tasks
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 
 
-def tasks(difficulty: str | GeneratorConfig = "medium", seed: int = 0) -> GeneratedProblems:
-    return GeneratedProblems(GeneratorConfig.of(difficulty), seed, lambda problem: 2)
+def tasks(difficulty: str | GeneratorConfig = "medium", seed: int = 0) -> NumberedTasks[Problem]:
+    return problem_tasks(None, GeneratorConfig.of(difficulty), seed, lambda problem: 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

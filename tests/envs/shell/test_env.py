@@ -201,7 +201,8 @@ def test_wrong_rows_and_arguments_are_refused(tmp_path):
             make(data=path, expert="oracle")
     for wrong in (
         {"data": path}, {"image": "x"}, {"difficulty": "harder"}, {"expert": "nobody"},
-        {"sandbox": "nowhere"}, {"command_timeout": 0}, {"reward": "dense"}, {"generator_seed": -1},
+        {"sandbox": "nowhere"}, {"sandbox": "subprocess"}, {"command_timeout": 0},
+        {"reward": "dense"}, {"generator_seed": -1},
     ):  # fmt: skip
         with pytest.raises(ConfigurationError):
             make(**wrong)

@@ -145,6 +145,31 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
     assert [call["turn"] for call in episode.record.extra["calls"]] == [0]
 
 
+def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
+    said = ["press walrus", "press green", "press gold"]
+    one, other = (play(agent, said) for agent in (toy_agents.tools, toy_agents.responses))
+    assert other.success and [turn.fresh for turn in other.turns] == [True, False, False]
+    assert [(turn.context, turn.ids, turn.reward) for turn in other.turns] == [
+        (turn.context, turn.ids, turn.reward) for turn in one.turns
+    ]
+    refusals: list[Any] = []
+
+    def asks(session: Session) -> None:
+        wrong = ({"previous_response_id": "resp_0"}, {"stream": True}, {"input": 5}, {"input": [5]},
+                 {"input": [{"type": "input_image"}]}, {"tools": [{"type": "web_search"}]},
+                 {"input": [{"role": "user", "content": [{"type": "input_image"}]}]})  # fmt: skip
+        for each in wrong:
+            refusals.append(post(session, "/responses", **{"input": "press", **each}))
+        short = post(session, "/responses", input="press", instructions="x", max_output_tokens=1)
+        answer = json.loads(short)
+        assert answer["incomplete_details"] == {"reason": "max_output_tokens"}
+        assert answer["output"][0]["status"] == answer["status"] == "incomplete"
+
+    assert not play(asks, ["press red"]).error
+    assert [status for status, _ in refusals] == [400] * 7
+    assert all(told.startswith("expected ") for _, told in refusals)
+
+
 def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
     def agent(session: Session) -> None:
         def asked(number: int) -> str:
@@ -302,6 +327,58 @@ def test_a_command_plays_as_a_function_does_and_its_record_replays() -> None:
     assert failing.stop_reason == "stopped" and "status 7: no such thing" in failing.error
     missing = play(find_agent(None, "no-such-command-here"))
     assert "could not be started" in missing.error and not missing.turns
+
+
+MCP_COMMAND = """
+import itertools, json, os, urllib.error, urllib.request
+def post(url, **body):
+    kind = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], **kind}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as answer:
+        return answer.status, answer.read()
+numbers = itertools.count()
+def ask(method, **params):
+    sent = dict(jsonrpc="2.0", id=next(numbers), method=method, params=params)
+    answer = json.loads(post(os.environ["AGENTGYM_MCP_URL"], **sent)[1])
+    assert answer["id"] == sent["id"], answer
+    return answer["result"] if "result" in answer else answer["error"]
+me = dict(protocolVersion="2025-06-18", capabilities={}, clientInfo=dict(name="x", version="1"))
+hello = ask("initialize", **me)
+assert hello["protocolVersion"] == me["protocolVersion"], hello
+told = post(os.environ["AGENTGYM_MCP_URL"], jsonrpc="2.0", method="notifications/initialized")
+assert told == (202, b""), told
+assert ask("ping") == {} and "tools/call" in ask("resources/list")["message"]
+(press,) = ask("tools/list")["tools"]
+function = dict(name=press["name"], parameters=press["inputSchema"])
+messages = [dict(role="user", content=hello["instructions"])]
+while "The episode is over" not in messages[-1]["content"]:
+    asked = dict(messages=messages, tools=[dict(type="function", function=function)])
+    body = post(os.environ["OPENAI_BASE_URL"] + "/chat/completions", **asked)[1]
+    message = json.loads(body)["choices"][0]["message"]
+    call = message["tool_calls"][0]["function"]
+    called = ask("tools/call", name=call["name"], arguments=json.loads(call["arguments"]))
+    messages += [message, dict(role="tool", content=called["content"][0]["text"])]
+for _ in range(11):
+    try:
+        ask("tools/call", name="press", arguments=5)
+    except urllib.error.HTTPError as error:
+        assert error.code == 410, error
+"""
+
+
+def test_a_command_plays_by_mcp_as_a_function_does_by_calls() -> None:
+    room = TokenBudget(turn_tokens=4, episode_tokens=400, context=4000)
+    agent = find_agent(None, f"{sys.executable} -c '{MCP_COMMAND}'")
+    through = play(agent, press("blue", *GOAL), budget=room)
+    own = play(toy_agents.tools, press("blue", *GOAL), budget=room)
+    assert through.success and not through.error
+    assert [turn.ids for turn in through.turns] == [turn.ids for turn in own.turns]
+    assert [turn.reward for turn in through.turns] == [turn.reward for turn in own.turns]
+    assert [turn.fresh for turn in through.turns] == [True, False, False]
+    assert [turn.action for turn in through.record.turns] == [
+        turn.action for turn in own.record.turns
+    ]
 
 
 def test_two_rollouts_of_one_seed_are_alike_however_many_play_at_once() -> None:

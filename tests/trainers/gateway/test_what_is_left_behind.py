@@ -145,7 +145,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from trainers.gateway.agents import CommandAgent
 agent = CommandAgent("sh -c 'echo $$ > {mark}; exec sleep 60'")
-session = SimpleNamespace(base_url="", api_key="", model="", over=False)
+session = SimpleNamespace(base_url="", mcp_url="", api_key="", model="", over=False)
 threading.Thread(target=agent, args=(session,), daemon=True).start()
 while not Path({str(mark)!r}).exists() or not Path({str(mark)!r}).read_text().strip():
     time.sleep(0.01)

@@ -10,6 +10,7 @@ from tyro.conf import Positional
 
 from agentgym.core.options import integer
 from agentgym.envs.swe.subcommands.image_commands import instances_of, open_rows
+from agentgym.envs.swe.subcommands.progress import counted
 from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ class PrepareGold:
 
 def gold(command: PrepareGold, console: Console) -> int:
     """Make the values of instances; 1 if some could not be made."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from agentgym.core.options import choice
     from agentgym.envs.swe.grading.preparation import prepare
     from agentgym.envs.swe.instance_boxes import PULLS, Boxes
@@ -64,19 +63,8 @@ def gold(command: PrepareGold, console: Console) -> int:
         rows = rows[: integer(command.limit, "--limit", 1)]
     if rows:
         boxes.check(rows[0].source)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    silent = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
-        bar = progress.add_task("instances", total=len(rows), completed=-1)
-
-        def watch(name: str) -> None:
-            progress.update(bar, description=name, advance=1)
-
+    with counted(console, "instances", len(rows), -1) as show:
+        watch = lambda name: show(description=name, advance=1)  # noqa: E731
         done = prepare(rows, boxes, timeout, watch)
     console.print(_table(rows, done))
     for name, reason in done.failed.items():

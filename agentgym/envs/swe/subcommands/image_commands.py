@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from tyro.conf import Positional
 
 from agentgym.core.options import integer
+from agentgym.envs.swe.subcommands.progress import counted
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.support.terminal import cell, printable, say
 
@@ -116,8 +117,6 @@ def image(command: ShowImage, console: Console) -> int:
 
 def prefetch(command: Prefetch, console: Console) -> int:
     """Pull the images of instances; 1 if one could not be had."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from agentgym.envs.swe.official.prefetch import prefetch
     from agentgym.support.sizes import parse_size
 
@@ -127,14 +126,8 @@ def prefetch(command: Prefetch, console: Console) -> int:
         names = names[: integer(command.limit, "--limit", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
     images = _pulling(command.sandbox)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    silent = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
-        bar = progress.add_task("images", total=len(names), completed=-1)
-
-        def watch(name: str) -> None:
-            progress.update(bar, description=name, advance=1)
-
+    with counted(console, "images", len(names), -1) as show:
+        watch = lambda name: show(description=name, advance=1)  # noqa: E731
         done = prefetch(names, images, budget, watch)
     say(console, _told(done, len(names)))
     return int(bool(done.failed))

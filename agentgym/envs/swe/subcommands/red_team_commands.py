@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tyro.conf import Positional
 
 from agentgym.core.options import integer
+from agentgym.envs.swe.subcommands.progress import counted
 from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:
@@ -77,22 +78,12 @@ def red_team(command: RedTeam, console: Console) -> int:
 
 def _play(campaign: Campaign, console: Console) -> list[Attempt]:
     """Play a campaign, with a bar."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from agentgym.envs.swe.red_team import run_campaign
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    silent = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
-        bar = progress.add_task("exploits", total=None)
+    with counted(console, "exploits") as show:
 
         def watch(done: int, whole: int, newest: Attempt) -> None:
-            progress.update(bar, description=newest.exploit, completed=done, total=whole)
+            show(description=newest.exploit, completed=done, total=whole)
 
         return run_campaign(campaign, watch)
 

@@ -1,0 +1,101 @@
+"""Environments whose sessions do not travel, because they hold a database, a box or a cache."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from agentgym.core.env import TextEnv
+from agentgym.core.tasks import Task
+
+__all__ = ["ClosableSession", "OpenedSessionEnv", "SavedSession", "SessionEnv"]
+
+
+class SavedSession(Protocol):
+    """A session whose state can be taken."""
+
+    def snapshot(self) -> Any:
+        """Return a picklable copy of the state."""
+        ...
+
+
+class ClosableSession(SavedSession, Protocol):
+    """A session that has to be closed."""
+
+    def restore(self, state: Any) -> None:
+        """Return to a state of the same task."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; may be called twice."""
+        ...
+
+
+Saved = TypeVar("Saved", bound=SavedSession)
+Closable = TypeVar("Closable", bound=ClosableSession)
+
+
+class SessionEnv(TextEnv[Saved]):
+    """An environment that is pickled with the state of its session in place of the session."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the session, and take its state."""
+        state = dict(self.__dict__)
+        session = state.pop("_session")
+        state["session_state"] = None if session is None else session.snapshot()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Continue the session."""
+        session_state = state.pop("session_state")
+        self.__dict__.update(state)
+        self._session = None
+        self._find_again()
+        if session_state is not None:
+            self._resume(session_state)
+
+    def _find_again(self) -> None:
+        """Find what the family left out besides, because every process has it."""
+
+    def _resume(self, state: Any) -> None:
+        """Go on from the state of a session; a family overrides it whose snapshots hold more."""
+        self._restore(state)
+
+
+class OpenedSessionEnv(SessionEnv[Closable]):
+    """An environment that opens a session for each episode, and closes the one before."""
+
+    def close(self) -> None:
+        """Close the session; may be called twice."""
+        self._running = False
+        self._leave()
+        super().close()
+
+    @abstractmethod
+    def _open(self, task: Task) -> Closable:
+        """Open the session of a task."""
+
+    def _start(self, task: Task, rng: np.random.Generator) -> str:
+        self._leave()
+        self._session = self._open(task)
+        return task.goal
+
+    def _snapshot(self) -> Any:
+        return self.session.snapshot()
+
+    def _restore(self, state: Any) -> None:
+        fresh = self._open(self.task)
+        try:
+            fresh.restore(state)
+        except BaseException:
+            fresh.close()
+            raise
+        self._leave()
+        self._session = fresh
+
+    def _leave(self) -> None:
+        before, self._session = self._session, None
+        if before is not None:
+            before.close()

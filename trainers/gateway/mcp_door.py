@@ -1,0 +1,50 @@
+"""The episode of an agent as a server of the Model Context Protocol: its actions are the tools.
+
+The token of a request names the episode, which began before the agent did. So no session is kept
+here and no tool begins an episode; the task stands in the server's instructions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from agentgym.episodes.recorder import package_version
+from agentgym.errors import DISTRIBUTION
+from agentgym.support import json_rpc
+from trainers.gateway.episode import AgentEpisode
+
+__all__ = ["answer_message"]
+
+
+def answer_message(episode: AgentEpisode, message: Mapping[str, Any]) -> json_rpc.Message | None:
+    """Answer a message of an agent; None if it is none that is answered.
+
+    Args:
+        episode: The agent's episode.
+        message: The message.
+
+    Raises:
+        Refused: The episode has long been over.
+    """
+    session, version = episode.session, package_version(DISTRIBUTION)
+    methods: json_rpc.Methods = {
+        "initialize": lambda params: json_rpc.welcome(
+            params, "agentgym episode", version, session.instruction
+        ),
+        "ping": lambda params: {},
+        "tools/list": lambda params: {"tools": session.mcp_tools},
+        "tools/call": partial(_call, episode),
+    }
+    return json_rpc.respond(message, methods)
+
+
+def _call(episode: AgentEpisode, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take a turn; what is wrong with a call the environment says."""
+    name = params.get("name")
+    text = episode.call(
+        name if isinstance(name, str) else json.dumps(name), params.get("arguments")
+    )
+    return {"content": [{"type": "text", "text": text}]}
