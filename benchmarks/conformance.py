@@ -1,8 +1,9 @@
 """Whether every door shows the same episodes, with more tasks than the suite plays, as JSON.
 
 Runs `tests/conformance`: the expert, random actions and hostile text, through Gymnasium and through
-the interface of a peer, compared by a hash of observations, rewards and ends. Doors whose peer is
-not installed in their Python are said to be left out. Exit code 1 if a door differs.
+the interface of a peer, compared by a hash of observations, rewards and ends. What Gymnasium showed
+is kept for all doors of a run. Doors whose peer is not installed in their Python are said to be
+left out. Exit code 1 if a door differs.
 
 Usage:
     python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp2]
@@ -50,8 +51,16 @@ OUTCOMES = ("failure", "error", "skipped")
 """What JUnit's reports say of tests that did not pass."""
 
 
-def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
-    """Run the tests of one door with one family; return what became of them."""
+def play(door: str, family: str, tasks: int, python: str, kept: str) -> dict[str, Any]:
+    """Run the tests of one door with one family; return what became of them.
+
+    Args:
+        door: The door.
+        family: The family.
+        tasks: How many tasks are played.
+        python: The Python that has the peer.
+        kept: Folder for what Gymnasium shows.
+    """
     chosen = "episodes_are_those_of_gymnasium or oracle_solves"
     env_id = next(entry.id for entry in FAMILIES if entry.name == family)
     if door not in ONLY_SWE:
@@ -65,7 +74,11 @@ def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
         done = subprocess.run(
             [python, "-m", "pytest", *options, "-k", chosen, file],
             cwd=ROOT,
-            env={**os.environ, "AGENTGYM_CONFORMANCE_TASKS": str(tasks)},
+            env={
+                **os.environ,
+                "AGENTGYM_CONFORMANCE_TASKS": str(tasks),
+                "AGENTGYM_CONFORMANCE_EPISODES": kept,
+            },
             capture_output=True,
             text=True,
         )
@@ -96,6 +109,26 @@ def outcomes(report: Path) -> Iterator[tuple[str, str]]:
         yield ("passed", "") if bad is None else (bad.tag, bad.get("message") or "")
 
 
+def played(given: argparse.Namespace, kept: str) -> Iterator[dict[str, Any]]:
+    """Yield what became of each door with each family, as far as it is known already from rows."""
+    pythons = dict(entry.split("=", 1) for entry in given.python)
+    known: list[dict[str, Any]] = []
+    if given.rows and given.rows.exists():
+        drop_cut_line(given.rows)
+        known = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
+    for family, door in ((family, door) for door in given.doors for family in given.envs):
+        if door in ONLY_SWE and family != "swe":
+            continue
+        asked = (door, next(entry.id for entry in FAMILIES if entry.name == family), given.tasks)
+        row = next((row for row in known if (row["door"], row["env"], row["tasks"]) == asked), None)
+        if row is None:
+            row = play(door, family, given.tasks, pythons.get(door, sys.executable), kept)
+            if given.rows:
+                append_line(given.rows, json.dumps(row) + "\n")
+        print(row, file=sys.stderr, flush=True)
+        yield row
+
+
 def main() -> int:
     """Play through every door, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -106,23 +139,8 @@ def main() -> int:
     parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")
     parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
     given = parser.parse_args()
-    pythons = dict(entry.split("=", 1) for entry in given.python)
-    kept: list[dict[str, Any]] = []
-    if given.rows and given.rows.exists():
-        drop_cut_line(given.rows)
-        kept = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
-    rows = []
-    for family, door in ((family, door) for door in given.doors for family in given.envs):
-        if door in ONLY_SWE and family != "swe":
-            continue
-        asked = (door, next(entry.id for entry in FAMILIES if entry.name == family), given.tasks)
-        row = next((row for row in kept if (row["door"], row["env"], row["tasks"]) == asked), None)
-        if row is None:
-            row = play(door, family, given.tasks, pythons.get(door, sys.executable))
-            if given.rows:
-                append_line(given.rows, json.dumps(row) + "\n")
-        print(row, file=sys.stderr, flush=True)
-        rows.append(row)
+    with tempfile.TemporaryDirectory() as kept:
+        rows = list(played(given, kept))
     tried = [row for row in rows if row["tests"]["passed"] or not row["tests"]["skipped"]]
     differing = [row for row in tried if row["tests"]["failure"] or row["tests"]["error"]]
     print(to_json({"rows": rows, "differing": len(differing), "left_out": len(rows) - len(tried)}))

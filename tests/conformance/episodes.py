@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ import numpy as np
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
+from agentgym.support.caching import write_atomically
 
 IDS = tuple(entry.id for entry in FAMILIES)
 MANY = 100
@@ -22,6 +24,8 @@ SLOW = {"agentgym/SWE-v0": 2}
 """Tasks that are played of families that take long, unless `ASKED`; of others `MANY`."""
 ASKED = os.environ.get("AGENTGYM_CONFORMANCE_TASKS", "")
 """Tasks that are played of every family; ``benchmarks/conformance.py`` asks for more."""
+KEPT = os.environ.get("AGENTGYM_CONFORMANCE_EPISODES", "")
+"""Folder of what Gymnasium showed, for all doors of a run of ``benchmarks/conformance.py``."""
 HORIZON = 8
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000)
 """Texts that no environment understands."""
@@ -51,14 +55,32 @@ def bare(env_id: str, grammar: str = "native") -> TextEnv:
     return env
 
 
-def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Iterator[Episode]:
+def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> list[Episode]:
     """Play tasks through Gymnasium: the expert, random actions, and hostile text before the expert.
 
     Args:
         env: The environment.
         env_id: Its id.
         hostile: Hostile texts in its grammar.
+
+    Returns:
+        The episodes; those that `KEPT` has of an earlier door are not played again.
     """
+    if not KEPT:
+        return list(_played(env, env_id, hostile))
+    asked = json.dumps([env_id, env.language.grammar, count(env_id), list(hostile)])
+    file = Path(KEPT, f"{hashlib.sha256(asked.encode()).hexdigest()}.json")
+    if not file.exists():
+        found = [[e.index, e.actions, e.turns] for e in _played(env, env_id, hostile)]
+        write_atomically(file, json.dumps(found).encode())
+    return [
+        Episode(index, tuple(actions), tuple((text, reward, done) for text, reward, done in turns))
+        for index, actions, turns in json.loads(file.read_bytes())
+    ]
+
+
+def _played(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episode]:
+    """Play the episodes of `episodes`."""
     for index in range(count(env_id)):
         rng = np.random.Generator(np.random.PCG64(index))
         observation, info = env.reset(seed=index, options=reset_options(index))
@@ -82,7 +104,7 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Ite
 def native_episodes(env_id: str) -> tuple[list[Episode], list[str]]:
     """Return the episodes in the native grammar and the ids of their tasks, for several doors."""
     here = bare(env_id)
-    found = list(episodes(here, env_id))
+    found = episodes(here, env_id)
     ids = [here.tasks.task("test", episode.index).id for episode in found]
     here.close()
     return found, ids
