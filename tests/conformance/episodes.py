@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
@@ -68,7 +70,10 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> lis
     """
     if not KEPT:
         return list(_played(env, env_id, hostile))
-    asked = json.dumps([env_id, env.language.grammar, count(env_id), list(hostile)])
+    # What a box shows depends on its Python and pytest.
+    asked = json.dumps(
+        [sys.version, pytest.__version__, env_id, env.language.grammar, count(env_id), *hostile]
+    )
     file = Path(KEPT, f"{hashlib.sha256(asked.encode()).hexdigest()}.json")
     if not file.exists():
         found = [[e.index, e.actions, e.turns] for e in _played(env, env_id, hostile)]
