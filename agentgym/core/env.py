@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import gymnasium
 from gymnasium.error import ResetNeeded
 
+from agentgym.core.delegation import Delegation
 from agentgym.core.extension import Turn
 from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
@@ -303,6 +304,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         # An attribute, because every turn reads it twice.
         extended = self.extensions.specs
         self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
+
+    @property
+    def delegation(self) -> Delegation | None:
+        """The extension of planner and workers; None where the policy plays alone."""
+        return self.extensions.delegation
 
     @property
     def turns_left(self) -> int:

@@ -75,7 +75,7 @@ def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: A
     env = make(**short(env_id))
     for entry in recorded(env_id, choose).log:
         observation, info = entry[0], entry[-1]
-        known = {**KEYS, **OF_AGENTS} if env.extensions.delegation else KEYS
+        known = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
         expected = {**known, **RESET_ONLY} if len(entry) == 2 else known
         assert set(info) == set(expected)
         for key, kind in expected.items():
