@@ -91,7 +91,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
     __configuration: str
-    __dice: Mapping[str, Any] = {}
+    __dice: Mapping[str, Any] = {}  # of an environment with extensions alone
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse private methods of this class that are no hooks for families.
