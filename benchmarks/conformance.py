@@ -6,10 +6,11 @@ is kept for all doors of a run. Doors whose peer is not installed in their Pytho
 left out. Exit code 1 if a door differs.
 
 Usage:
-    python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp2]
-        [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
+    python -m benchmarks.conformance [--tasks 100] [--first 0] [--envs swe webshop]
+        [--doors http mcp2] [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
 
-``--rows`` keeps what was played: repeat the command to go on after a kill.
+``--rows`` keeps what was played: repeat the command to go on after a kill. ``--first 25`` leaves
+out the 25 tasks that an earlier result has; the table of the page joins such rows.
 """
 
 from __future__ import annotations
@@ -47,17 +48,19 @@ Talks are those of SkyRL and verl-agent.
 """
 ONLY_SWE = ("harbor",)
 """Doors through which no other family goes."""
+KEYS = ("door", "env", "first", "tasks")
+"""Entries of a row that say what was played: the tasks from ``first`` up to ``tasks``."""
 OUTCOMES = ("failure", "error", "skipped")
 """What JUnit's reports say of tests that did not pass."""
 
 
-def play(door: str, family: str, tasks: int, python: str, kept: str) -> dict[str, Any]:
+def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[str, Any]:
     """Run the tests of one door with one family; return what became of them.
 
     Args:
         door: The door.
         family: The family.
-        tasks: How many tasks are played.
+        tasks: Which tasks are played.
         python: The Python that has the peer.
         kept: Folder for what Gymnasium shows.
     """
@@ -76,7 +79,7 @@ def play(door: str, family: str, tasks: int, python: str, kept: str) -> dict[str
             cwd=ROOT,
             env={
                 **os.environ,
-                "AGENTGYM_CONFORMANCE_TASKS": str(tasks),
+                "AGENTGYM_CONFORMANCE_TASKS": f"{tasks.start}:{tasks.stop}",
                 "AGENTGYM_CONFORMANCE_EPISODES": kept,
             },
             capture_output=True,
@@ -88,7 +91,8 @@ def play(door: str, family: str, tasks: int, python: str, kept: str) -> dict[str
         "door": door,
         "peer": version(peer, python) if peer else "",
         "env": env_id,
-        "tasks": tasks,
+        "first": tasks.start,
+        "tasks": tasks.stop,
         "tests": {name: [one for one, _ in found].count(name) for name in ("passed", *OUTCOMES)},
         "told": " ".join(told[0].split())[:300] if told else "",
         "seconds": round(time.monotonic() - began, 1),
@@ -119,10 +123,13 @@ def played(given: argparse.Namespace, kept: str) -> Iterator[dict[str, Any]]:
     for family, door in ((family, door) for door in given.doors for family in given.envs):
         if door in ONLY_SWE and family != "swe":
             continue
-        asked = (door, next(entry.id for entry in FAMILIES if entry.name == family), given.tasks)
-        row = next((row for row in known if (row["door"], row["env"], row["tasks"]) == asked), None)
+        env_id = next(entry.id for entry in FAMILIES if entry.name == family)
+        asked = [door, env_id, given.first, given.tasks]
+        same = (row for row in known if [row.get(key, 0) for key in KEYS] == asked)
+        row = next(same, None)
         if row is None:
-            row = play(door, family, given.tasks, pythons.get(door, sys.executable), kept)
+            tasks = range(given.first, given.tasks)
+            row = play(door, family, tasks, pythons.get(door, sys.executable), kept)
             if given.rows:
                 append_line(given.rows, json.dumps(row) + "\n")
         print(row, file=sys.stderr, flush=True)
@@ -134,6 +141,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--tasks", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first task that is played")
     parser.add_argument("--envs", nargs="+", choices=names, default=names)
     parser.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")

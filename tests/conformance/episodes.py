@@ -25,7 +25,8 @@ MANY = 100
 SLOW = {"agentgym/SWE-v0": 2}
 """Tasks that are played of families that take long, unless `ASKED`; of others `MANY`."""
 ASKED = os.environ.get("AGENTGYM_CONFORMANCE_TASKS", "")
-"""Tasks that are played of every family; ``benchmarks/conformance.py`` asks for more."""
+"""Tasks that are played of every family, such as ``100``, or ``25:100`` for the last 75 of them;
+``benchmarks/conformance.py`` asks for more."""
 KEPT = os.environ.get("AGENTGYM_CONFORMANCE_EPISODES", "")
 """Folder of what Gymnasium showed, for all doors of a run of ``benchmarks/conformance.py``."""
 HORIZON = 8
@@ -45,9 +46,10 @@ class Episode:
     turns: tuple[Turn, ...]
 
 
-def count(env_id: str) -> int:
-    """Return how many tasks of an environment are played."""
-    return int(ASKED) if ASKED else SLOW.get(env_id, MANY)
+def indices(env_id: str) -> range:
+    """Return which tasks of an environment are played."""
+    first, _, stop = ASKED.rpartition(":")
+    return range(int(first or 0), int(stop) if stop else SLOW.get(env_id, MANY))
 
 
 def bare(env_id: str, grammar: str = "native") -> TextEnv:
@@ -72,7 +74,7 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> lis
         return list(_played(env, env_id, hostile))
     # What a box shows depends on its Python and pytest.
     asked = json.dumps(
-        [sys.version, pytest.__version__, env_id, env.language.grammar, count(env_id), *hostile]
+        [sys.version, pytest.__version__, env_id, env.language.grammar, ASKED, *hostile]
     )
     file = Path(KEPT, f"{hashlib.sha256(asked.encode()).hexdigest()}.json")
     if not file.exists():
@@ -86,7 +88,7 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> lis
 
 def _played(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episode]:
     """Play the episodes of `episodes`."""
-    for index in range(count(env_id)):
+    for index in indices(env_id):
         rng = np.random.Generator(np.random.PCG64(index))
         observation, info = env.reset(seed=index, options=reset_options(index))
         actions: list[str] = []
