@@ -1,14 +1,16 @@
 """Whether every door shows the same episodes, with more tasks than the suite plays, as JSON.
 
 Runs `tests/conformance`: the expert, random actions and hostile text, through Gymnasium and through
-the interface of a peer, compared by a hash of observations, rewards and ends. Doors whose peer is
-not installed in their Python are said to be left out. Exit code 1 if a door differs.
+the interface of a peer, compared by a hash of observations, rewards and ends. What Gymnasium showed
+is kept for all doors of a run. Doors whose peer is not installed in their Python are said to be
+left out. Exit code 1 if a door differs.
 
 Usage:
-    python -m benchmarks.conformance [--tasks 100] [--envs swe webshop] [--doors http mcp2]
-        [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
+    python -m benchmarks.conformance [--tasks 100] [--first 0] [--envs swe webshop]
+        [--doors http mcp2] [--python openenv=PYTHON ...] [--rows ROWS.jsonl]
 
-``--rows`` keeps what was played: repeat the command to go on after a kill.
+``--rows`` keeps what was played: repeat the command to go on after a kill. ``--first 25`` leaves
+out the 25 tasks that an earlier result has; the table of the page joins such rows.
 """
 
 from __future__ import annotations
@@ -46,12 +48,22 @@ Talks are those of SkyRL and verl-agent.
 """
 ONLY_SWE = ("harbor",)
 """Doors through which no other family goes."""
+KEYS = ("door", "env", "first", "tasks")
+"""Entries of a row that say what was played: the tasks from ``first`` up to ``tasks``."""
 OUTCOMES = ("failure", "error", "skipped")
 """What JUnit's reports say of tests that did not pass."""
 
 
-def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
-    """Run the tests of one door with one family; return what became of them."""
+def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[str, Any]:
+    """Run the tests of one door with one family; return what became of them.
+
+    Args:
+        door: The door.
+        family: The family.
+        tasks: Which tasks are played.
+        python: The Python that has the peer.
+        kept: Folder for what Gymnasium shows.
+    """
     chosen = "episodes_are_those_of_gymnasium or oracle_solves"
     env_id = next(entry.id for entry in FAMILIES if entry.name == family)
     if door not in ONLY_SWE:
@@ -65,7 +77,11 @@ def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
         done = subprocess.run(
             [python, "-m", "pytest", *options, "-k", chosen, file],
             cwd=ROOT,
-            env={**os.environ, "AGENTGYM_CONFORMANCE_TASKS": str(tasks)},
+            env={
+                **os.environ,
+                "AGENTGYM_CONFORMANCE_TASKS": f"{tasks.start}:{tasks.stop}",
+                "AGENTGYM_CONFORMANCE_EPISODES": kept,
+            },
             capture_output=True,
             text=True,
         )
@@ -75,7 +91,8 @@ def play(door: str, family: str, tasks: int, python: str) -> dict[str, Any]:
         "door": door,
         "peer": version(peer, python) if peer else "",
         "env": env_id,
-        "tasks": tasks,
+        "first": tasks.start,
+        "tasks": tasks.stop,
         "tests": {name: [one for one, _ in found].count(name) for name in ("passed", *OUTCOMES)},
         "told": " ".join(told[0].split())[:300] if told else "",
         "seconds": round(time.monotonic() - began, 1),
@@ -96,33 +113,42 @@ def outcomes(report: Path) -> Iterator[tuple[str, str]]:
         yield ("passed", "") if bad is None else (bad.tag, bad.get("message") or "")
 
 
+def played(given: argparse.Namespace, kept: str) -> Iterator[dict[str, Any]]:
+    """Yield what became of each door with each family, as far as it is known already from rows."""
+    pythons = dict(entry.split("=", 1) for entry in given.python)
+    known: list[dict[str, Any]] = []
+    if given.rows and given.rows.exists():
+        drop_cut_line(given.rows)
+        known = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
+    for family, door in ((family, door) for door in given.doors for family in given.envs):
+        if door in ONLY_SWE and family != "swe":
+            continue
+        env_id = next(entry.id for entry in FAMILIES if entry.name == family)
+        asked = [door, env_id, given.first, given.tasks]
+        same = (row for row in known if [row.get(key, 0) for key in KEYS] == asked)
+        row = next(same, None)
+        if row is None:
+            tasks = range(given.first, given.tasks)
+            row = play(door, family, tasks, pythons.get(door, sys.executable), kept)
+            if given.rows:
+                append_line(given.rows, json.dumps(row) + "\n")
+        print(row, file=sys.stderr, flush=True)
+        yield row
+
+
 def main() -> int:
     """Play through every door, and print the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--tasks", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="the first task that is played")
     parser.add_argument("--envs", nargs="+", choices=names, default=names)
     parser.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")
     parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
     given = parser.parse_args()
-    pythons = dict(entry.split("=", 1) for entry in given.python)
-    kept: list[dict[str, Any]] = []
-    if given.rows and given.rows.exists():
-        drop_cut_line(given.rows)
-        kept = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
-    rows = []
-    for family, door in ((family, door) for door in given.doors for family in given.envs):
-        if door in ONLY_SWE and family != "swe":
-            continue
-        asked = (door, next(entry.id for entry in FAMILIES if entry.name == family), given.tasks)
-        row = next((row for row in kept if (row["door"], row["env"], row["tasks"]) == asked), None)
-        if row is None:
-            row = play(door, family, given.tasks, pythons.get(door, sys.executable))
-            if given.rows:
-                append_line(given.rows, json.dumps(row) + "\n")
-        print(row, file=sys.stderr, flush=True)
-        rows.append(row)
+    with tempfile.TemporaryDirectory() as kept:
+        rows = list(played(given, kept))
     tried = [row for row in rows if row["tests"]["passed"] or not row["tests"]["skipped"]]
     differing = [row for row in tried if row["tests"]["failure"] or row["tests"]["error"]]
     print(to_json({"rows": rows, "differing": len(differing), "left_out": len(rows) - len(tried)}))

@@ -3,9 +3,11 @@
 Everything is measured in one run on one machine, next to a plain ``gymnasium.Env`` with the same
 logic and next to Gymnasium's own vector environments, so that ratios can be compared across
 machines. Rates are the best of several repeats: other work on the machine only makes them worse.
+Those of one environment, and what a step of it is spent on, are by processor time; those of many
+environments by the clock, as some of them take several processors.
 
 Usage:
-    python benchmarks/core_overhead.py [--seconds 0.5] [--repeats 3] [--num-envs 64]
+    python benchmarks/core_overhead.py [--seconds 0.02] [--repeats 60] [--num-envs 64]
 """
 
 from __future__ import annotations
@@ -31,14 +33,17 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 from agentgym.core.spaces import UnicodeText
 from agentgym.vector import TextVectorEnv
-from tests.toy import COLOURS, TOY_ID, ToyTasks
+from tests.toy import COLOURS, TOY_ID, ToyEnv, ToyTasks
 
 ACTIONS = tuple(f"press {colour}" for colour in COLOURS)
+PLAIN_ID, SILENT_ID = "agentgym-test/PlainToy-v0", "agentgym-test/SilentToy-v0"
+STEPS = 4000
+"""Steps of one repeat of what a step is spent on."""
 BARS = {
     "import_agentgym_seconds": 0.3,
     "make_seconds": 0.15,
-    "plain_loop": 100_000,
-    "vector_inprocess": 100_000,
+    "plain_loop": 250_000,
+    "vector_inprocess": 150_000,
 }
 Rate = Callable[[float], float]
 
@@ -76,16 +81,38 @@ class PlainToy(gymnasium.Env[str, str]):
         return f"click . next is {self.wanted[self.pressed]}", 0.0, False, truncated, {}
 
 
+class SilentToy(ToyEnv):
+    """The toy, whose engine tells its answer alone: no state, no admissible actions, no plan."""
+
+    def _admissible(self) -> tuple[str, ...]:
+        return ()
+
+    def _state(self) -> str:
+        return ""
+
+    def _oracle_turns(self) -> None:
+        return None
+
+
+gymnasium.register(PLAIN_ID, entry_point=PlainToy)
+gymnasium.register(SILENT_ID, entry_point=SilentToy)
+
+
+def play(env: gymnasium.Env[str, str], steps: int) -> None:
+    """Take steps, in as many episodes as it needs."""
+    for step in range(steps):
+        result = env.step(ACTIONS[step & 3])
+        if result[2] or result[3]:
+            env.reset()
+
+
 def loop(env: gymnasium.Env[str, str], seconds: float) -> float:
-    """Return steps per second of one environment, resets included."""
+    """Return steps per second of processor time of one environment, resets included."""
     env.reset(seed=0)
-    steps, start = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < seconds:
-        for _ in range(200):
-            result = env.step(ACTIONS[steps & 3])
-            steps += 1
-            if result[2] or result[3]:
-                env.reset()
+    steps, start = 0, time.process_time()
+    while (elapsed := time.process_time() - start) < seconds:
+        play(env, 200)
+        steps += 200
     return steps / elapsed
 
 
@@ -125,14 +152,49 @@ def best(measure: Rate, seconds: float, repeats: int) -> int:
 
 
 def plain_rates(seconds: float, repeats: int) -> dict[str, int]:
-    """Measure single environments."""
+    """Measure single environments, which take turns."""
     envs = {
         "plain_gymnasium_env": PlainToy(),
         "plain_loop": gymnasium.make(TOY_ID),
         "plain_loop_no_checker": gymnasium.make(TOY_ID, disable_env_checker=True),
         "plain_loop_unwrapped": gymnasium.make(TOY_ID).unwrapped,
     }
-    return {name: best(partial(loop, env), seconds, repeats) for name, env in envs.items()}
+    rates = dict.fromkeys(envs, 0.0)
+    for _ in range(repeats):
+        for name, env in envs.items():
+            rates[name] = max(rates[name], loop(env, seconds))
+    return {name: round(rate) for name, rate in rates.items()}
+
+
+def step_parts(repeats: int) -> dict[str, float]:
+    """Measure what a step of the toy is spent on, resets included.
+
+    Each environment has one part more than the one before it; they take turns.
+
+    Returns:
+        Microseconds of processor time of each part, and of ``whole`` steps.
+    """
+    envs: dict[str, gymnasium.Env[str, str]] = {
+        "rules": PlainToy(),
+        "wrappers of gym.make": gymnasium.make(PLAIN_ID),
+        "reading, turn limit, rewards, info": gymnasium.make(SILENT_ID),
+        "state, admissible actions, plan": gymnasium.make(TOY_ID),
+    }
+    least = dict.fromkeys(envs, float("inf"))
+    for _ in range(repeats):
+        for name, env in envs.items():
+            least[name] = min(least[name], microseconds(env))
+    before = [0.0, *least.values()]
+    parts = {name: least[name] - less for name, less in zip(least, before, strict=False)}
+    return {name: round(value, 3) for name, value in {**parts, "whole": before[-1]}.items()}
+
+
+def microseconds(env: gymnasium.Env[str, str]) -> float:
+    """Return the processor time of one step."""
+    env.reset(seed=0)
+    start = time.process_time()
+    play(env, STEPS)
+    return (time.process_time() - start) / STEPS * 1e6
 
 
 def vector_rates(seconds: float, repeats: int, num_envs: int) -> dict[str, int]:
@@ -192,14 +254,15 @@ def make_seconds(repeats: int = 20) -> dict[str, float]:
 def main() -> None:
     """Measure and print one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=0.5, help="length of one repeat")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.02, help="length of one repeat")
+    parser.add_argument("--repeats", type=int, default=60)
     parser.add_argument("--num-envs", type=int, default=64)
     arguments = parser.parse_args()
     seconds, repeats = arguments.seconds, arguments.repeats
     results: dict[str, float] = {**import_seconds(), **make_seconds()}
     results |= plain_rates(seconds, repeats)
     results |= vector_rates(seconds, repeats, arguments.num_envs)
+    parts = step_parts(repeats)
     met = {
         name: results[name] <= bar if name.endswith("seconds") else results[name] >= bar
         for name, bar in BARS.items()
@@ -212,6 +275,7 @@ def main() -> None:
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "num_envs": arguments.num_envs,
         "results": results,
+        "step_microseconds": parts,
         "bars": BARS,
         "met": met,
     }

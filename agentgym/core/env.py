@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 import gymnasium
 from gymnasium.error import ResetNeeded
 
+from agentgym.core.delegation import Delegation
 from agentgym.core.extension import Turn
 from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
@@ -90,6 +91,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
     __configuration: str
+    __dice: Mapping[str, Any] = {}  # of an environment with extensions alone
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse private methods of this class that are no hooks for families.
@@ -132,7 +134,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     ) -> None:
         check_arguments(type(self), unknown)
         self.extensions = Extensions.of(worker_turns, notes, tries)
-        self.delegation = self.extensions.delegation
+        # A truth value, because every turn asks for it several times.
+        self.__extended = bool(self.extensions)
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = self.extensions.horizon(integer(horizon, "horizon", 1))
@@ -154,7 +157,6 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
-        self.__dice: Mapping[str, Any] = {}
 
     # -- the Gymnasium face ---------------------------------------------------------------------
 
@@ -187,11 +189,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.horizon = chosen.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
-        if self.extensions:
+        if self.__extended:
             self.__dice = copy.deepcopy(self.np_random.bit_generator.state)
             self.extensions.begin(well_formed(task.goal), self.horizon)
         self.__observation = self._text(self._start(task, self.np_random))
-        if self.extensions:
+        if self.__extended:
             self.__observation = self.extensions.open(self.__observation)
         self._running = True
         self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
@@ -218,9 +220,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """
         if not self._running:
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
-        text, trailing, problem = self.spoken.read(action)
+        text, trailing, problem = self.spoken.understand(action)
         self._running = False  # in case the engine fails
-        if not self.extensions:
+        if not self.__extended:
             outcome = self._misread(action, problem) if problem else self._act(text)
         else:
             answer = (
@@ -249,11 +251,13 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             )
         reason = StopReason.NONE if self._running else stop_reason(outcome, truncated)
         info = self._info(outcome, terms, reason, trailing)
-        if self.__hooked and self.hooks.judged:
-            info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
-        if self.__hooked and self.hooks.costs:
-            info["costs"] = {k: asdict(v) for k, v in self.hooks.costs.items()}
-        if outcome.terms or self.__hooked:
+        if self.__hooked:
+            reward = total(terms.values())
+            if self.hooks.judged:
+                info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
+            if self.hooks.costs:
+                info["costs"] = {k: asdict(v) for k, v in self.hooks.costs.items()}
+        elif outcome.terms:
             reward = total(terms.values())
         return self.__observation, reward, terminated, truncated, info
 
@@ -302,10 +306,15 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
 
     @property
+    def delegation(self) -> Delegation | None:
+        """The extension of planner and workers; None where the policy plays alone."""
+        return self.extensions.delegation
+
+    @property
     def turns_left(self) -> int:
         """Turns that are left of this try, the one that is being taken included."""
         left = self.horizon - self.turn
-        return self.extensions.turns_left(left) if self.extensions else left
+        return self.extensions.turns_left(left) if self.__extended else left
 
     @property
     def last_action(self) -> str | None:
@@ -344,7 +353,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 "score": self.__score,
                 **(
                     {"extensions": self.extensions.snapshot(), "dice": self.__dice}
-                    if self.extensions
+                    if self.__extended
                     else {}
                 ),
             },
@@ -443,7 +452,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
-        if self.extensions:
+        if self.__extended:
             self.extensions.restore(episode["extensions"])
             self.__dice = episode["dice"]
         self.hooks.restore(state.hooks)
@@ -470,7 +479,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
         phi, state, left = self._potential(), self._state(), self._oracle_turns()
-        if self.extensions:
+        if self.__extended:
             state, left = self.extensions.told(state, left)
         return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
 
@@ -486,7 +495,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         task = self.__task
         assert task is not None
         state, left = self._state(), self._oracle_turns()
-        if self.extensions:
+        if self.__extended:
             state, left = self.extensions.told(state, left)
         info = {
             "task_id": task.id,
@@ -504,7 +513,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         }
         if self.expose_oracle:
             info["oracle_action"] = self.oracle_action() if self._running else None
-        if self.extensions:
+        if self.__extended:
             info |= self.extensions.info
         admissible = self._admissible() if self._running else ()
         return Info.of(info, later, (task.id, self.spoken, admissible, state))

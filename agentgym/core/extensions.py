@@ -150,14 +150,14 @@ class ExtendedLanguage(Language):
         self._orders = Language(extensions.specs, inner.grammar, inner.length)
         self._names = frozenset(spec.name for spec in extensions.specs)
 
-    def read(self, action: str) -> Reading:
+    def understand(self, action: str) -> Reading:
         """Understand model text; what is no order is the family's to read."""
         found = self._order(well_formed(action)) if isinstance(action, str) else None
         if found is not None:
             return found
         reading = self._inner.read(action)
         # The family's reason knows of no orders.
-        whole = super().read(action) if reading.problem else reading
+        whole = Reading(*super().understand(action)) if reading.problem else reading
         return whole if whole.problem else reading
 
     def write(self, native: str) -> str:

@@ -62,6 +62,16 @@ class Language:
         Raises:
             ConfigurationError: The action is not a ``str``.
         """
+        return Reading(*self.understand(action))
+
+    def understand(self, action: str) -> tuple[str, str, str]:
+        """Return the values of :meth:`read` without their names, which every turn would pay for.
+
+        A language that understands a text in another way overrides this.
+
+        Raises:
+            ConfigurationError: The action is not a ``str``.
+        """
         if not isinstance(action, str):
             raise ConfigurationError(
                 f"expected the action to be a str, got {type(action).__name__}: {action!r:.80}"
@@ -69,14 +79,13 @@ class Language:
         if not action.isascii():
             action = well_formed(action)
         if self.native:
-            if len(action) <= self.length and "<" not in action:
-                # Nearly every turn: a named tuple that fills in defaults takes twice as long.
-                return tuple.__new__(Reading, (action, "", ""))
-            return Reading(bounded(strip_think(action), self.length, brackets=False))
+            if len(action) > self.length or "<" in action:
+                action = bounded(strip_think(action), self.length, brackets=False)
+            return action, "", ""
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:
-            return Reading("", parsed.trailing, f"invalid: {parsed.error}")
-        return Reading(bounded(parsed.native, self.length, brackets=False), parsed.trailing)
+            return "", parsed.trailing, f"invalid: {parsed.error}"
+        return bounded(parsed.native, self.length, brackets=False), parsed.trailing, ""
 
     def write(self, native: str) -> str:
         """Write a native action in this grammar.

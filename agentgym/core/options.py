@@ -19,6 +19,7 @@ from agentgym.errors import ConfigurationError
 Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
 """Largest horizon and training step: what arrays of integers hold on every platform."""
+_INTEGERS = (int, np.integer)
 
 
 def integer(value: Any, name: str, low: int | None = None, high: int | None = LARGEST) -> int:
@@ -36,7 +37,7 @@ def integer(value: Any, name: str, low: int | None = None, high: int | None = LA
     Raises:
         ConfigurationError: It is no integer or out of range.
     """
-    fits = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    fits = isinstance(value, _INTEGERS) and not isinstance(value, bool)
     too_high = high is not None and fits and value > high
     if not fits or (low is not None and (value < low or too_high)):
         span = f" from {low} to {high:,}" if high is not None else f" of at least {low}"

@@ -373,6 +373,11 @@ class TaskList(TaskSet):
         """Return the number of tasks in ``split``."""
         return len(self._tasks[self.check(split)])
 
+    def draw(self, rng: np.random.Generator, split: str) -> Task:
+        """Draw one task of ``split`` uniformly."""
+        tasks = self._tasks[self.check(split)]
+        return tasks[int(rng.integers(len(tasks)))]
+
     def task(self, split: str, index: int) -> Task:
         """Return one task by its place."""
         return self._tasks[self.check(split, index)][index]

@@ -63,6 +63,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "speed": speed.speed_table,
     "peers": peers.peers_table,
     "peers at once": peers.vectors_table,
+    "parts of a step": peers.step_table,
     "doors": doors.doors_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,

@@ -23,6 +23,15 @@ def peers_table() -> Table:
     return table
 
 
+def step_table() -> Table:
+    """Return what a step of the toy is spent on."""
+    found = result("core_overhead.json")["step_microseconds"]
+    return [
+        ["a step of the toy", "us"],
+        *([name.replace("gym.make", "`gym.make`"), f"{us:.2f}"] for name, us in found.items()),
+    ]
+
+
 def vectors_table() -> Table:
     """Return many environments at once: steps per second by the number of members."""
     found = result("peers.json")["many_environments"]

@@ -5,23 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
+from agentgym.support.caching import write_atomically
 
 IDS = tuple(entry.id for entry in FAMILIES)
 MANY = 100
 SLOW = {"agentgym/SWE-v0": 2}
 """Tasks that are played of families that take long, unless `ASKED`; of others `MANY`."""
 ASKED = os.environ.get("AGENTGYM_CONFORMANCE_TASKS", "")
-"""Tasks that are played of every family; ``benchmarks/conformance.py`` asks for more."""
+"""Tasks that are played of every family, such as ``100``, or ``25:100`` for the last 75 of them;
+``benchmarks/conformance.py`` asks for more."""
+KEPT = os.environ.get("AGENTGYM_CONFORMANCE_EPISODES", "")
+"""Folder of what Gymnasium showed, for all doors of a run of ``benchmarks/conformance.py``."""
 HORIZON = 8
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000)
 """Texts that no environment understands."""
@@ -39,9 +46,10 @@ class Episode:
     turns: tuple[Turn, ...]
 
 
-def count(env_id: str) -> int:
-    """Return how many tasks of an environment are played."""
-    return int(ASKED) if ASKED else SLOW.get(env_id, MANY)
+def indices(env_id: str) -> range:
+    """Return which tasks of an environment are played."""
+    first, _, stop = ASKED.rpartition(":")
+    return range(int(first or 0), int(stop) if stop else SLOW.get(env_id, MANY))
 
 
 def bare(env_id: str, grammar: str = "native") -> TextEnv:
@@ -51,15 +59,36 @@ def bare(env_id: str, grammar: str = "native") -> TextEnv:
     return env
 
 
-def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Iterator[Episode]:
+def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> list[Episode]:
     """Play tasks through Gymnasium: the expert, random actions, and hostile text before the expert.
 
     Args:
         env: The environment.
         env_id: Its id.
         hostile: Hostile texts in its grammar.
+
+    Returns:
+        The episodes; those that `KEPT` has of an earlier door are not played again.
     """
-    for index in range(count(env_id)):
+    if not KEPT:
+        return list(_played(env, env_id, hostile))
+    # What a box shows depends on its Python and pytest.
+    asked = json.dumps(
+        [sys.version, pytest.__version__, env_id, env.language.grammar, ASKED, *hostile]
+    )
+    file = Path(KEPT, f"{hashlib.sha256(asked.encode()).hexdigest()}.json")
+    if not file.exists():
+        found = [[e.index, e.actions, e.turns] for e in _played(env, env_id, hostile)]
+        write_atomically(file, json.dumps(found).encode())
+    return [
+        Episode(index, tuple(actions), tuple((text, reward, done) for text, reward, done in turns))
+        for index, actions, turns in json.loads(file.read_bytes())
+    ]
+
+
+def _played(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episode]:
+    """Play the episodes of `episodes`."""
+    for index in indices(env_id):
         rng = np.random.Generator(np.random.PCG64(index))
         observation, info = env.reset(seed=index, options=reset_options(index))
         actions: list[str] = []
@@ -82,7 +111,7 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> Ite
 def native_episodes(env_id: str) -> tuple[list[Episode], list[str]]:
     """Return the episodes in the native grammar and the ids of their tasks, for several doors."""
     here = bare(env_id)
-    found = list(episodes(here, env_id))
+    found = episodes(here, env_id)
     ids = [here.tasks.task("test", episode.index).id for episode in found]
     here.close()
     return found, ids

@@ -29,7 +29,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.imports.harbor.folder import open_folder
 from agentgym.making import make
 from agentgym.sandbox.base import ExecResult
-from tests.conformance.episodes import count
+from tests.conformance.episodes import indices
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, bash
 from tests.imports.harbor.test_harbor import TOML, write_task
@@ -37,7 +37,8 @@ from tests.imports.harbor.test_harbor import TOML, write_task
 pytestmark = needs_box
 ENVIRONMENT = "agentgym.adapters.harbor:NamespaceEnvironment"
 OFFLINE = NetworkPolicy(network_mode=NetworkMode.NO_NETWORK)
-TASKS = count("agentgym/SWE-v0")
+WANTED = indices("agentgym/SWE-v0")
+TASKS = len(WANTED)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def swe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Bundled tasks as folders."""
     out = tmp_path_factory.mktemp("swe")
     env = SWEEnv(data="bundled")
-    for task_id in env.tasks.panel("test", TASKS, 0).ids:
+    for task_id in env.tasks.panel("test", WANTED.stop, 0).ids[WANTED.start :]:
         task = env.tasks.find(task_id)
         write_folder(task, env.tasks.problem(task), out / folder_name(task), FolderOptions())
     env.close()

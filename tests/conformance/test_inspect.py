@@ -20,7 +20,7 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation.plan import Job, plan
 from agentgym.making import make
-from tests.conformance.episodes import IDS, bare, count
+from tests.conformance.episodes import IDS, bare, indices
 
 HORIZON = 6
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> \u202e " + "x" * 9000)
@@ -139,13 +139,14 @@ def scripted(replies: Sequence[str]) -> Any:
     return get_model("mockllm/model", memoize=False, custom_outputs=reply)
 
 
-def evaluated(task: Any, model: Any, folder: Path) -> EvalLog:
+def evaluated(task: Any, model: Any, folder: Path, limit: tuple[int, int] | None = None) -> EvalLog:
     (log,) = inspect_ai.eval(
         task,
         model=model,
         log_dir=str(folder),
         max_samples=1,
         display="none",
+        limit=limit,
         fail_on_error=False,
     )
     return log
@@ -157,12 +158,13 @@ def test_episodes_are_those_of_gymnasium(env_id: str, tmp_path: Path) -> None:
     from agentgym.adapters.inspect_ai import environment
 
     env = bare(env_id)
-    wanted = count(env_id)
-    jobs = plan(env.tasks, "test", wanted, 0, None, 1).jobs
-    episodes = [played(env, job, number) for number, job in enumerate(jobs)]
+    wanted = indices(env_id)
+    jobs = plan(env.tasks, "test", wanted.stop, 0, None, 1).jobs[wanted.start :]
+    episodes = [played(env, job, number) for number, job in enumerate(jobs, wanted.start)]
     env.close()
     model = scripted([action for actions, _ in episodes for action in actions])
-    log = evaluated(environment(env_id, n=wanted, horizon=HORIZON), model, tmp_path)
+    task = environment(env_id, n=wanted.stop, horizon=HORIZON)
+    log = evaluated(task, model, tmp_path, (wanted.start, wanted.stop))
     assert log.status == "success" and log.samples and len(log.samples) == len(jobs)
     found = {
         sample.id: tuple((t["sha256"], t["reward"], t["over"]) for t in sample.store["turns"])

@@ -110,7 +110,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         call_text(spec.name, {param.name: text for param in spec.params}),
         call_text("no tool", {"x": text}),
     ]
-    wanted = list(episodes(here, env_id, hostile))
+    wanted = episodes(here, env_id, hostile)
     here.close()
 
     async def through(url: str) -> list[list[Turn]]:

@@ -79,7 +79,7 @@ def ask(url: str, path: str, **body: Any) -> Any:
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     here = bare(env_id)
-    wanted = list(episodes(here, env_id))
+    wanted = episodes(here, env_id)
     with served(partial(bare, env_id)) as url, connect(url) as client:
 
         def reset(index: int) -> Turn:

@@ -24,7 +24,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     # A tool server has no lone surrogates: JSON and tokenizers write none.
     text = HOSTILE[1].replace("\ud800", "?")
     call = call_text(spec.name, {param.name: text for param in spec.params})
-    wanted = list(episodes(here, env_id, [call, call]))
+    wanted = episodes(here, env_id, [call, call])
     tasks = [here.tasks.task("test", episode.index).id for episode in wanted]
     here.close()
     env: Any = TrlTasks(env_id, split="test", n=1, horizon=HORIZON).environment_factory()

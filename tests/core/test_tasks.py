@@ -13,7 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentgym.core.tasks import NumberedTasks, Task, TaskList, canonical_json, whole_number
+from agentgym.core.tasks import (
+    NumberedTasks,
+    Task,
+    TaskList,
+    TaskSet,
+    canonical_json,
+    whole_number,
+)
 from agentgym.errors import AgentGymError, ConfigurationError, TaskNotFound
 from tests.toy import SIZES, ToyTasks
 
@@ -65,6 +72,7 @@ def test_what_does_not_exist_is_named() -> None:
     tasks = tiny()
     for ask, words in (
         (lambda: tasks.len("valid"), "'valid'"),
+        (lambda: tasks.draw(np.random.default_rng(0), "valid"), "'valid'"),
         (lambda: tasks.task("test", 3), "0 to 2"),
         (lambda: tasks.task("test", -1), "-1"),
         (lambda: tasks.find("nope"), "'nope'"),
@@ -87,6 +95,8 @@ def test_draws_follow_the_generator_and_cover_the_split() -> None:
     draws = [tasks.draw(np.random.default_rng(seed), "train") for seed in range(60)]
     assert {task.index for task in draws} == set(range(5))
     assert tasks.draw(np.random.default_rng(3), "train") == draws[3]
+    # A list draws as any other set does.
+    assert TaskSet.draw(tasks, np.random.default_rng(3), "train") == draws[3]
 
 
 def test_panels_are_prefixes_of_one_permutation() -> None:

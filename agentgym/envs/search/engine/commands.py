@@ -72,13 +72,13 @@ class SearchLanguage(Language):
         self._last = "", Command(SEARCH, "")
         self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
 
-    def read(self, action: str) -> Reading:
+    def understand(self, action: str) -> Reading:
         """Understand model text; what is an action comes back in its canonical form."""
         if self.native and isinstance(action, str):
             text = _visible(action)
             reading = self._read_native(text, cut=len(action) > MAX_ACTION_CHARS)
         else:
-            reading = super().read(action)
+            reading = Reading(*super().understand(action))
             text = _visible(action)
             if not reading.problem:  # action_tag passes on whatever stands between its tags
                 found = self._read_native(reading.native, cut=False)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, strip_think
-from agentgym.core.language import Language, Reading
+from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
 
 BASH, VIEW, EDIT, SUBMIT = "bash", "view", "edit", "submit"
@@ -125,21 +125,21 @@ class SWELanguage(Language):
     def __init__(self, grammar: str, specs: tuple[ActionSpec, ...] = SPECS) -> None:
         super().__init__(specs, grammar, length=MAX_ACTION_CHARS)
 
-    def read(self, action: str) -> Reading:
+    def understand(self, action: str) -> tuple[str, str, str]:
         """Understand model text; in the native grammar it becomes the canonical block."""
         if not self.native or not isinstance(action, str):
-            return super().read(action)
+            return super().understand(action)
         text = strip_think(well_formed(action))
         if len(text) > MAX_ACTION_CHARS:
             # A command that was cut may do anything, so none of it is carried out.
-            return Reading("", "", f"invalid: at most {MAX_ACTION_CHARS:,} characters are read")
+            return "", "", f"invalid: at most {MAX_ACTION_CHARS:,} characters are read"
         try:
             command, trailing = only_command(text)
         except Fault as fault:
-            return Reading("", "", f"invalid: {fault}")
+            return "", "", f"invalid: {fault}"
         if all(command.name != spec.name for spec in self.specs):
-            return Reading("", "", f"invalid: there is no action {command.name} here")
-        return Reading(command.write(), trailing)
+            return "", "", f"invalid: there is no action {command.name} here"
+        return command.write(), trailing, ""
 
     def command(self, native: str) -> Command:
         """Return the command that :meth:`read` has understood.
