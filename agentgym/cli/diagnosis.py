@@ -74,8 +74,8 @@ def _packages(checks: Sequence[Check]) -> Table:
 
 
 def _found(group: Sequence[Check]) -> str:
-    """List what was found; what is missing for one reason stands together."""
-    found = [f"{check.name} {check.detail}" for check in group if check.ok]
+    """List what was found, each once; what is missing for one reason stands together."""
+    found = dict.fromkeys(f"{check.name} {check.detail}" for check in group if check.ok)
     lacking: dict[str, list[str]] = {}
     for check in group:
         if not check.ok and check.name not in lacking.setdefault(check.detail, []):
