@@ -6,6 +6,8 @@ Every message states what was expected, what came instead, and what to do about 
 from __future__ import annotations
 
 import importlib
+import re
+from importlib import metadata
 from types import ModuleType
 
 DISTRIBUTION = "agentgym-suite"
@@ -78,7 +80,22 @@ class NotSupported(AgentGymError, RuntimeError):
 
 def install_command(extra: str) -> str:
     """Return how an extra is installed: from a checkout, as the project is on no index yet."""
-    return f'pip install -e ".[{extra}]" (in a checkout of agentgym)'
+    return f'pip install -e ".[{extra}]" (in a checkout of agentgym{_another_python(extra)})'
+
+
+def _another_python(extra: str) -> str:
+    """Say which Python an extra needs, if this one does not get all of its packages."""
+    from packaging.requirements import Requirement
+
+    try:
+        markers = [Requirement(line).marker for line in metadata.requires(DISTRIBUTION) or []]
+    except metadata.PackageNotFoundError:
+        return ""
+    for marker in markers:
+        found = re.search(rf'python_version (\S+) "(\S+)" and extra == "{extra}"', str(marker))
+        if marker and found and not marker.evaluate({"extra": extra}):
+            return f", with Python {found[1]} {found[2]}"
+    return ""
 
 
 def require(module: str, extra: str) -> ModuleType:

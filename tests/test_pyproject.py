@@ -83,6 +83,24 @@ def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
     assert 'run: pip install -e ".[chat]" (in a checkout of agentgym)' in str(raised.value)
 
 
+def test_a_package_that_this_python_does_not_get_is_told_with_one_that_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [
+        "gem-llm>=0.1; (python_version < '3.10') and extra == 'gem'",
+        "harbor>=0.24; (python_version >= '3.99') and extra == 'harbor'",
+        "pytest>=8; extra == 'harbor'",
+        "verifiers>=0.4; (python_version >= '3.10') and extra == 'verifiers'",
+    ]
+    monkeypatch.setattr(metadata, "requires", lambda name: lines)
+    command = 'pip install -e ".[{}]" (in a checkout of agentgym{})'
+    for extra, wanted in (("gem", "< 3.10"), ("harbor", ">= 3.99"), ("verifiers", "")):
+        with pytest.raises(DependencyNotInstalled) as raised:
+            require("no_such_package", extra)
+        told = command.format(extra, f", with Python {wanted}" if wanted else "")
+        assert str(raised.value).endswith(f"run: {told}")
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

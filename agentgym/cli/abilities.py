@@ -125,15 +125,21 @@ def _lacking(packages: Iterable[str]) -> list[str]:
     return [name for name in packages if find_spec(name) is None]
 
 
-def play_each() -> Iterator[tuple[str, str]]:
-    """Let the expert of each family play one test task.
+def play_each(sandbox: bool) -> Iterator[tuple[str, str]]:
+    """Let the expert of each family that can be played here play one test task.
+
+    Args:
+        sandbox: Whether a sandbox can run here.
 
     Yields:
-        The name of a family, and what went wrong; empty if the task was solved.
+        The name of a family, and what went wrong or is missing; empty if the task was solved.
     """
     from agentgym.evaluation import evaluate
 
     for family in families():
+        if problem := _environment(family, sandbox).problem:
+            yield family.name, problem
+            continue
         try:
             report = evaluate("oracle", family.name, n=1)
         except AgentGymError as error:

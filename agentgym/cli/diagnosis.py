@@ -26,7 +26,8 @@ def show(command: Doctor, console: Console) -> int:
     """Examine the installation and print what was found; return the exit code."""
     checks = examine()
     boxes = [check for check in checks if check.name.startswith(SANDBOX)]
-    able = list(abilities(sandbox=any(check.ok for check in boxes)))
+    sandbox = any(check.ok for check in boxes)
+    able = list(abilities(sandbox))
     vital = any(check.vital for check in checks)
     if command.json:
         rows = [*map(asdict, checks), *map(_as_check, able)]
@@ -40,7 +41,7 @@ def show(command: Doctor, console: Console) -> int:
         needed = "needed" if "core" in groups else "optional"
         say(console, f"{', '.join(groups)} ({needed}):\n  {fix}")
     say(console, "The core is broken." if vital else "The core is fine.")
-    return max(int(vital), _played(console) if command.play and not vital else 0)
+    return max(int(vital), _played(console, sandbox) if command.play and not vital else 0)
 
 
 def _as_check(able: Ability) -> dict[str, object]:
@@ -74,8 +75,8 @@ def _packages(checks: Sequence[Check]) -> Table:
 
 
 def _found(group: Sequence[Check]) -> str:
-    """List what was found; what is missing for one reason stands together."""
-    found = [f"{check.name} {check.detail}" for check in group if check.ok]
+    """List what was found, each once; what is missing for one reason stands together."""
+    found = dict.fromkeys(f"{check.name} {check.detail}" for check in group if check.ok)
     lacking: dict[str, list[str]] = {}
     for check in group:
         if not check.ok and check.name not in lacking.setdefault(check.detail, []):
@@ -105,10 +106,10 @@ def _fixes(checks: Sequence[Check], able: Sequence[Ability]) -> dict[str, list[s
     return fixes
 
 
-def _played(console: Console) -> int:
+def _played(console: Console, sandbox: bool) -> int:
     """Let each family's expert play a task, say how it went, and return the exit code."""
     failed = 0
-    for name, problem in play_each():
+    for name, problem in play_each(sandbox):
         failed += bool(problem)
         say(console, f"{name}: {problem or 'the expert solved a task'}")
     return int(failed > 0)

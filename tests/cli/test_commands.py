@@ -277,7 +277,8 @@ def test_doctor_finds_the_core_in_order(capsys):
 
 def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
     requirements = ["numpy>=99", "no-such-package>=1", "other-package; extra == 'chat'",
-                    "another; extra == 'chat'", "backport; python_version < '3'"]  # fmt: skip
+                    "another; extra == 'chat'", "backport; python_version < '3'",
+                    "pytest; extra == 'swe'", "pytest[dev]>=1; extra == 'swe'"]  # fmt: skip
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: requirements)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "file" / "cache"))
@@ -288,6 +289,7 @@ def test_doctor_names_the_repair(capsys, monkeypatch, tmp_path):
     root = Path(doctor.__file__).resolve().parents[2]
     assert f'-m pip install -e "{root}"\n' in out and f'-m pip install -e "{root}[chat]"\n' in out
     assert "export AGENTGYM_CACHE=" in out and "backport" not in out
+    assert out.count("pytest ") == 1  # required twice, found once
 
 
 def vllm_check(monkeypatch, installed: dict[str, str], gpu: bool) -> doctor.Check:

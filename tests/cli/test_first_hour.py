@@ -79,3 +79,12 @@ def test_doctor_lets_the_experts_play(capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(abilities, "families", lambda: some)
     code, out = lines(capsys, "doctor", "--play")
     assert code == 0 and "textworld: the expert solved a task" in out
+
+
+def test_doctor_plays_no_family_whose_packages_are_missing(
+    capsys: Any, bare: None, monkeypatch: Any
+) -> None:
+    some = [each for each in abilities.families() if each.name in ("swe", "babyai")]
+    monkeypatch.setattr(abilities, "families", lambda: some)
+    code, out = lines(capsys, "doctor", "--play")
+    assert code == 1 and "babyai: needs minigrid\nswe: needs pytest\n" in out

@@ -75,7 +75,6 @@ class LocalEngine:
     Raises:
         EngineBusy: It is in use.
         DependencyNotInstalled: alfworld is absent.
-        NotSupported: The packages do not work on this Python.
     """
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@
 - Each new ``PddlEnv`` leaks a private copy of a shared library, so a process has only one.
 - Its parser keeps an exception, and with it every frame down to the program's own, for ever;
   :func:`release` makes it let go.
+- The words of its grammar are not found from Python 3.13 on; :func:`name_what_is_derived` helps.
 - ``alfworld.agents.modules.generic``, which others start from, would import torch; it is not used.
 """
 
@@ -17,9 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-from agentgym.errors import DataError, NotSupported, require
+from agentgym.errors import DataError, require
 
 DATA_VARIABLE = "ALFWORLD_DATA"
 PARSERS = ("textworld.envs.pddl.textgen", "textworld.envs.pddl.logic", "textworld.logic")
@@ -96,19 +98,35 @@ def package_texts() -> tuple[str, str]:
 
 
 @functools.cache
+def name_what_is_derived(textgen: Any) -> None:
+    """Let the expressions of a text grammar see the things that they name, on any Python.
+
+    textworld 1.7 writes them into ``locals()``, which from Python 3.13 on is a copy that the
+    expression does not see (PEP 667). Here its own code runs with them among its globals, so that
+    they come after its variables and before the names of its module, as they do elsewhere.
+
+    Args:
+        textgen: The module ``textworld.envs.pddl.textgen``, which is changed.
+    """
+    code = textgen.EvalSymbol.derive.__code__
+
+    def derive(symbol: Any, context: Any = None) -> Any:
+        named = (context or symbol.context)["variables"]
+        return FunctionType(code, {**vars(textgen), **named})(symbol, context)
+
+    textgen.EvalSymbol.derive = derive
+
+
+@functools.cache
 def original_engine() -> Any:
     """Make the one ``PddlEnv`` of this process, with the demangled names of ALFWorld."""
-    if sys.version_info >= (3, 13):
-        raise NotSupported(
-            "expected Python 3.10 to 3.12 for the original ALFWorld engine, got "
-            f"{sys.version.split()[0]}: textworld 1.7 hands names to its grammar in a way that "
-            'Python 3.13 took away; use engine="native", which is the same game'
-        )
     with undisturbed():
         import_alfworld()
         require("fast_downward", "alfworld")
         textworld = require("textworld", "alfworld")
         pddl = require("textworld.envs.pddl", "alfworld")
         wrappers = require("alfworld.agents.environment.alfred_tw_env", "alfworld")
+        if sys.version_info >= (3, 13):
+            name_what_is_derived(require("textworld.envs.pddl.textgen", "alfworld"))
         infos = textworld.EnvInfos(won=True, admissible_commands=True)
         return wrappers.AlfredDemangler(pddl.PddlEnv(infos))

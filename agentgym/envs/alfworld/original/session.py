@@ -40,7 +40,7 @@ def open_original(
         EnvFailure: The engine failed.
         DataError: The engine cannot load the game.
         DependencyNotInstalled: alfworld is absent.
-        NotSupported: The packages do not work on this Python or operating system.
+        NotSupported: A worker is needed, and Windows has no pipes that it could inherit.
     """
     if worker:
         return OriginalSession(game, WorkerEngine(limit))

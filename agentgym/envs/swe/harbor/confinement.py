@@ -145,7 +145,7 @@ class Confinement:
 class _Below(ctypes.Structure):
     """What a rule allows below a path."""
 
-    _pack_ = 1
+    _pack_, _layout_ = 1, "ms"  # without gaps, which Python 3.19 will want said by both
     _fields_ = (("rights", ctypes.c_uint64), ("path", ctypes.c_int32))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,13 +22,7 @@ from tests.envs.alfworld.tiny import needs_alfworld
 GAMES = games(6)
 
 
-def with_marks(function: Any) -> Any:
-    for mark in needs_alfworld:
-        function = mark(function)
-    return function
-
-
-@with_marks
+@needs_alfworld
 def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
     folders = {}
     for game in GAMES:
@@ -51,7 +44,7 @@ def test_the_original_collects_and_wins_what_is_written(tmp_path: Path) -> None:
         assert state["won"] and score == 1 and done
 
 
-@with_marks
+@needs_alfworld
 def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     for game in GAMES:
         write_game(game, tmp_path / "json_2.1.1" / "valid_unseen" / trial_folder(game))
@@ -64,7 +57,7 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     assert names == [trial_folder(game).as_posix() for game in written]
 
 
-@with_marks
+@needs_alfworld
 def test_sentences_that_could_be_code_are_refused(tmp_path: Path) -> None:
     for goal in ('put {__import__("os")} in desk.', "a #look.feedback#.", 'say "x".', "", "a\nb."):
         with pytest.raises(DataError, match="letters"):

@@ -16,7 +16,7 @@ from agentgym.envs.alfworld.original.session import OriginalSession, open_origin
 from agentgym.errors import ConfigurationError, DataError, EnvFailure
 from tests.envs.alfworld.tiny import IMPOSSIBLE, PLAN, TINY, needs_alfworld
 
-pytestmark = [*needs_alfworld,
+pytestmark = [needs_alfworld,
               pytest.mark.skipif(os.name != "posix", reason="needs POSIX pipes")]  # fmt: skip
 ROOT = Path(__file__).resolve().parents[4]
 

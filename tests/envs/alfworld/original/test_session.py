@@ -18,7 +18,7 @@ import pytest
 from agentgym.envs.alfworld.original import package
 from agentgym.envs.alfworld.original.engine import EngineBusy, LocalEngine
 from agentgym.envs.alfworld.original.session import OriginalSession, open_original
-from agentgym.errors import DataError, EnvFailure, NotSupported
+from agentgym.errors import DataError, EnvFailure
 from tests.envs.alfworld.tiny import IMPOSSIBLE, INTRO, PLAN, PROBLEM, TINY, needs_alfworld
 
 pytestmark = needs_alfworld
@@ -138,10 +138,18 @@ def test_an_absent_package_is_named() -> None:
     assert 'pip install -e ".[alfworld]"' in run(code)
 
 
-def test_a_python_that_textworld_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 13, 0, "final", 0))
-    with pytest.raises(NotSupported, match=r"3\.10 to 3\.12"):
-        package.original_engine.__wrapped__()
+def test_a_grammar_finds_its_words_on_any_python(
+    session: OriginalSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    textgen = sys.modules["textworld.envs.pddl.textgen"]
+    monkeypatch.setattr(textgen.EvalSymbol, "derive", textgen.EvalSymbol.derive)
+    package.name_what_is_derived(textgen)
+    assert textgen.EvalSymbol.derive.__module__ == package.__name__
+    session.start(TINY)
+    assert session.intro() == f"{INTRO}put a mug in drawer."
+    mug = {"variables": {"mug": "a mug", "json": "shadows the module", "self": "does not"}}
+    told = [textgen.EvalSymbol(words, mug).derive() for words in ("mug", "json", "self.expression")]
+    assert [str(words[0]) for words in told] == ["a mug", "shadows the module", "self.expression"]
 
 
 def test_a_process_has_one_engine_and_one_holder(session: OriginalSession) -> None:
