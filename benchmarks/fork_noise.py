@@ -120,14 +120,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=6000, help="environment turns of a run")
     parser.add_argument("--only", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
+    parser.add_argument("--collect", action="store_true", help="play nothing, collect what is done")
     options = parser.parse_args(argv)
     cache, seeds = RunCache(options.out, parse_config), range(options.seeds)
     pairs = [(family, method) for family in options.only for method in METHODS]
     moving = runs_of([arm(*pair) for pair in pairs], seeds)
     asked = runs_of([still(*pair, options.turns) for pair in pairs], seeds)
-    failures = play(cache, moving, options.jobs, partial(begin_process, train))
-    # Beside the runs of the study, which have ended, so that each begins with a warm start of them.
-    failures += play(cache, [*moving, *asked], options.jobs, partial(begin_process, recorded))
+    failures = []
+    if not options.collect:
+        failures = play(cache, moving, options.jobs, partial(begin_process, train))
+        # Beside these, which have ended, so that each begins with a warm start of the study.
+        failures += play(cache, [*moving, *asked], options.jobs, partial(begin_process, recorded))
     for failure in failures:
         print(f"failed: {failure.run.name}: {failure.why}", file=sys.stderr)
     found: dict[str, dict[str, list[Any]]] = {}

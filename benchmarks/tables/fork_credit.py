@@ -1,10 +1,23 @@
-"""The table of how noisy gradients by fork credit are, where the gradient is known."""
+"""The tables of credit by forks: its gradients where they are known, and what it teaches."""
 
 from __future__ import annotations
 
-from benchmarks.tables.formats import Table, result, share
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from benchmarks.tables.formats import (
+    Table,
+    about,
+    bold_without_zero,
+    result,
+    share,
+    shares,
+)
 
 FILE = "fork_variance.json"
+STUDY, NOISE = "fork_credit.json", "fork_noise.json"
+TITLES = {"toy": "toy", "textworld": "coins of TextWorld", "webshop": "WebShop"}
+"""What the families of the study are called on the page."""
 
 
 def noise_table() -> Table:
@@ -19,3 +32,33 @@ def noise_table() -> Table:
         cosine = share(min(each["cosine"] for each in found))
         table.append([label, *prices, f"{found[0]['turns']:.0f}", cosine])
     return table
+
+
+def families_table() -> Table:
+    """Return for each family and preset what it learnt for equal tokens, and what a gradient costs.
+
+    Where a figure is told by seed, the seeds stand in their order.
+    """
+    names = ["family, preset", "success at equal tokens", "each seed", "minus `turn-loo`"]
+    table = [[*names, "tokens to target", "tokens for a gradient as large as its noise"]]
+    noise = result(NOISE)["families"]
+    for family, found in result(STUDY)["families"].items():
+        for method, row in found["methods"].items():
+            success, difference = row["success_at_equal_tokens"], row["minus_turn_loo"]
+            prices: Iterable[Mapping[str, Any]] = noise.get(family, {}).get(method, ())
+            table.append(
+                [
+                    f"{TITLES[family]}, `{method}`",
+                    share(success["mean"]),
+                    shares(success["values"]),
+                    bold_without_zero(difference["mean"], difference["ci95"]),
+                    _tokens(row["tokens_to_target"], "never"),
+                    _tokens((each["tokens_for_noise_of_one"] for each in prices), "not told"),
+                ]
+            )
+    return table
+
+
+def _tokens(seeds: Iterable[float | None], nothing: str) -> str:
+    """Write numbers of tokens, a seed each, and what stands for none."""
+    return "; ".join(nothing if each is None else about(each) for each in seeds)

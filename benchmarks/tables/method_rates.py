@@ -6,25 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
-from benchmarks.tables.played_methods import FILES
+from benchmarks.tables.played_methods import played_methods
 
-RATES, CRITICS = "method_rates.json", "critic_control.json"
+RATES, CRITICS = ("method_rates.json", "method_rates_added.json"), "critic_control.json"
+"""Of presets that were played first and of those that came later; of critics."""
 
 
 def rates_table() -> Table:
-    """Return each method's success by rate, and with one update a step; empty: not played."""
-    found = result(RATES)
-    arms: list[Mapping[str, Any]] = list(found["arms"].values())
-    full = {name: row for file in FILES for name, row in result(file)["methods"].items()}
+    """Return each method's success by rate, and with one update a step; empty: not played.
+
+    The last column is that at the lowest rate, minus that of ``turn-loo`` at the same rate.
+    """
+    arms: list[Mapping[str, Any]] = [r for each in RATES for r in result(each)["arms"].values()]
     rates = sorted({row["rate"] for row in arms if not row["one_update"]}, reverse=True)
-    names = [_rate(rate) for rate in (found["full_rate"], *rates)]
-    table = [["preset", *names, f"{names[0]}, one update a step"]]
+    names = [_rate(rate) for rate in (result(RATES[0])["full_rate"], *rates)]
+    head = ["preset", *names, f"{names[0]}, one update a step", f"{names[-1]}, minus `turn-loo`"]
+    table = [head]
     for preset in dict.fromkeys(row["preset"] for row in arms):
-        own = [row for row in arms if row["preset"] == preset]
-        cells = [_success(full[preset])]
-        for rate in rates:
-            cells += [_success(*(r for r in own if r["rate"] == rate and not r["one_update"]))]
-        table.append([f"`{preset}`", *cells, _success(*(r for r in own if r["one_update"]))])
+        once = [row for row in arms if row["preset"] == preset and row["one_update"]]
+        of = {r["rate"]: r for r in arms if r["preset"] == preset and not r["one_update"]}
+        cells = [_success(of.get(rate)) for rate in rates]
+        beside = of[rates[-1]]["minus_turn_loo"] if rates[-1] in of else None
+        minus = bold_without_zero(beside["mean"], beside["ci95"]) if beside else ""
+        full = _success(played_methods()[preset])
+        table.append([f"`{preset}`", full, *cells, _success(*once), minus])
     return table
 
 

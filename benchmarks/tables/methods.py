@@ -26,6 +26,7 @@ PROOFS: Mapping[str, str] = {
     **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
     "agentrl": "tests/trainers/test_cross_policy_doors.py",
     **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
+    "dpo": "tests/trainers/test_preset_knobs.py",
     "erpo": "tests/trainers/test_judges.py",
     "lightning": "tests/trainers/gateway/test_doors.py",
     "istar": "tests/trainers/test_reward_model_doors.py",

@@ -56,6 +56,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "horizons": horizons.horizon_table,
     "power of the horizons": horizons.power_table,
     "fork credit": fork_credit.noise_table,
+    "fork credit in families": fork_credit.families_table,
     "methods": methods.methods_table,
     "played methods": played_methods.played_methods_table,
     "method rates": method_rates.rates_table,

@@ -8,9 +8,9 @@ from typing import Any
 from benchmarks.tables.formats import Table, bold_without_zero, result, share, shares
 from trainers.algorithms.presets import PRESETS
 
-FILES = ("methods.json", "methods_added.json", "methods_matpo.json")
-"""Of presets that were there first, of those that came later, and of one that plays with workers
-and so has no ``turn-loo`` beside it."""
+FILES = ("methods.json", "methods_added.json", "methods_otherwise.json")
+"""Of presets that were there first, of those that came later, and of those that play in another
+way: with workers, as an agent that owns its loop, and before a judge."""
 
 
 def played_methods() -> Mapping[str, Any]:
@@ -19,15 +19,19 @@ def played_methods() -> Mapping[str, Any]:
 
 
 def played_methods_table() -> Table:
-    """Return each method's success beside that of ``turn-loo``, the best first."""
+    """Return each method's success beside that of ``turn-loo``, the best first.
+
+    ``turn-loo`` with workers, the control of ``matpo``, is compared with nothing.
+    """
     found = played_methods()
     table = [["preset", "updates a step", "success", "each seed", "minus `turn-loo`"]]
     for name, row in sorted(found.items(), key=lambda item: -item[1]["success"]["mean"]):
-        success, difference = row["success"], row["minus_turn_loo"]
+        preset, _, workers = name.partition("/")
+        success, difference = row["success"], None if workers else row["minus_turn_loo"]
         table.append(
             [
-                f"`{name}`",
-                f"{PRESETS[name].minibatches * PRESETS[name].iterations}",
+                f"`{preset}` with workers" if workers else f"`{name}`",
+                f"{PRESETS[preset].minibatches * PRESETS[preset].iterations}",
                 share(success["mean"]),
                 shares(success["values"]),
                 bold_without_zero(difference["mean"], difference["ci95"]) if difference else "",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file
 
 from agentgym.rewards.judge.question import make_question, read_prompt
-from benchmarks.fork_noise import CRITIC, GRADIENTS, STILL, price, recorded, still
+from benchmarks.fork_noise import CRITIC, GRADIENTS, STILL, main, price, recorded, still
 from benchmarks.scripted_judge import answer
 from benchmarks.studies import fork_credit
 from benchmarks.studies.runner.keys import settle
@@ -58,6 +60,12 @@ def test_gradients_are_those_of_the_studys_warm_starts() -> None:
     for family in fork_credit.FAMILIES:
         arms = [make(family, m) for m in fork_credit.METHODS for make in (fork_credit.arm, resting)]
         assert len({settle(each.settings).keys(0).start for each in arms}) == 1
+
+
+def test_what_was_not_played_is_not_in_the_result(tmp_path: Path, capsys: Any) -> None:
+    assert main(["--collect", "--out", f"{tmp_path}", "--seeds", "1", "--only", "toy"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["families"], told["seeds"], told["turns"]) == ({}, [0], 6000)
 
 
 def resting(family: str, method: str) -> Arm:

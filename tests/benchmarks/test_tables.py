@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.tables import formats, horizons, origins, training
+from benchmarks.studies.fork_credit import FAMILIES, METHODS
+from benchmarks.tables import (
+    fork_credit,
+    formats,
+    horizons,
+    method_rates,
+    methods,
+    origins,
+    played_methods,
+    training,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +65,26 @@ def test_a_part_of_another_commit_has_a_row_of_its_own() -> None:
     assert [row[2] for row in rows] == ["f195820", "8e80e70"]
     (horizon,) = [row for row in origins.origins_table() if "horizon_map" in row[0]]
     assert horizon[2].startswith("runs: ") and horizon[2].count(",") == 5
+
+
+def test_every_preset_was_played_on_the_toy() -> None:
+    assert [row[0] for row in methods.methods_table() if row[-1] == "not played"] == []
+    rows = {row[0]: row for row in played_methods.played_methods_table()}
+    assert rows["`matpo`"][-1] and not rows["`turn-loo` with workers"][-1], "its control"
+
+
+def test_what_fell_apart_was_played_at_lower_rates_beside_turn_loo() -> None:
+    head, *rows = method_rates.rates_table()
+    assert head[1:4] == [".003", ".001", ".0003"]
+    found = {row[0]: row for row in rows}
+    for name in ("istar", "archer", "sweet"):
+        assert all(found[f"`{name}`"][1:4]) and found[f"`{name}`"][-1].endswith("]")
+
+
+def test_forks_stand_beside_three_methods_in_every_family() -> None:
+    _, *rows = fork_credit.families_table()
+    assert [row[0] for row in rows] == [
+        f"{fork_credit.TITLES[family]}, `{method}`" for family in FAMILIES for method in METHODS
+    ]
+    assert all(row[4].count(";") == 2 for row in rows), "a figure a seed"
+    assert all(row[5].count(";") == 2 for row in rows[:4])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,18 @@ def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path
     assert main(["--resume", f"--out={tmp_path / 'file'}", "--steps=3"]) == 0
     file.write_text("filters: [{part: TopVariance}]")
     assert main(["--resume", f"--out={tmp_path / 'file'}", "--steps=4"]) == 2
+
+
+@pytest.mark.slow
+def test_dpo_learns_from_pairs_of_episodes(plain, tmp_path):
+    """How strongly it prefers, and that it does at all, decides the weights."""
+    found = [plain[1], trained(tmp_path / "dpo", "--preset=dpo", start=plain[0])]
+    file = tmp_path / "own.yaml"
+    for signal in ("Preference, nll: 0, beta: 2", "EpisodeReturn"):
+        file.write_text(f"terms: [{{part: Term, signal: {{part: {signal}}}}}]")
+        flags = ["--preset=dpo", f"--preset-file={file}"]
+        found.append(trained(tmp_path / signal[:5], *flags, start=plain[0]))
+    assert not any(equal(*pair) for pair in combinations(found, 2))
 
 
 def test_a_penalty_in_the_rewards_stays_there():

@@ -20,7 +20,7 @@ from tests.trainers.test_families import SMALL
 from tests.trainers.test_pairs import SMALL as TOGETHER
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.signals import QMinusV
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
@@ -124,7 +124,7 @@ def test_a_flag_is_the_part_that_it_names():
     assert run.preset.terms == (Term(QMinusV(0.5, 0.5, 9, 8)),)
     assert (run.config.critic.updates, run.config.critic.warmup) == (8, 2)
     run = resolved("--critic.candidates=6", "--critic.pairs=2", preset="sweet")
-    assert run.preset.terms == (Term(Preference(candidates=6, pairs=2)),)
+    assert run.preset.terms == (Term(TurnPreference(candidates=6, pairs=2)),)
     assert (run.config.critic.updates, run.config.critic.warmup) == (4, 2)
     assert resolved(preset="ppo").config.critic.warmup == 0
     paper = resolved(preset="archer", rl__groups=None, rl__group_size=None)

@@ -37,18 +37,40 @@ class PairLoss(NamedTuple):
 class Preference:
     """DPO between the best and the worst paid trajectory of each group (arXiv 2305.18290).
 
-    In SWEET-RL (arXiv 2503.15478) a group is two actions that were sampled in one state, paid by a
-    critic that sees what the policy does not (``trainers.grpo.privileged_critic``); with it comes
-    how the critic learns and how actions are paired. Groups of equal returns train nobody. Token
-    level, for the aggregation ``seq-mean-token-sum``: with S trajectories the advantage of a token
-    is ``-S dL/ds_i``, so that the mean over trajectories is the loss above; a preferred one also
-    has ``S nll / (P L)`` of its L tokens, for ``nll`` times its mean negative log-likelihood.
+    Groups of equal returns train nobody. Token level, for the aggregation ``seq-mean-token-sum``:
+    with S trajectories the advantage of a token is ``-S dL/ds_i``, so that the mean over
+    trajectories is the loss above; a preferred one also has ``S nll / (P L)`` of its L tokens, for
+    ``nll`` times its mean negative log-likelihood.
     """
 
     beta: float = 0.1
     """Inverse temperature of the preference."""
     nll: float = 0.01
     """Weight of the negative log-likelihood of what is preferred."""
+
+    def __call__(self, batch: Batch) -> Signal:
+        """Return (K,) advantages."""
+        ratio = batch.logp_old - aux_column(batch, "logp_ref", "token")
+        scores = sums(batch.token_traj, ratio, batch.n_trajectories)
+        length = sums(batch.token_traj, np.ones(batch.n_tokens), batch.n_trajectories)
+        pairs = extremes(batch.returns, batch.group, length > 0)
+        written = float(np.count_nonzero(length))
+        advantage = -written * bradley_terry(scores, pairs, self.beta).slope
+        if len(pairs):
+            preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)
+            advantage += written * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
+        return Signal(advantage[batch.token_traj], "token")
+
+
+@dataclass(frozen=True)
+class TurnPreference(Preference):
+    """DPO between two actions that were sampled in one state (SWEET-RL, arXiv 2503.15478).
+
+    They are paid by a critic that sees what the policy does not
+    (``trainers.grpo.privileged_critic``); with it comes how the critic learns and how actions are
+    paired.
+    """
+
     critic_beta: float = 0.1
     """Inverse temperature of the critic's own preference between episodes of a task."""
     candidates: int = 16
@@ -67,19 +89,6 @@ class Preference:
                 "expected candidates of at least 2 and pairs of at least 1, got "
                 f"{self.candidates} and {self.pairs}"
             )
-
-    def __call__(self, batch: Batch) -> Signal:
-        """Return (K,) advantages."""
-        ratio = batch.logp_old - aux_column(batch, "logp_ref", "token")
-        scores = sums(batch.token_traj, ratio, batch.n_trajectories)
-        length = sums(batch.token_traj, np.ones(batch.n_tokens), batch.n_trajectories)
-        pairs = extremes(batch.returns, batch.group, length > 0)
-        written = float(np.count_nonzero(length))
-        advantage = -written * bradley_terry(scores, pairs, self.beta).slope
-        if len(pairs):
-            preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)
-            advantage += written * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
-        return Signal(advantage[batch.token_traj], "token")
 
 
 def bradley_terry(scores: FloatArray, pairs: IntArray, beta: float) -> PairLoss:

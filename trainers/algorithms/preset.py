@@ -26,7 +26,7 @@ from trainers.algorithms.filters import (
 from trainers.algorithms.gae import ValueSignal
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import Preference, TurnPreference
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
 from trainers.algorithms.signals import (
@@ -123,9 +123,9 @@ class Preset:
         signals = [type(term.signal) for term in self.terms]
         found = {
             "critic": self.value_signal is not None,
-            "turn_critic": QMinusV in signals or Preference in signals,
+            "turn_critic": QMinusV in signals or TurnPreference in signals,
             "reference": KLToGo in signals
-            or Preference in signals
+            or self._prefers
             or self.loss.kl_beta > 0
             or getattr(self.value_signal, "kl", 0.0) > 0,
             "prm": Implicit in signals,
@@ -150,10 +150,13 @@ class Preset:
     def compares_groups(self) -> bool:
         """Whether it compares trajectories of a task instance, so that one of each is too few."""
         drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
-        pairs = any(isinstance(term.signal, Preference) for term in self.terms)
-        return (
-            drops or pairs or any({term.center, term.scale} & _WITHIN_GROUPS for term in self.terms)
-        )
+        keys = [{term.center, term.scale} & _WITHIN_GROUPS for term in self.terms]
+        return drops or self._prefers or any(keys)
+
+    @property
+    def _prefers(self) -> bool:
+        """Whether its credit is a preference between two members of a group."""
+        return any(isinstance(term.signal, Preference) for term in self.terms)
 
     @property
     def invalid_penalty(self) -> float | None:

@@ -24,7 +24,7 @@ from trainers.algorithms.fork_value import ForkValue
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import Preference, TurnPreference
 from trainers.algorithms.preset import SERVES, Preset
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, EndPenalty, FlagPenalty, Overlong
@@ -317,13 +317,24 @@ _ALL = (
         "sweet",
         "SWEET-RL: a critic of turns with training-time information, then DPO",
         "2503.15478",
-        (Term(Preference()),),
+        (Term(TurnPreference()),),
         loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
         note="What the critic sees is the plan of the environment's own expert. Each step plays "
         "its own episodes, teaches the critic on them and trains on pairs of actions; the paper "
         "does each once, with episodes of the first policy: --critic.warmup teaches the critic "
         "alone. The gradient is that of TRL's DPOTrainer; one update a batch, so that each pair is "
         "used once.",
+    ),
+    Preset(
+        "dpo",
+        "Direct preference optimisation between the best and the worst episode of a group",
+        "2305.18290",
+        (Term(Preference(nll=0.0)),),
+        loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
+        note="Its pairs are whole episodes that the policy plays as it trains, ranked by their "
+        "returns, where the paper has a set that people have ranked. The reference is the policy "
+        "of the start. The gradient is that of TRL's DPOTrainer; one update a batch, so that each "
+        "pair is used once.",
     ),
     Preset(
         "istar",

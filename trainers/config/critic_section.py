@@ -10,7 +10,7 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.loss import ValueTargets
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.signals import QMinusV
 from trainers.config.field_types import (
@@ -31,7 +31,7 @@ STEPS_OF_GAE: Mapping[str, type[GAE | TurnGAE | BiLevelGAE]] = {
 """What ``--critic.gae`` names."""
 UPDATES: Mapping[str, int] = {"head": 16, "model": 4, "zero": 1}
 """Updates of a step by kind; those of a head cost next to nothing."""
-TURNS_UPDATES: Mapping[type, int] = {QMinusV: 8, Preference: 4}
+TURNS_UPDATES: Mapping[type, int] = {QMinusV: 8, TurnPreference: 4}
 """Updates of a step of a critic of turns, by the signal that reads it."""
 TURNS_WARMUP = 2
 """First steps in which a critic of turns learns alone."""
@@ -142,7 +142,7 @@ def check_turn_critic(
             f"expected --memory.quantize none with --preset {preset.name}, because its critic "
             f"would be a copy of quantised weights; got {settings['memory']['quantize']}"
         )
-    if not any(isinstance(term.signal, Preference) for term in preset.terms):
+    if not any(isinstance(term.signal, TurnPreference) for term in preset.terms):
         return
     episodes = settings["rl"]["groups"] * settings["rl"]["group_size"]
     if episodes % 2:
@@ -212,7 +212,7 @@ def _of_turns(preset: Preset, critic: CriticConfig) -> Preset:
 
     def changed(term: Term) -> Term:
         signal: Any = term.signal
-        if not isinstance(signal, QMinusV | Preference):
+        if not isinstance(signal, QMinusV | TurnPreference):
             return term
         own = [item.name for item in fields(signal)]
         every = [item.name for item in fields(CriticConfig) if item.name not in (*OF_ANY, *own)]

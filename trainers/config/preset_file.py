@@ -46,6 +46,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
         signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
         gae.GAE, gae.TurnGAE, gae.BiLevelGAE, preferences.Preference,
+        preferences.TurnPreference,
     ),
     "pool": (PolicyPool,),
     "branching": (branching.Branching,),

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
-from trainers.algorithms.preferences import Preference, bradley_terry, ranked
+from trainers.algorithms.preferences import TurnPreference, bradley_terry, ranked
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.micro_batches import micro_batches
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
@@ -65,7 +65,7 @@ class PrivilegedCritic(TurnCritic):
         ConfigurationError: There are no plans to be had.
     """
 
-    def __init__(self, parts: TurnCriticParts, signal: Preference) -> None:
+    def __init__(self, parts: TurnCriticParts, signal: TurnPreference) -> None:
         if parts.plan is None:
             raise ConfigurationError(
                 "expected the expert's plan of an episode for a critic that sees it, got None; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.signals import QMinusV
 from trainers.grpo.critic import check_warmup
@@ -23,6 +23,6 @@ def make_turn_critic(preset: Preset, parts: TurnCriticParts) -> TurnCritic | Non
     for term in preset.terms:
         if isinstance(term.signal, QMinusV):
             return OffPolicyCritic(parts, term.signal)
-        if isinstance(term.signal, Preference):
+        if isinstance(term.signal, TurnPreference):
             return PrivilegedCritic(parts, term.signal)
     return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import DataError
 from trainers import processes
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
@@ -294,7 +294,7 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
 
 def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
-    if not any(isinstance(term.signal, Preference) for term in run.preset.terms):
+    if not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
         return None
     made = {}
     for env in run.envs:

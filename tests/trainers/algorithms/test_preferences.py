@@ -8,7 +8,13 @@ import pytest
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.preferences import Preference, bradley_terry, extremes, ranked
+from trainers.algorithms.preferences import (
+    Preference,
+    TurnPreference,
+    bradley_terry,
+    extremes,
+    ranked,
+)
 
 
 def test_the_loss_of_a_pair_and_its_slope_by_hand() -> None:
@@ -52,10 +58,10 @@ def test_the_extremes_of_groups() -> None:
 
 
 def pair_batch() -> Batch:
-    """A pair of 2 and 3 tokens whose second is paid more, and a pair of equals."""
+    """A pair of 2 and 3 tokens whose second is paid more, in two turns, and a pair of equals."""
     return Batch.from_trajectories(
-        [[2], [3], [1], [1]],
-        [[0.0], [1.0], [0.5], [0.5]],
+        [[2], [1, 2], [1], [1]],
+        [[0.0], [-0.5, 1.5], [0.5], [0.5]],
         [0, 0, 1, 1],
         logp_behave=[[-1.0, -2.0], [-1.0, -1.0, -1.0], [-3.0], [-3.0]],
         aux={"logp_ref": [[-1.5, -2.5], [-2.0, -1.0, -1.5], [-3.0], [-3.0]]},
@@ -74,4 +80,4 @@ def test_dpo_as_an_advantage_by_hand() -> None:
 @pytest.mark.parametrize("sizes", [{"candidates": 1}, {"pairs": 0}])
 def test_nothing_to_compare_is_refused(sizes: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError, match="expected candidates of at least 2 and pairs"):
-        Preference(**sizes)
+        TurnPreference(**sizes)

@@ -16,7 +16,7 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
-from trainers.algorithms.preferences import Preference
+from trainers.algorithms.preferences import Preference, TurnPreference
 from trainers.algorithms.preset import JUDGE, NEEDS, SERVES, Preset
 from trainers.algorithms.presets import DEFAULT, PRESETS, get_preset, runnable
 from trainers.algorithms.shaping import shape_rewards
@@ -49,6 +49,7 @@ EXPECTED = {
     "mt-ppo",
     "archer",
     "sweet",
+    "dpo",
     "istar",
     "arpo",
     "matpo",
@@ -93,7 +94,7 @@ def test_all_the_promised_presets_are_there() -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"cispo, dapo, dr_.*'grop'; agentgym-train presets"):
+    with pytest.raises(ValueError, match=r"cispo, dapo, dpo, dr_.*'grop'; agentgym-train presets"):
         get_preset("grop")
 
 
@@ -130,10 +131,10 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
     signals = [type(term.signal) for term in preset.terms]
     needs = {
         "critic": GAE in signals,
-        "turn_critic": QMinusV in signals or Preference in signals,
+        "turn_critic": QMinusV in signals or TurnPreference in signals,
         "prm": Implicit in signals,
         "reference": KLToGo in signals
-        or Preference in signals
+        or bool({Preference, TurnPreference} & {*signals})
         or preset.loss.kl_beta > 0
         or any(getattr(term.signal, "kl", 0) for term in preset.terms),
         "policy_pool": preset.pool is not None,

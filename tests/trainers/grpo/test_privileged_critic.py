@@ -24,7 +24,7 @@ from tests.trainers.grpo.helpers import log, trainer, weights
 from tests.trainers.grpo.test_critic import same
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.preferences import Preference, bradley_terry, ranked
+from trainers.algorithms.preferences import Preference, TurnPreference, bradley_terry, ranked
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, loss_columns
 from trainers.grpo.critic import CriticSettings
@@ -52,7 +52,7 @@ def critic(plan: Any = None, updates: int = 2, **changes: Any) -> PrivilegedCrit
         TokenForward(accelerator, policy, logits_mib=16), tiny_policy.chat().tokenizer, 120,
         plan or (lambda episode: "press red"),
     )  # fmt: skip
-    return PrivilegedCritic(parts, Preference(**changes))
+    return PrivilegedCritic(parts, TurnPreference(**changes))
 
 
 def episodes(count: int = 8) -> list[Trajectory]:
@@ -237,8 +237,7 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
     made = trainer(
         tmp_path,
         moved(tiny_policy.model()),
-        preset=replace(SWEET, terms=(Term(Preference(beta=0.3, nll=0.0)),)),
-        plan=lambda episode: "",
+        preset=replace(get_preset("dpo"), terms=(Term(Preference(beta=0.3, nll=0.0)),)),
         args={"group_size": 2},
     )
     pairs = [
@@ -252,7 +251,12 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
         made._forward.logps(model, rows)[mask].double().numpy()
         for model in (made.model, headed(tiny_policy.model()))
     )
-    credit = assign_credit(pairs, made.preset, aux={"logp_ref": reference}, logp_old=old)
+    given: Any = {"aux": {"logp_ref": reference}, "logp_old": old}
+    credit = assign_credit(pairs, made.preset, **given)
+    of_actions = replace(SWEET, terms=(Term(TurnPreference(beta=0.3, nll=0.0)),))
+    np.testing.assert_array_equal(
+        credit.advantage, assign_credit(pairs, of_actions, **given).advantage
+    )
     columns = loss_columns(credit, made.preset.loss, several_updates=False)
     inputs = {
         **rows,
@@ -275,7 +279,7 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
 def sweet(folder: Path, **changes: Any) -> Any:
     """A trainer of pairs."""
     options: dict[str, Any] = {
-        "preset": replace(SWEET, terms=(Term(Preference(candidates=4)),)),
+        "preset": replace(SWEET, terms=(Term(TurnPreference(candidates=4)),)),
         "critic": CriticSettings("model", lr=3e-3, updates=2),
         "args": {"lr": 3e-3, "steps": 2}, "plan": lambda episode: "press red", "probe_every": 0,
         "envs": TextVectorEnv([Picky] * 16), **changes,
