@@ -51,10 +51,6 @@ TRAININGS = {
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
     "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
-    **{
-        family: Training("worlds_training_gain.json", family)
-        for family in ("database", "mathpython", "textcraft", "shell", "babyai")
-    },
 }
 
 SINGLE_RUNS = (
@@ -71,11 +67,6 @@ TRIED = {
     "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search, two hops", "hasty"),
     "search chains": ("Search, chains of one to five hops", "reader"),
-    "database": ("Database, one table", "guessing"),
-    "mathpython": ("MathPython, sums", "lazy"),
-    "textcraft": ("TextCraft, one craft", "oracle"),
-    "shell": ("Shell, two folders", "guessing"),
-    "babyai": ("BabyAI, one or two rooms", "bot"),
 }
 """Training -> its tasks and its demonstrator."""
 
