@@ -89,29 +89,16 @@ def _games() -> Table:
 
 
 def _worlds() -> Table:
-    found = result("worlds_throughput.json")
-    craft, grid, data, sums, shell = (
-        found[name]["figures"]
-        for name in ("textcraft", "babyai", "database", "mathpython", "shell")
-    )
-    steps = (
-        *(craft["gym_steps_per_second"], grid["gym_steps_per_second"]),
-        *(data["medium_steps_per_second"], sums["steps_per_second"]),
-    )
-    resets = (
-        *(craft["gym_reset_milliseconds"], grid["gym_reset_milliseconds"]),
-        *(data["medium_reset_milliseconds"], sums["reset_milliseconds"]),
+    craft, grid = (
+        result("worlds_throughput.json")[name]["figures"] for name in ("textcraft", "babyai")
     )
     return [
         [
-            "TextCraft, BabyAI, Database, MathPython with its calculator "
-            "(`worlds_throughput.json`): steps per second through `gym.make`; reset to a new task",
-            f"{', '.join(map(about, steps))}; {', '.join(f'{each:.1f} ms' for each in resets)}",
-        ],
-        [
-            "Shell, where every task takes a box: reset; a command or an answer, median",
-            f"{shell['reset_milliseconds']:.0f} ms; {shell['turn_milliseconds']:.0f} ms",
-        ],
+            "TextCraft, BabyAI (`worlds_throughput.json`): steps per second through `gym.make`; "
+            "reset to a new task",
+            f"{about(craft['gym_steps_per_second'])}, {about(grid['gym_steps_per_second'])}; "
+            f"{craft['gym_reset_milliseconds']:.2f} ms, {grid['gym_reset_milliseconds']:.1f} ms",
+        ]
     ]
 
 
