@@ -22,10 +22,13 @@ from trainers.config.resolve import resolve
 POLICIES = {"random": "random", "demonstrator": "oracle"}
 """Arm of a run -> the policy that plays it: the demonstrator is the expert of its arguments."""
 CHEAP = {
-    "alfworld": "random", "search": "demonstrator", "textworld": "random", "webshop": "random",
+    "alfworld": "random", "babyai": "random", "database": "demonstrator",
+    "mathpython": "demonstrator", "search": "demonstrator", "textcraft": "random",
+    "textworld": "random", "webshop": "random",
 }  # fmt: skip
-"""Arm of each family with a stored training that takes the fewest processor seconds to play."""
-FAMILIES = tuple(CHEAP)
+"""Arm of each family with a stored training that takes the fewest processor seconds to play, but of
+Shell, where every task takes a box."""
+FAMILIES = (*CHEAP, "shell")
 
 
 def play(family: str, arm: str) -> dict[str, Any]:

@@ -51,6 +51,10 @@ TRAININGS = {
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
     "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
+    **{
+        family: Training("worlds_training_gain.json", family)
+        for family in ("database", "mathpython", "babyai")
+    },
 }
 
 SINGLE_RUNS = (
@@ -67,6 +71,9 @@ TRIED = {
     "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search, two hops", "hasty"),
     "search chains": ("Search, chains of one to five hops", "reader"),
+    "database": ("Database, one table", "guessing"),
+    "mathpython": ("MathPython, sums", "lazy"),
+    "babyai": ("BabyAI, one or two rooms", "bot"),
 }
 """Training -> its tasks and its demonstrator."""
 

@@ -1,0 +1,50 @@
+"""What ``throughput.py`` measures of Shell: start, boxes and commands, by the clock.
+
+Every task takes a box, and every command a process in it: none of that is this process's own time.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from stopwatch import make, start
+
+ENV_ID = "agentgym/Shell-v0"
+BARS: dict[str, tuple[str, float]] = {}
+"""None: the bars of steps are for families that start no process."""
+Options = dict[str, Any]
+
+
+def measure_episodes(options: Options) -> dict[str, float]:
+    """Time episodes of the expert that looks first: resets, commands and answers."""
+    env = make(ENV_ID, difficulty="easy").unwrapped
+    resets, turns = list[float](), list[float]()
+    while sum(resets) + sum(turns) < options["seconds"] or len(resets) < 2:
+        begun = time.perf_counter()
+        _, info = env.reset(options={"index": len(resets) % env.tasks.len("train")})
+        resets.append(time.perf_counter() - begun)
+        while not info["stop_reason"]:
+            action = env.oracle_action()
+            begun = time.perf_counter()
+            info = env.step(action)[4]
+            turns.append(time.perf_counter() - begun)
+    env.close()
+    return {
+        "reset_milliseconds": 1000 * statistics.median(resets),
+        "turn_milliseconds": 1000 * statistics.median(turns),
+        "episodes_per_second": len(resets) / (sum(resets) + sum(turns)),
+    }
+
+
+GROUPS: dict[str, Callable[[Options], dict[str, float]]] = {
+    "start": lambda options: start(ENV_ID),
+    "episodes": measure_episodes,
+}
+REPEATS: dict[str, int] = {"start": 3}
+
+
+def combine(figures: dict[str, float]) -> None:
+    """Add nothing: no figure follows from others."""
