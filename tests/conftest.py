@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 
 from agentgym.sandbox import SandboxUnavailable
 from tests.disk import force_nothing
+from tests.envs.swe import grades as swe_grades
 from tests.envs.swe.boxed import NO_BOX
 from tests.garbage import collect_seldom, spare
 from tests.parsers import keep_parsers
@@ -63,6 +65,10 @@ def pytest_configure(config: pytest.Config) -> None:
     keep_parsers()
     force_nothing()
     collect_seldom()
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="grades")
+        config.add_cleanup(folder.cleanup)
+        os.environ[swe_grades.PLACE] = folder.name
     if getattr(config.option, "numprocesses", None):  # One server for all workers.
         os.environ[forks.SERVER] = forks.server()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.
@@ -128,3 +134,10 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer], ChatSe
     yield start
     for server in opened:
         server.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def grades() -> Iterator[None]:
+    """A submission to SWE is graded once; a fixture of this name grades it whenever it is asked."""
+    with swe_grades.remembered():
+        yield
