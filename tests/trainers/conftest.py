@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.trainers import toy_runs
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 
 @pytest.fixture(autouse=True, scope="module")
