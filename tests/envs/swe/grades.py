@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Concatenate
 
 import pytest
 
@@ -26,7 +25,8 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 PLACE = "AGENTGYM_TEST_GRADES"
 """Environment variable that names the folder in which the workers of a run share grades."""
 
-Grading = Callable[Concatenate[Grader, Instance, Edits, ...], Grade]
+Grading = Callable[..., Grade]
+"""A step of grading, which is given a grader, an instance, edits, and perhaps a grade."""
 
 
 @contextmanager
