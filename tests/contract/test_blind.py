@@ -79,16 +79,18 @@ def played(request: pytest.FixtureRequest) -> Iterator[Played]:
     assert isinstance(env, TextEnv)
     count = COUNTS.get(f"{name}-{label}", TASKS)
     most = LIMITS.get(f"{name}-{label}", MOST) * count
-    choosers = blind.choosers(env, demonstrate(env, count))
-    # No blind policy asks how far it is, which takes a plan in every turn.
-    env._oracle_turns = lambda: None  # type: ignore[method-assign]
-    yield Played(env, count, most, choosers)
+    yield Played(env, count, most, blind.choosers(env, demonstrate(env, count)))
     env.close()
 
 
 @pytest.mark.parametrize("policy", (*BLIND, *blind.LEAKS))
 def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) -> None:
-    assert blind.solved(played.env, played.choosers[policy], played.count) <= played.most
+    choose, size, solved = played.choosers[policy], played.env.tasks.len(blind.SPLIT), 0
+    for number in range(played.count):
+        if solved + played.count - number <= played.most:
+            break  # whatever it does with the rest
+        solved += blind.play(played.env, choose, number * size // played.count)
+    assert solved <= played.most
 
 
 def test_the_limit_can_be_exceeded() -> None:

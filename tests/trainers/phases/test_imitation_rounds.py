@@ -29,7 +29,7 @@ from trainers.rollouts.trajectory import Row
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon": "4", "horizon_every": None, "eval__every": 0, "eval__tasks": 4,
-    "sft__max_steps": 40, "sft__gate_every": 20, "sft__gate_success": 1.0,
+    "sft__max_steps": 80, "sft__gate_every": 40, "sft__gate_success": 1.0,
     "rl__groups": 2, "rl__group_size": 2,
 }  # fmt: skip
 ROUNDS: dict[str, Any] = {**QUICK, "sft__rounds": 2, "sft__round_tasks": 24, "sft__round_steps": 10}
