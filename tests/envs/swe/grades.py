@@ -50,9 +50,10 @@ def _once(grading: Grading) -> Grading:
             found: Grade = pickle.loads(file.read_bytes())
             return found
         grade = grading(self, instance, edits, *more)
-        with NamedTemporaryFile(dir=file.parent, delete=False) as whole:
-            whole.write(pickle.dumps(grade))
-        Path(whole.name).replace(file)  # Another worker reads it whole or not at all.
+        if not grade.reason:  # Time that ran out on a busy machine is no property of the edits.
+            with NamedTemporaryFile(dir=file.parent, delete=False) as whole:
+                whole.write(pickle.dumps(grade))
+            Path(whole.name).replace(file)  # Another worker reads it whole or not at all.
         return grade
 
     return known

@@ -15,11 +15,11 @@ from tests.envs.swe.small import SmallSet
 
 
 def test_what_a_grade_depends_on_is_graded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    asked, reason = [], ""
 
     def grade_tests(self, instance, edits):
         asked.append(edits)
-        return replace(nothing_done(instance), reason=str(len(asked)))
+        return replace(nothing_done(instance, reason), suspicious=(str(len(asked)),))
 
     def ask(self, instance, edits, grade):
         asked.append(edits)
@@ -45,4 +45,7 @@ def test_what_a_grade_depends_on_is_graded_anew(monkeypatch: pytest.MonkeyPatch)
         assert grader.ask(instance, one, first) == grader.ask(instance, one, first)
         grader.ask(instance, one, replace(first, verdict=FULL))
         assert len(asked) == 9
+        reason = "the tests took longer than 120 s"
+        edits = Edits({"a.py": b"3"}, ())
+        assert grader.grade_tests(instance, edits) != grader.grade_tests(instance, edits)
     assert grader.grade_tests(instance, one) != first
