@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -20,7 +20,9 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 
 from agentgym.sandbox import SandboxUnavailable
 from tests.disk import force_nothing
+from tests.envs.swe import grades as swe_grades
 from tests.envs.swe.boxed import NO_BOX
+from tests.garbage import collect_seldom, spare
 from tests.parsers import keep_parsers
 from tests.policies.endpoint import KEY, Answer, ChatServer
 from tests.trainers import forks
@@ -62,6 +64,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
     keep_parsers()
     force_nothing()
+    collect_seldom()
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="grades")
+        config.add_cleanup(folder.cleanup)
+        os.environ[swe_grades.PLACE] = folder.name
     if getattr(config.option, "numprocesses", None):  # One server for all workers.
         os.environ[forks.SERVER] = forks.server()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.
@@ -74,18 +81,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Spare collections of garbage the sight of twelve thousand tests."""
+    """Spare collections of garbage the sight of all tests."""
     session.stash[MODULES] = len(sys.modules)
-    gc.freeze()
+    spare()
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Spare them what a test was the first to import, too: torch alone is 200,000 objects."""
-    if len(sys.modules) > item.session.stash[MODULES] + MANY:
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Spare them what a file of tests keeps, and what a test imports: torch is 200,000 objects."""
+    many = len(sys.modules) > item.session.stash[MODULES] + MANY
+    if many or nextitem is None or nextitem.path != item.path:
         item.session.stash[MODULES] = len(sys.modules)
-        gc.collect()
-        gc.freeze()
+        spare()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -127,3 +134,10 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answer], ChatSe
     yield start
     for server in opened:
         server.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def grades() -> Iterator[None]:
+    """A submission to SWE is graded once; a fixture of this name grades it whenever it is asked."""
+    with swe_grades.remembered():
+        yield

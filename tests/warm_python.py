@@ -7,7 +7,6 @@ and path of its own, and with the flush of what was printed. agentgym is not imp
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
 import os
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tests.disk import force_nothing
+from tests.garbage import collect_seldom, spare
 from tests.processes import run_to_its_end
 
 ROOT = Path(__file__).parent.parent
@@ -79,9 +79,10 @@ def _server() -> socket.socket:
 def serve(link_number: int) -> None:
     """Fork at every request; a fork returns from here when its program has ended."""
     force_nothing()
+    collect_seldom()
     for name in AHEAD:
         importlib.import_module(name)
-    gc.freeze()
+    spare()
     with socket.socket(fileno=link_number) as link:
         while True:
             text, files, _, _ = socket.recv_fds(link, MOST, len(STREAMS))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import ctypes
 import fcntl
-import gc
 import importlib
 import json
 import os
@@ -33,6 +32,7 @@ from agentgym.envs.alfworld.original import process as alfworld
 from agentgym.envs.textworld.original import isolated_session as textworld
 from agentgym.errors import DependencyNotInstalled
 from agentgym.registration import FAMILIES
+from tests.garbage import collect_seldom, spare
 
 ROOT = Path(__file__).parent.parent
 AHEAD = ("agentgym.vector.worker", "gymnasium", "numpy.random")
@@ -125,9 +125,10 @@ def start_server() -> None:
 
 def serve(link_number: int) -> None:
     """Fork at every request; a fork returns from here when its program has ended."""
+    collect_seldom()
     for name in (*AHEAD, *(family.entry_point.partition(":")[0] for family in FAMILIES)):
         importlib.import_module(name)
-    gc.freeze()
+    spare()
     with socket.socket(fileno=link_number) as link:
         link.send(DONE)
         while True:
@@ -169,7 +170,7 @@ def _import_engine(*modules: str) -> None:
             package.import_alfworld()  # without its side effects
         for name in modules:
             importlib.import_module(name)
-    gc.freeze()
+    spare()
 
 
 def _become(asked: dict[str, Any], files: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ from agentgym.support.caching import write_atomically
 
 IDS = tuple(entry.id for entry in FAMILIES)
 MANY = 100
-SLOW = {"agentgym/SWE-v0": 2}
+SLOW = {"agentgym/SWE-v0": 2, "agentgym/Shell-v0": 12, "agentgym/MathPython-v0": 24}
 """Tasks that are played of families that take long, unless `ASKED`; of others `MANY`."""
 ASKED = os.environ.get("AGENTGYM_CONFORMANCE_TASKS", "")
 """Tasks that are played of every family, such as ``100``, or ``25:100`` for the last 75 of them;

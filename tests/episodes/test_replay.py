@@ -138,6 +138,10 @@ CASES: dict[str, tuple[str, dict[str, Any], int | None, bool]] = {
 }
 
 
+BOXED = {entry.name for entry in FAMILIES if entry.boxed}
+"""Families that are played in sandboxes."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_edit_is_noticed(case: str, tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ def test_every_edit_is_noticed(case: str, tmp_path: Path) -> None:
     assert len(episode.turns) > 2 and episode.stop_reason == ("success" if good else "horizon")
     record = json.loads(episode.to_line())
     # In a sandbox every replay takes its time; how values are compared does not depend on it.
-    for place in unnoticed(record, gymnasium.make(env_id, **kwargs), brief=case == "swe"):
+    for place in unnoticed(record, gymnasium.make(env_id, **kwargs), brief=case in BOXED):
         tokens = str(place[-1]).endswith("_tokens")
         assert place[0] in (*UNPROVEN, *INPUTS) or place[-1] in UNPROVEN + BUFFER or tokens, place
 

@@ -15,8 +15,10 @@ from agentgym.sandbox import SandboxConfig, open_sandbox
 from tests.policies.endpoint import ChatServer, completion
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
-from tests.trainers.pictures import begin_blank, drawn
+from tests.trainers.forks import ForkedRun
+from tests.trainers.pictures import drawn
 from tests.trainers.toy_runs import EASY_ID
+from tests.trainers.words import remembered
 
 SCRIPTS = Path(__file__).parents[2] / "notebooks" / "scripts"
 TINY = [f"tiny__{part}" for part in ("hidden", "layers", "heads", "intermediate", "context")]
@@ -114,12 +116,12 @@ def test_trainings(
     capsys: Any,
     monkeypatch: Any,
 ) -> None:
-    monkeypatch.setattr("trainers.multirun.seeds.begin_process", begin_blank)
+    monkeypatch.setattr("trainers.multirun.seeds.begin_process", ForkedRun)
     out = tmp_path / "run"
     left = ["env", "rl__lr", *(() if told else TINY)]
     small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(left))
     small = [flag for flag in small if not flag.startswith("--out=")]
-    with drawn(False):
+    with drawn(False), remembered():
         assert main_of(script)(["--out", str(out), *flags, *small]) == 0
     for folder in folders:
         records = (out / folder / "metrics.jsonl").read_text().splitlines()

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.garbage import kept_by_trainings
 from tests.trainers import toy_runs
+from tests.vector.conftest import warm_workers
+
+__all__ = ["warm_workers"]  # which this folder's tests have, too
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -25,6 +29,13 @@ def words() -> Iterator[None]:
     from tests.trainers.words import remembered
 
     with remembered():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage() -> Iterator[None]:
+    """What trainings leave is collected at the end of a file of tests, or when it is much."""
+    with kept_by_trainings():
         yield
 
 

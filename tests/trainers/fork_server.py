@@ -8,7 +8,6 @@ process is watched by one of its own, between it and the client.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
 import os
@@ -23,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.disk import force_nothing
+from tests.garbage import collect_seldom, spare
 from tests.processes import run_to_its_end
 from tests.trainers.forks import ledger_of
 
@@ -130,10 +130,11 @@ def make_ready() -> None:
     from trainers.models.torch_setup import quiet_kernels
 
     force_nothing()
+    collect_seldom()
     quiet_kernels()
     import_all()
     make_all()
-    gc.freeze()  # What a collection looks at is copied.
+    spare()  # What a collection looks at is copied.
 
 
 if __name__ == "__main__":

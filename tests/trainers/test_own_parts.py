@@ -206,8 +206,8 @@ def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
     out = tmp_path / "run"
     asked = {
         **QUICK, "env": "swe", "horizon": "6", "env_kwargs": "sandbox=mine:Box", "minutes": 0,
-        "sft__demonstrations": 2, "sft__max_steps": 1, "rl__groups": 1, "rl__group_size": 2,
-        "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
+        "sft__demonstrations": 2, "sft__max_steps": 1, "sft__gate_tasks": 1, "rl__groups": 1,
+        "rl__group_size": 2, "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
     }  # fmt: skip
     assert main(toy_runs.arguments(out, **asked)) == 0
     assert {each["env_kwargs"]["sandbox"] for each in episodes(out)} == {"mine:Box"}

@@ -56,10 +56,8 @@ def local_ray() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
-    gc.freeze()
     yield
     gc.collect()
-    gc.unfreeze()
     assert wait_for(lambda: not workers() and not actors(), 20.0), "a worker was left behind"
 
 

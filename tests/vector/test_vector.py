@@ -45,10 +45,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
     before = set(psutil.Process().children(recursive=True))
-    gc.freeze()  # What the tests before have left in memory takes seconds to look through.
     yield
     gc.collect()
-    gc.unfreeze()
     new = set(psutil.Process().children(recursive=True)) - before
     left = psutil.wait_procs(new, timeout=60)[1]
     assert not left, f"processes left behind: {left}"

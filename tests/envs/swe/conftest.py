@@ -12,6 +12,11 @@ from tests.envs.swe.small import SmallSet, make_bank
 collect_ignore = ["repositories"]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def grades() -> None:
+    """Grade anew whatever is asked."""
+
+
 @pytest.fixture(scope="session")
 def questioned(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     """The first small task, with held-out questions that were made for it."""
