@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 from agentgym.errors import ConfigurationError, NotSupported
 from tests.trainers.vllm.policy import CONTEXT, add_lora, disturb, make_model, prompts
-from trainers.rollouts.engines.base import Sampling, generate
+from trainers.rollouts.engines.base import TOLD, Sampling, generate, least_entropy
 from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.engines.hf import distribution
 from trainers.rollouts.engines.parity import FP32_TOLERANCE, probe_parity
 from trainers.rollouts.engines.policy_weights import policy_weights
 
@@ -71,6 +74,23 @@ def test_turns_find_their_prefix_in_the_cache_and_a_sync_drops_it() -> None:
         found = counter(engine, "hits")
         generate(engine, [turn], SAMPLING)
         assert counter(engine, "hits") == found
+
+
+def test_entropies_are_the_least_that_the_told_tokens_allow() -> None:
+    model, prompt = make_model(), prompts(1)[0]
+    with start(model) as engine:
+        engine.sync(policy_weights(model), 0)
+        plain = generate(engine, [prompt], SAMPLING)[0]
+        told = generate(engine, [prompt], replace(SAMPLING, entropies=True))[0]
+    assert (plain.ids, plain.entropies) == (told.ids, [])
+    with torch.no_grad():
+        logits = model(torch.tensor([[*prompt, *told.ids]])).logits[0, len(prompt) - 1 : -1]
+    logp = distribution(logits, SAMPLING)
+    expected = []
+    for row, sampled in zip(logp, told.ids, strict=True):
+        likeliest = set(row.topk(TOLD).indices.tolist()) | {sampled}
+        expected.append(least_entropy(row[sorted(likeliest)].tolist()))
+    assert told.entropies == pytest.approx(expected, abs=1e-4)
 
 
 def test_sleep_is_refused_without_a_gpu() -> None:
