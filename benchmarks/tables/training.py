@@ -53,7 +53,7 @@ TRAININGS = {
     "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
     **{
         family: Training("worlds_training_gain.json", family)
-        for family in ("database", "mathpython", "babyai")
+        for family in ("database", "mathpython", "shell", "babyai")
     },
 }
 
@@ -73,6 +73,7 @@ TRIED = {
     "search chains": ("Search, chains of one to five hops", "reader"),
     "database": ("Database, one table", "guessing"),
     "mathpython": ("MathPython, sums", "lazy"),
+    "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
 }
 """Training -> its tasks and its demonstrator."""
