@@ -300,6 +300,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @language.setter
     def language(self, language: Language) -> None:
+        if type(language).read is not Language.read:
+            raise ConfigurationError(
+                f"expected a language that overrides understand, got {type(language).__name__}, "
+                "which overrides read: turns would pass it by; move what it does to understand"
+            )
         self.__language = language
         # An attribute, because every turn reads it twice.
         extended = self.extensions.specs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agentgym.core.hooks import JudgedReward, TurnContext, TurnState, finite
+from agentgym.core.hooks import JudgedReward, TurnContext, TurnReward, TurnState, finite
 from agentgym.core.outcome import total
 from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
@@ -329,5 +329,5 @@ class Progressive(SuppliedHook):
     def reset(self) -> None:
         """Forget the episode so far."""
         self._turns, self._mean, self._valid, self._outcome = 0, 0.0, 0, 0.0
-        if isinstance(self.step, SuppliedHook):
+        if isinstance(self.step, TurnReward):
             self.step.reset()

@@ -9,7 +9,7 @@ from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.outcome import bounded
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLost, open_sandbox
-from agentgym.sandbox.base import ExecResult
+from agentgym.sandbox.base import LONGEST, ExecResult, check_timeout
 
 SCRIPT = "script.py"
 SILENT = "nothing was printed"
@@ -17,8 +17,9 @@ PYTHON = "python3"
 """What runs a script."""
 SECONDS = 10.0
 """Processor time that a script may take."""
-CLOCK, LEAST = 6, 30.0
-"""By the clock it may take so many times that, and so many seconds at least."""
+SLACK = 15.0
+"""By the clock it may take so many seconds more: less than an environment of tools, a worker or a
+server waits for a call, none of which a script may hold up."""
 STOPPED = (-24, 128 + 24)
 """Exit codes of a script that has used up its processor time: of Linux's signal ``SIGXCPU``."""
 
@@ -32,8 +33,8 @@ class PythonTool:
 
     Args:
         sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
-        seconds: Processor time that each process of a script may take, in whole seconds; more by
-            the clock, so that a busy machine fails no right script.
+        seconds: Processor time that each process of a script may take, rounded up to whole
+            seconds; :data:`SLACK` more by the clock, for a machine with other work.
         longest: Most characters that are shown of what it prints.
         error_lines: Lines that are shown of a script that failed, the last ones; None: all.
     """
@@ -46,7 +47,8 @@ class PythonTool:
         longest: int = OBSERVATION_LENGTH,
         error_lines: int | None = None,
     ) -> None:
-        self._kind, self._seconds = sandbox, seconds
+        self._kind, self._seconds = sandbox, check_timeout(seconds)
+        self._clock = min(seconds + SLACK, LONGEST)
         self._longest, self._error_lines = longest, error_lines
         self._box: Sandbox | None = None
         self._files: bytes | None = None
@@ -60,7 +62,7 @@ class PythonTool:
         box = self._started()
         try:
             box.write(SCRIPT, code.encode("utf-8", "replace"))
-            done = box.exec(self._command(), timeout=max(LEAST, CLOCK * self._seconds))
+            done = box.exec(self._command(), timeout=self._clock)
         except SandboxLost:
             raise
         except SandboxDied:
@@ -99,7 +101,9 @@ class PythonTool:
         """Return what is told of a script: its output, of a failure the end of it and why."""
         if done.timed_out or done.exit_code in STOPPED:
             told = bounded(done.text, self._longest)
-            return f"{told}\nerror: the script took longer than {self._seconds:g} seconds"
+            most = f"{self._clock:g} seconds by the clock" if done.timed_out else ""
+            most = most or f"{self._seconds:g} seconds"
+            return f"{told}\nerror: the script took longer than {most}"
         if done.exit_code == 0:
             return bounded(done.text, self._longest) or SILENT
         text = done.text
@@ -117,7 +121,11 @@ class PythonTool:
         if self._box is None:
             try:
                 box = open_sandbox(SandboxConfig(workdir="/work"), self._kind).start()
-                absent = box.lacks(PYTHON)
+                try:
+                    absent = box.lacks(PYTHON)
+                except BaseException:
+                    box.close()
+                    raise
             except Exception as error:
                 raise EnvFailure(f"expected a sandbox to run Python in: {error}") from error
             if absent:

@@ -15,7 +15,7 @@ from gymnasium.error import ResetNeeded
 from agentgym.actions import ActionSpec, Param, openai_tools, parse
 from agentgym.core.env import OBSERVATION_LENGTH, TextEnv
 from agentgym.core.hooks import TurnContext
-from agentgym.core.language import ACTION_LENGTH, Language
+from agentgym.core.language import ACTION_LENGTH, Language, Reading
 from agentgym.core.options import LARGEST
 from agentgym.core.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.core.tasks import Task, TaskList
@@ -625,3 +625,13 @@ def test_hooks_and_other_private_names_are_the_subclass_s() -> None:
     assert env.last_action is None and env.turn == 0 and env.task.id == "toy/gold-red"
     assert env.step("press gold")[0] == "click . next is red"
     assert env._observation == env._last_action == env._digest == "mine"
+
+
+def test_a_language_that_turns_would_pass_by_is_refused() -> None:
+    class Reader(Language):
+        def read(self, action: str) -> Reading:
+            return super().read(action.upper())
+
+    env = ToyEnv()
+    with pytest.raises(ConfigurationError, match="overrides understand, got Reader"):
+        env.language = Reader(env.action_specs, env.language.grammar)

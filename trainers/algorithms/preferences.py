@@ -21,6 +21,9 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 from trainers.algorithms.signals import Signal, aux_column
 
+TRAINED = "trained"
+"""Name in ``Batch.aux`` of the (M,) turns whose trajectory is in the loss: 1, else 0."""
+
 
 class PairLoss(NamedTuple):
     """What pairs say of scores."""
@@ -40,7 +43,8 @@ class Preference:
     Groups of equal returns train nobody. Token level, for the aggregation ``seq-mean-token-sum``:
     with S trajectories the advantage of a token is ``-S dL/ds_i``, so that the mean over
     trajectories is the loss above; a preferred one also has ``S nll / (P L)`` of its L tokens, for
-    ``nll`` times its mean negative log-likelihood.
+    ``nll`` times its mean negative log-likelihood. Trajectories that ``aux["trained"]`` leaves out
+    of the loss, if it is there, are in no pair and do not count.
     """
 
     beta: float = 0.1
@@ -53,8 +57,12 @@ class Preference:
         ratio = batch.logp_old - aux_column(batch, "logp_ref", "token")
         scores = sums(batch.token_traj, ratio, batch.n_trajectories)
         length = sums(batch.token_traj, np.ones(batch.n_tokens), batch.n_trajectories)
-        pairs = extremes(batch.returns, batch.group, length > 0)
-        written = float(np.count_nonzero(length))
+        held = length > 0
+        if TRAINED in batch.aux:
+            trained = aux_column(batch, TRAINED, "turn")
+            held = sums(batch.traj, trained, batch.n_trajectories) > 0
+        pairs = extremes(batch.returns, batch.group, held)
+        written = float(np.count_nonzero(held))
         advantage = -written * bradley_terry(scores, pairs, self.beta).slope
         if len(pairs):
             preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)

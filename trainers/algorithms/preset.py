@@ -125,7 +125,7 @@ class Preset:
             "critic": self.value_signal is not None,
             "turn_critic": QMinusV in signals or TurnPreference in signals,
             "reference": KLToGo in signals
-            or self._prefers
+            or self.prefers
             or self.loss.kl_beta > 0
             or getattr(self.value_signal, "kl", 0.0) > 0,
             "prm": Implicit in signals,
@@ -151,10 +151,10 @@ class Preset:
         """Whether it compares trajectories of a task instance, so that one of each is too few."""
         drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
         keys = [{term.center, term.scale} & _WITHIN_GROUPS for term in self.terms]
-        return drops or self._prefers or any(keys)
+        return drops or self.prefers or any(keys)
 
     @property
-    def _prefers(self) -> bool:
+    def prefers(self) -> bool:
         """Whether its credit is a preference between two members of a group."""
         return any(isinstance(term.signal, Preference) for term in self.terms)
 

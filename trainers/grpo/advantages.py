@@ -15,6 +15,7 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
 from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
+from trainers.algorithms.preferences import TRAINED
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
@@ -95,6 +96,9 @@ def assign_credit(
     # their length alone are no signal.
     masks = apply_filters(batch, (*_UNKNOWN, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
+    if preset.prefers:
+        aux = {**batch.aux, TRAINED: masks.train[batch.traj].astype(np.float64)}
+        batch = replace(batch, aux=aux)
     # A_k: signal minus baseline, by the preset's terms.
     values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = preset.loss
@@ -107,6 +111,8 @@ def assign_credit(
     if preset.branching is not None and preset.branching.credit == "tree":
         weight *= fork_weights(batch, masks.train)[batch.token_traj]
     mode = "clip" if correct and loss.behave == "none" else loss.behave
+    if preset.prefers:  # A pair is data, whoever wrote it: nothing is expected over the engine.
+        mode = loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),

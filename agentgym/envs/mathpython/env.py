@@ -45,7 +45,8 @@ class MathPythonEnv(ToolEnv):
             the answer alone.
         sandbox: Where Python runs: ``auto``, or a back end of `agentgym.sandbox` that isolates and
             has ``python3``.
-        seconds: Processor time that a script may take, see `agentgym.tools.PythonTool`.
+        seconds: Processor time that each process of a script may take, see
+            `agentgym.tools.PythonTool`.
         max_observation_chars: Most characters that are shown of what a script prints.
         horizon: Turn budget of an episode, the answer included.
         **kwargs: See :class:`~agentgym.core.TextEnv`.

@@ -83,7 +83,8 @@ def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
         assert run(env, "import time; time.sleep(1.2); print('late')") == "late\n"
         assert len(run(env, "print('9' * 10**6)")) <= 200
         stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
-        assert run(env, stubborn).strip() == "exit code -9"
+        told = run(env, stubborn).strip()
+        assert told == "exit code -9" or told.endswith("16 seconds by the clock")
         assert run(env, "import os; os.kill(0, 9)")
         fork = pickle.loads(pickle.dumps(env.snapshot()))
         twin = copy.deepcopy(env)

@@ -16,6 +16,7 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import HarnessEndings, apply_filters
 from trainers.algorithms.loss import aggregation_weights
+from trainers.algorithms.preferences import TRAINED
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.shaping import shape_rewards
 from trainers.rollouts.trajectory import Row, Trajectory, to_batch, to_rows
@@ -65,6 +66,8 @@ def target(
         batch = replace(batch, logp_old=logp_old)
     masks = apply_filters(batch, (FAILED, *preset.filters))
     batch = shape_rewards(batch, preset.shapers)
+    if preset.prefers:
+        batch = replace(batch, aux={**batch.aux, TRAINED: masks.train[batch.traj] * 1.0})
     credit = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
     loss = replace(preset.loss, const=preset.loss.const or const)
     u = loss_coefficients(batch, logp, credit, loss, train=masks.train)

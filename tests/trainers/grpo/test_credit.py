@@ -163,16 +163,48 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
     ],
 )
 def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
-    """What a hook pays acts, whatever the preset: none looks at the last turn alone.
+    """What a hook pays or takes acts, whatever the preset: none looks at the last turn alone.
 
+    A preference asks only who is best and who is worst, so of the two one may change nothing.
     Expert iteration reads no rewards: an episode is solved or not. Critics of turns read them
     before: see ``test_off_policy_critic.py`` and ``test_privileged_critic.py``.
     """
-    preset, played, paid = get_preset(name).within(9_999), episodes(), episodes()
+    preset, played = get_preset(name).within(9_999), episodes()
     nothing = np.zeros(sum(t.action_tokens for t in played))
     aux = {"logp_ref": nothing, "logp_prm": nothing}
-    longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
-    assert len(longest.turns) > 1
-    longest.turns[0 if place == "first" else -1].reward += 1.0
-    before, after = (assigned(each, preset, aux=aux)[0].advantage for each in (played, paid))
-    assert not np.allclose(before, after)
+    before, acts = assigned(played, preset, aux=aux)[0].advantage, []
+    for amount in (1.0, -1.0):
+        paid = episodes()
+        longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
+        assert len(longest.turns) > 1
+        longest.turns[0 if place == "first" else -1].reward += amount
+        acts.append(not np.allclose(before, assigned(paid, preset, aux=aux)[0].advantage))
+    assert any(acts) if preset.prefers else all(acts)
+
+
+def test_a_preference_pairs_nobody_of_whom_nothing_is_known():
+    """An episode that failed is neither the better nor the worse, and no engine reweighs a pair."""
+    preset = get_preset("dpo")
+
+    def credit(*ended: tuple[float, str]):
+        played = [
+            Trajectory(
+                group=0,
+                turns=[SampledTurn([9], [1, 2], [-1.0, -2.0], fresh=True, reward=paid)],
+                stop_reason=stop,
+            )
+            for paid, stop in ended
+        ]
+        tokens = 2 * len(played)
+        old = np.tile([-1.7, -1.3], len(played))
+        aux = {"logp_ref": np.full(tokens, -1.5)}
+        found = assign_credit(played, preset, aux=aux, logp_old=old, correct=True)
+        assert found.behaviour.tolist() == [1.0] * tokens
+        return (found.advantage * found.weight)[::2].tolist()
+
+    better, worse, failed = (1.0, "success"), (0.5, "horizon"), (0.0, "error")
+    pair = credit(better, worse)
+    assert pair[0] == -pair[1] > 0
+    assert credit(better, worse, failed) == pytest.approx([*pair, 0.0])
+    assert credit((1.0, "error"), better, worse) == pytest.approx([0.0, *pair])
+    assert credit(better, failed) == [0.0, 0.0]
