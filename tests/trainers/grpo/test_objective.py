@@ -101,7 +101,7 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
         logp, old, reference = (
             forward(model, rows, 0.8)[0].numpy() for model in (now, played_with, before)
         )
-    if not made.runner.engine.exact:
+    if not made.runner.engine.exact and not preset.prefers:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
     aux = {"logp_ref": reference}
     if made.reward_model is not None:  # It has learned from the batch.
