@@ -135,11 +135,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"failed: {failure.run.name}: {failure.why}", file=sys.stderr)
     found: dict[str, dict[str, list[Any]]] = {}
     for run in asked:
-        if cache.played(run):
-            family, method, _ = run.arm.split("/")
-            found.setdefault(family, {}).setdefault(method, []).append(measured(cache, run))
+        if not cache.played(run):
+            print(f"missing: {run.name}", file=sys.stderr)
+            continue
+        family, method, _ = run.arm.split("/")
+        found.setdefault(family, {}).setdefault(method, []).append(measured(cache, run))
     print(to_json({"turns": options.turns, "seeds": list(seeds), "families": found}))
-    return int(bool(failures))
+    return int(bool(failures) or not found)
 
 
 if __name__ == "__main__":
