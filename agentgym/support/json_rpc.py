@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+VERSIONS = ("2024-11-05", "2025-06-18", "2025-11-25")
 """Versions of MCP that begin with a handshake, the newest last. Later ones know no sessions; what
-speaks them falls back to these."""
+speaks them falls back to these. In 2025-03-26 servers have to take lists of messages, which these
+do not; its clients speak the version before."""
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
 """Codes of errors."""
@@ -21,6 +22,10 @@ FULL = -32000
 Message = dict[str, Any]
 Methods = Mapping[str, Callable[[Mapping[str, Any]], Mapping[str, Any]]]
 """What answers a request, given its parameters, by the name of its method."""
+
+
+class InvalidParams(Exception):
+    """The parameters of a request are not what its method takes."""
 
 
 def request(number: int, method: str, params: Mapping[str, Any]) -> Message:
@@ -48,7 +53,7 @@ def respond(message: Mapping[str, Any], methods: Methods) -> Message | None:
 
     Args:
         message: The message, whatever it holds.
-        methods: The methods that there are.
+        methods: The methods that there are, which may raise `InvalidParams`.
     """
     if "method" not in message or message.get("id") is None:
         return None  # a notification, or an answer to nothing that was asked
@@ -59,11 +64,17 @@ def respond(message: Mapping[str, Any], methods: Methods) -> Message | None:
     if not isinstance(params, Mapping):
         words = f"expected params to be an object, got {params!r:.80}"
         return error(number, INVALID_PARAMS, words)
-    return result(number, methods[method](params))
+    try:
+        return result(number, methods[method](params))
+    except InvalidParams as problem:
+        return error(number, INVALID_PARAMS, str(problem))
 
 
 def welcome(params: Mapping[str, Any], name: str, version: str, instructions: str) -> Message:
     """Return how a server of tools answers the request to initialize, in a version of both.
+
+    That is the newest which is not newer than what is asked for, and the newest of all if that is
+    no version, or one before them.
 
     Args:
         params: The parameters of the request.
@@ -71,9 +82,9 @@ def welcome(params: Mapping[str, Any], name: str, version: str, instructions: st
         version: Its version.
         instructions: What its client is to know of it.
     """
-    asked = params.get("protocolVersion")
+    asked = str(params.get("protocolVersion"))
     return {
-        "protocolVersion": asked if asked in VERSIONS else VERSIONS[-1],
+        "protocolVersion": max((each for each in VERSIONS if each <= asked), default=VERSIONS[-1]),
         "capabilities": {"tools": {}},
         "serverInfo": {"name": name, "version": version},
         "instructions": instructions,

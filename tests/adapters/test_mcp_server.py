@@ -175,7 +175,11 @@ def test_a_session_says_what_it_offers() -> None:
         assert client.ask("ping")["result"] == {}
         start, press = client.ask("tools/list")["result"]["tools"]
         newer = client.ask("initialize", protocolVersion="2099-01-01")["result"]
+        older = client.ask("initialize", protocolVersion="2025-03-26")["result"]
+        # In that version servers have to take lists of messages, so another is agreed to.
+        assert refused(client, b"[]") == refused(client, b"[{}]") == 400
     assert newer["protocolVersion"] == "2025-11-25"
+    assert older["protocolVersion"] == "2024-11-05"
     assert start["inputSchema"]["properties"]["split"]["enum"] == ["train", "valid", "test"]
     assert press["name"] == "press"
     assert press["inputSchema"]["properties"]["colour"]["enum"] == ["red", "blue", "green", "gold"]

@@ -13,7 +13,10 @@ from typing import Any
 
 from agentgym.support.http_server import Refused
 
-__all__ = ["ChatMessage", "ChatRequest", "ToolCall", "read_request"]
+__all__ = [
+    "ChatMessage", "ChatRequest", "ToolCall", "read_limit", "read_messages", "read_request",
+    "read_tools",
+]  # fmt: skip
 
 ROLES = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
@@ -86,21 +89,49 @@ def read_request(body: Mapping[str, Any]) -> ChatRequest:
     Raises:
         Refused: It is no such request, or asks for what a policy in training cannot give.
     """
-    messages = body.get("messages")
-    if not isinstance(messages, list) or not 1 <= len(messages) <= MOST_MESSAGES:
-        raise Refused(400, f"expected messages, a list of 1 to {MOST_MESSAGES:,} messages")
+    messages = read_messages(body.get("messages"), "messages")
     if (many := body.get("n")) not in (None, 1):
         raise Refused(400, f"expected n to be 1: each answer is an action; got {many!r:.80}")
-    limits = (body.get("max_completion_tokens"), body.get("max_tokens"))
-    limit = next((each for each in limits if each is not None), None)
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise Refused(400, f"expected max_tokens to be a whole number above 0, got {limit!r:.80}")
     return ChatRequest(
-        tuple(_message(each) for each in messages),
-        () if body.get("tool_choice") == "none" else _tools(body.get("tools")),
-        limit,
+        messages,
+        read_tools(body.get("tools"), body.get("tool_choice")),
+        read_limit(body, "max_completion_tokens", "max_tokens"),
         str(body.get("model") or ""),
     )
+
+
+def read_messages(given: object, name: str) -> tuple[ChatMessage, ...]:
+    """Read a conversation.
+
+    Args:
+        given: Its messages.
+        name: Name of the field that they come from.
+
+    Raises:
+        Refused: It is none.
+    """
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST_MESSAGES:
+        raise Refused(400, f"expected {name} to be a list of 1 to {MOST_MESSAGES:,} messages")
+    return tuple(_message(each) for each in given)
+
+
+def read_limit(body: Mapping[str, Any], *names: str) -> int | None:
+    """Read the most tokens of an answer; None if there is no such limit.
+
+    Args:
+        body: Body of a request.
+        names: Names of the field, of which the first that is given counts.
+
+    Raises:
+        Refused: It is no whole number above 0.
+    """
+    for name in names:
+        if (limit := body.get(name)) is None:
+            continue
+        if type(limit) is not int or limit < 1:
+            raise Refused(400, f"expected {name} to be a whole number above 0, got {limit!r:.80}")
+        return limit
+    return None
 
 
 def _message(given: object) -> ChatMessage:
@@ -138,9 +169,17 @@ def _call(given: object) -> ToolCall:
     return ToolCall(name, text)
 
 
-def _tools(given: object) -> tuple[Mapping[str, Any], ...]:
-    """Read the tools."""
-    if given is None:
+def read_tools(given: object, choice: object) -> tuple[Mapping[str, Any], ...]:
+    """Read the tools that an answer may call.
+
+    Args:
+        given: The tools.
+        choice: Which of them it is to call; of this only ``none`` is heeded.
+
+    Raises:
+        Refused: They are no functions with a name.
+    """
+    if given is None or choice == "none":
         return ()
     if not isinstance(given, list) or len(given) > MOST_TOOLS:
         raise Refused(400, f"expected tools to be a list of at most {MOST_TOOLS} functions")

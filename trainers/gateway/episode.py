@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
@@ -17,14 +19,14 @@ from agentgym.support.http_server import Refused
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.call_log import NoRoom
 from trainers.gateway.chat_answer import ChatAnswer
-from trainers.gateway.chat_request import ChatMessage, ChatRequest, read_request
+from trainers.gateway.chat_request import ChatMessage, ChatRequest
 
 __all__ = ["AgentEpisode", "Answerer"]
 
 CALLS_PER_TURN, SPARE_CALLS = 4, 16
 """Calls that an episode may make for each turn of its horizon, and besides, if nothing is said."""
 AT_ONCE = 16
-"""Calls of an episode that may be under way at the same time."""
+"""Calls of an episode that may be under way at the same time, and turns."""
 LATE = 10
 """Calls after the end that are answered: frameworks ask once more to conclude."""
 
@@ -63,10 +65,18 @@ class AgentEpisode:
         self._answers = answers
         self._most = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
         self._lock = threading.Lock()
-        self._asked = self._late = self._under_way = 0
+        self._asked = self._late = 0
+        self._under_way: Counter[str] = Counter()
+        self._ends = False
 
-    def ask(self, body: Mapping[str, Any]) -> ChatAnswer:
-        """Answer a request for a chat completion.
+    def ask(
+        self, body: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ChatRequest]
+    ) -> ChatAnswer:
+        """Answer a request to the model, which counts whether it can be read or not.
+
+        Args:
+            body: Its body.
+            read: Reads it, or raises Refused.
 
         Raises:
             Refused: It cannot be answered.
@@ -75,16 +85,11 @@ class AgentEpisode:
             if self.session.over:
                 return self._concluded()
             self._asked += 1
-            if self._asked > self._most:
-                raise self.ended(403, f"asked the model more than {self._most} times")
-            if self._under_way >= AT_ONCE:
-                raise self.ended(403, f"asked the model more than {AT_ONCE} times at once")
-            self._under_way += 1
-        try:
-            return self._answer(read_request(body))
-        finally:
-            with self._lock:
-                self._under_way -= 1
+            too_many = self._asked > self._most
+        if too_many:
+            raise self.ended(403, f"asked the model more than {self._most} times")
+        with self._one_of_few("asked the model"):
+            return self._answer(read(body))
 
     def act(self, told: Mapping[str, Any]) -> dict[str, Any]:
         """Take a turn for a command: ``{"text"}``, or ``{"name", "arguments"}``; {}: look only.
@@ -130,16 +135,41 @@ class AgentEpisode:
         """Take a turn.
 
         Raises:
-            Refused: The episode has long been over.
+            Refused: The episode has long been over, or too many turns are under way.
         """
+        with self._one_of_few("took turns"):
+            try:
+                return take()
+            except (EnvFailure, PolicyStopped) as error:
+                raise Refused(410, f"the episode is over: {error}") from error
+
+    @contextmanager
+    def _one_of_few(self, did: str) -> Iterator[None]:
+        """Count what is under way of a kind, so that an agent holds few of the server's threads.
+
+        Raises:
+            Refused: It is too many, which ends the episode.
+        """
+        with self._lock:
+            too_many = self._under_way[did] >= AT_ONCE
+            self._under_way[did] += not too_many
+        if too_many:
+            raise self.ended(403, f"{did} more than {AT_ONCE} times at once")
         try:
-            return take()
-        except (EnvFailure, PolicyStopped) as error:
-            raise Refused(410, f"the episode is over: {error}") from error
+            yield
+        finally:
+            with self._lock:
+                self._under_way[did] -= 1
 
     def ended(self, status: int, words: str, reason: str = StopReason.STOPPED.value) -> Refused:
-        """End the episode for what its agent did, and return what that is answered with."""
-        self.session.end(reason, f"the agent {words}")
+        """End the episode for what its agent did, and return what that is answered with.
+
+        The end waits for a turn under way, but only the first who asks for it does.
+        """
+        with self._lock:
+            first, self._ends = not self._ends, True
+        if first:
+            self.session.end(reason, f"the agent {words}")
         return Refused(status, f"the episode is over: the agent {words}")
 
     def _answer(self, request: ChatRequest) -> ChatAnswer:

@@ -6,7 +6,6 @@ here and no tool begins an episode; the task stands in the server's instructions
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -42,9 +41,9 @@ def answer_message(episode: AgentEpisode, message: Mapping[str, Any]) -> json_rp
 
 
 def _call(episode: AgentEpisode, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Take a turn; what is wrong with a call the environment says."""
+    """Take a turn; what is wrong with a call of a tool the environment says."""
     name = params.get("name")
-    text = episode.call(
-        name if isinstance(name, str) else json.dumps(name), params.get("arguments")
-    )
+    if not isinstance(name, str):
+        raise json_rpc.InvalidParams(f"expected the name of a tool, got {name!r:.80}")
+    text = episode.call(name, params.get("arguments"))
     return {"content": [{"type": "text", "text": text}]}

@@ -1,4 +1,4 @@
-"""The responses API of OpenAI, as requests for chat completions and their answers.
+"""The responses API of OpenAI: its requests, read as those for chat completions, and its answers.
 
 Text and calls of functions, whole: there is no stream, and nothing is kept, so that each request
 holds the whole conversation.
@@ -6,22 +6,24 @@ holds the whole conversation.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from agentgym.support.http_server import Refused
 from trainers.gateway.chat_answer import ChatAnswer
+from trainers.gateway.chat_request import ChatRequest, read_limit, read_messages, read_tools
 
-__all__ = ["chat_body", "response"]
+__all__ = ["read_responses_request", "response"]
 
 KEPT = ("previous_response_id", "conversation", "prompt")
 """Fields that name what a server has kept."""
-TOOL_FIELDS = ("name", "description", "parameters")
-"""Fields of a function that a model reads."""
+OURS = re.compile(r"msg_([0-9]+)|(?:call|fc)_([0-9]+)_[0-9]+")
+"""Ids of the items of our answers, with the number of the answer."""
 
 
-def chat_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request to the responses API as the body of one for a chat completion.
+def read_responses_request(body: Mapping[str, Any]) -> ChatRequest:
+    """Read the body of a request to the responses API.
 
     Raises:
         Refused: It asks for what is not given here, or its input is none.
@@ -30,47 +32,89 @@ def chat_body(body: Mapping[str, Any]) -> dict[str, Any]:
         raise Refused(400, f"expected the whole conversation as input, got {named[0]}")
     if body.get("stream") is True:
         raise Refused(400, "expected no stream of a response: chat completions have one")
+    if body.get("background") is True:
+        raise Refused(400, "expected no background: a response is given when it is asked for")
     given = body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not isinstance(items, list):
         raise Refused(400, f"expected input to be a text or a list of items, got {given!r:.80}")
-    messages: list[dict[str, Any]] = []
+    said = _Conversation()
     if (instructions := body.get("instructions")) is not None:
-        messages.append({"role": "system", "content": instructions})
+        said.add({"role": "system", "content": instructions})
     for item in items:
-        _add(messages, item)
+        said.add(item)
     tools = body.get("tools")
-    return {
-        "messages": messages,
-        "tools": [_tool(each) for each in tools] if isinstance(tools, list) else tools,
-        "tool_choice": body.get("tool_choice"),
-        "max_tokens": body.get("max_output_tokens"),
-        "model": body.get("model"),
-    }
+    return ChatRequest(
+        read_messages(said.messages, "input"),
+        read_tools(
+            [_tool(each) for each in tools] if isinstance(tools, list) else tools,
+            body.get("tool_choice"),
+        ),
+        read_limit(body, "max_output_tokens"),
+        str(body.get("model") or ""),
+    )
 
 
-def _add(messages: list[dict[str, Any]], item: object) -> None:
-    """Add an item to a conversation; the calls of one answer become one message with its text."""
-    kind = item.get("type", "message") if isinstance(item, Mapping) else None
-    if not isinstance(item, Mapping) or kind not in (
-        "message", "function_call", "function_call_output", "reasoning",
-    ):  # fmt: skip
-        raise Refused(400, f"expected messages, and calls of functions, as input, got {item!r:.80}")
-    if kind == "message":
-        messages.append({"role": item.get("role"), "content": item.get("content")})
-    elif kind == "function_call_output":
-        messages.append({"role": "tool", "content": item.get("output")})
-    elif kind == "function_call":
-        if not messages or messages[-1]["role"] != "assistant":
-            messages.append({"role": "assistant", "content": ""})
-        messages[-1].setdefault("tool_calls", []).append({"function": item})
+class _Conversation:
+    """Messages out of items, of which the text and the calls of one answer become one message."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self._answers: dict[str, dict[str, Any]] = {}
+
+    def add(self, item: object) -> None:
+        """Add an item.
+
+        Raises:
+            Refused: It is neither a message nor of a call.
+        """
+        kind = item.get("type", "message") if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping) or kind not in (
+            "message", "function_call", "function_call_output", "reasoning",
+        ):  # fmt: skip
+            told = f"expected messages, and calls of functions, as input, got {item!r:.80}"
+            raise Refused(400, told)
+        if kind == "message":
+            self._say(item.get("role"), item.get("content"), _number(item))
+        elif kind == "function_call_output":
+            self._say("tool", item.get("output"))
+        elif kind == "function_call":
+            message = self._calling(_number(item))
+            message.setdefault("tool_calls", []).append({"function": item})
+
+    def _say(self, role: object, content: object, number: str | None = None) -> dict[str, Any]:
+        """Add a message, which may be of one of our answers."""
+        message = {"role": role, "content": content, "answer": number}
+        self.messages.append(message)
+        if number is not None and role == "assistant":
+            self._answers[number] = message
+        return message
+
+    def _calling(self, number: str | None) -> dict[str, Any]:
+        """Return the message that a call belongs to: by its answer, or else by its neighbour."""
+        if number is not None and number in self._answers:
+            return self._answers[number]
+        last = self.messages[-1] if self.messages else {"role": ""}
+        if last["role"] != "assistant" or None not in (number, last["answer"]):
+            return self._say("assistant", "", number)
+        if number is not None:  # its text came back without an id
+            last["answer"], self._answers[number] = number, last
+        return last
+
+
+def _number(item: Mapping[str, Any]) -> str | None:
+    """Return the number of our answer that an item is of; None: its ids are others."""
+    for name in ("call_id", "id"):
+        if isinstance(given := item.get(name), str) and (found := OURS.fullmatch(given)):
+            return found[1] or found[2]
+    return None
 
 
 def _tool(given: object) -> object:
     """Return a tool as chat completions describe it; what is no function stays what it is."""
     if not isinstance(given, Mapping) or given.get("type") != "function":
         return given
-    return {"function": {name: given[name] for name in TOOL_FIELDS if name in given}}
+    return {"function": {name: value for name, value in given.items() if name != "type"}}
 
 
 def response(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:

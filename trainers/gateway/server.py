@@ -36,9 +36,10 @@ from agentgym.support.http_server import (
 )
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.chat_answer import chunks, completion
+from trainers.gateway.chat_request import read_request
 from trainers.gateway.episode import AgentEpisode
 from trainers.gateway.mcp_door import answer_message
-from trainers.gateway.responses import chat_body, response
+from trainers.gateway.responses import read_responses_request, response
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -180,7 +181,7 @@ class GatewayServer:
 
     def _complete(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
         """Answer a chat completion."""
-        answer = episode.ask(body)
+        answer = episode.ask(body, read_request)
         name = str(next(episode.numbers))
         if body.get("stream") is not True:
             return answer_json(200, completion(answer, name, MODEL_NAME))
@@ -193,7 +194,7 @@ class GatewayServer:
 
     def _respond(self, episode: AgentEpisode, body: Mapping[str, Any]) -> Response:
         """Answer a request of the responses API."""
-        answer = episode.ask(chat_body(body))
+        answer = episode.ask(body, read_responses_request)
         return answer_json(200, response(answer, str(next(episode.numbers)), MODEL_NAME))
 
 

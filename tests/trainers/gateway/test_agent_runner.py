@@ -21,6 +21,7 @@ from agentgym import Session
 from agentgym.core.guard import GuardedEnv
 from agentgym.episodes import replay
 from agentgym.episodes.recorder import origin
+from agentgym.support import json_rpc
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import tiny_policy, toy_agents
 from tests.trainers.gateway.agent_runners import BUDGET, Told, play, press, runner
@@ -157,6 +158,7 @@ def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
     def asks(session: Session) -> None:
         wrong = ({"previous_response_id": "resp_0"}, {"stream": True}, {"input": 5}, {"input": [5]},
                  {"input": [{"type": "input_image"}]}, {"tools": [{"type": "web_search"}]},
+                 {"background": True}, {"input": []}, {"max_output_tokens": 0},
                  {"input": [{"role": "user", "content": [{"type": "input_image"}]}]})  # fmt: skip
         for each in wrong:
             refusals.append(post(session, "/responses", **{"input": "press", **each}))
@@ -166,8 +168,21 @@ def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
         assert answer["output"][0]["status"] == answer["status"] == "incomplete"
 
     assert not play(asks, ["press red"]).error
-    assert [status for status, _ in refusals] == [400] * 7
+    assert [status for status, _ in refusals] == [400] * 10
     assert all(told.startswith("expected ") for _, told in refusals)
+    assert "no background" in refusals[6][1] and "expected input" in refusals[7][1]
+    assert "expected max_output_tokens" in refusals[8][1]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/chat/completions", {"messages": 5}), ("/responses", {"input": 5})]
+)
+def test_requests_that_cannot_be_read_are_counted(path: str, body: dict[str, Any]) -> None:
+    told: list[Any] = []
+    episode = play(lambda session: told.extend(post(session, path, **body) for _ in range(6)),
+                   calls=5)  # fmt: skip
+    assert [status for status, _ in told] == [400] * 5 + [403]
+    assert "asked the model more than 5 times" in episode.error
 
 
 def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
@@ -330,7 +345,7 @@ def test_a_command_plays_as_a_function_does_and_its_record_replays() -> None:
 
 
 MCP_COMMAND = """
-import itertools, json, os, urllib.error, urllib.request
+import itertools, json, os, urllib.request
 def post(url, **body):
     kind = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], **kind}
@@ -359,11 +374,6 @@ while "The episode is over" not in messages[-1]["content"]:
     call = message["tool_calls"][0]["function"]
     called = ask("tools/call", name=call["name"], arguments=json.loads(call["arguments"]))
     messages += [message, dict(role="tool", content=called["content"][0]["text"])]
-for _ in range(11):
-    try:
-        ask("tools/call", name="press", arguments=5)
-    except urllib.error.HTTPError as error:
-        assert error.code == 410, error
 """
 
 
@@ -379,6 +389,27 @@ def test_a_command_plays_by_mcp_as_a_function_does_by_calls() -> None:
     assert [turn.action for turn in through.record.turns] == [
         turn.action for turn in own.record.turns
     ]
+
+
+def test_what_is_wrong_by_mcp_takes_no_turn_and_late_calls_come_to_an_end() -> None:
+    nameless: list[Any] = []
+    late: list[Any] = []
+
+    def agent(session: Session) -> None:
+        def call(**params: Any) -> Any:
+            told = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return post(session, "/mcp", **told)
+
+        nameless.extend(json.loads(call(**given))["error"] for given in ({}, {"name": 5}))
+        for colour in GOAL:
+            call(name="press", arguments={"colour": colour})
+        late.extend(call(name="press", arguments=5) for _ in range(11))
+
+    episode = play(agent)
+    assert [error["code"] for error in nameless] == [json_rpc.INVALID_PARAMS] * 2
+    assert [turn.action for turn in episode.record.turns] == ["press green", "press gold"]
+    assert episode.success and not episode.error
+    assert all("The episode is over" in answer for answer in late[:-1]) and late[-1][0] == 410
 
 
 def test_two_rollouts_of_one_seed_are_alike_however_many_play_at_once() -> None:

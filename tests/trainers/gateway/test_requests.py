@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from agentgym.support.http_server import Refused
 from tests.toy import ToyEnv
 from trainers.gateway.chat_answer import ChatAnswer, chunks, completion, read_answer
-from trainers.gateway.chat_request import ChatRequest, read_request
+from trainers.gateway.chat_request import ChatMessage, ChatRequest, ToolCall, read_request
+from trainers.gateway.responses import read_responses_request, response
 from trainers.gateway.server import GatewayServer
 
 ANYTHING = st.recursive(
@@ -82,6 +83,56 @@ def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:
     message, _ = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
     found = [(each.name, json.loads(each.arguments)) for each in message.calls]
     assert found == ([call] if call else [])
+
+
+CALLS = st.sampled_from([ToolCall("press", "{}"), ToolCall("look", '{"at": 1}')])
+ANSWERS = st.tuples(st.sampled_from(["", "so"]), st.lists(CALLS, max_size=3).map(tuple))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(ANSWERS, st.booleans()), min_size=1, max_size=4))
+def test_answers_come_back_as_they_were_said(answers: list[Any]) -> None:
+    """Whether all calls of an answer are told before their outputs, or each before its own."""
+    items: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    said = [ChatMessage("user", "go")]
+    for number, ((text, calls), in_turn) in enumerate(answers):
+        answer = ChatMessage("assistant", text, calls)
+        given = response(ChatAnswer(answer, "stop"), str(number), "policy")["output"]
+        results = [
+            {"type": "function_call_output", "call_id": each["call_id"], "output": each["name"]}
+            for each in given if each["type"] == "function_call"
+        ]  # fmt: skip
+        echo = given + results
+        if in_turn and results:
+            text_items = given[: -len(results)]
+            pairs = zip(given[-len(results) :], results, strict=True)
+            echo = [*text_items, *(item for pair in pairs for item in pair)]
+        items += echo
+        said += [answer, *(ChatMessage("tool", call.name) for call in calls)]
+    assert list(read_responses_request({"input": items}).messages) == said
+    # Ids of somebody else are no numbers of ours: neighbours belong together.
+    call = {"type": "function_call", "name": "press", "call_id": "call_x1", "arguments": "{}"}
+    foreign = [{"role": "assistant", "content": "so", "id": "msg_a"}, call, call]
+    (message,) = read_responses_request({"input": foreign}).messages
+    assert message == ChatMessage("assistant", "so", (ToolCall("press", "{}"),) * 2)
+
+
+def test_one_set_of_tools_is_told_alike_by_both_apis() -> None:
+    tool = {
+        "name": "press",
+        "description": "Press.",
+        "strict": True,
+        "parameters": {"type": "object"},
+    }
+    chat = read_request({"messages": [{"role": "user"}], "tools": [{"function": dict(tool)}]})
+    flat = {"input": "", "tools": [{"type": "function", **tool}]}
+    assert json.dumps(read_responses_request(flat).tools) == json.dumps(chat.tools)
+
+
+@pytest.mark.parametrize("field", ["max_completion_tokens", "max_tokens"])
+def test_a_limit_is_refused_by_the_name_that_it_was_given(field: str) -> None:
+    with pytest.raises(Refused, match=f"expected {field} to be"):
+        read_request({"messages": [{"role": "user"}], field: 0})
 
 
 @pytest.mark.parametrize("kept", ["", "a.example", "*"])

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.trainers import tiny_policy, toy_agents
 from tests.trainers.gateway.agent_runners import runner
 from tests.trainers.gateway.test_agent_runner import post
 from tests.trainers.scripted_engine import ScriptedEngine
+from trainers.gateway import server
+from trainers.gateway.chat_request import read_request
 from trainers.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.rollouts.engines.base import Completion
 
@@ -109,6 +112,57 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
     assert "sent more than 4,194,304 bytes" in swollen.error
 
 
+@pytest.mark.parametrize("doors", [("/mcp", "/session"), ("/responses",)])
+def test_what_an_agent_does_at_once_holds_nobody_else(
+    doors: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many requests behind a slow turn few wait for it: the others are refused at once."""
+    spare = 4
+    monkeypatch.setattr(server, "WORKERS", AT_ONCE + spare)
+    in_turn, full, go = threading.Event(), threading.Event(), threading.Event()
+    refused: list[Any] = []
+
+    class Slow(ToyEnv):
+        def _act(self, action: str) -> Any:
+            if action == "press red":
+                in_turn.set()
+                go.wait(20)
+            return super()._act(action)
+
+    call = {"name": "press", "arguments": {"colour": "red"}}
+    bodies: dict[str, dict[str, Any]] = {
+        "/session": call,
+        "/mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        "/responses": {"input": "press"},
+    }
+
+    def agent(session: Session) -> None:
+        if not first(session):
+            assert full.wait(20)
+            toy_agents.ask(session, messages=ASKED)
+            return go.set()
+        with ThreadPoolExecutor(3 * AT_ONCE) as pool:
+            slow = pool.submit(session.act, "press red")
+            assert in_turn.wait(20)
+            asked = [pool.submit(post, session, door, **bodies[door])
+                     for door in doors for _ in range(2 * AT_ONCE // len(doors))]  # fmt: skip
+            try:
+                some = islice(as_completed(asked, timeout=10), AT_ONCE - 1)
+                refused.extend(each.result() for each in some)
+            finally:
+                full.set()
+            slow.result()
+        return None
+
+    make = lambda: GuardedEnv(Slow())  # noqa: E731
+    with runner(agent, lambda prompt: "press blue", slots=2, make=make) as made:
+        # Turns that wait when the end does may come before it.
+        many, other = made.run(tiny_policy.tasks(2), horizon=2 * AT_ONCE)
+    assert [status for status, _ in refused] == [403] * (AT_ONCE - 1)
+    assert f"more than {AT_ONCE} times at once" in many.error
+    assert len(other.turns) == 1
+
+
 @pytest.mark.parametrize("in_reset", [True, False])
 def test_an_environment_that_was_given_up_is_closed_and_tells_nothing_more(in_reset: bool) -> None:
     go, closed = threading.Event(), threading.Event()
@@ -161,6 +215,6 @@ def test_a_model_that_fails_leaves_no_score() -> None:
 
     session = Session(GuardedEnv(ToyEnv()), options={"split": "test", "index": 0}, any_grammar=True)
     with pytest.raises(Refused, match="the engine is gone") as refused:
-        AgentEpisode(session, answers).ask({"messages": ASKED, "model": None})
+        AgentEpisode(session, answers).ask({"messages": ASKED, "model": None}, read_request)
     assert refused.value.status == 503
     assert session.stop_reason == "error" and isinstance(session.failure, PolicyFailure)
