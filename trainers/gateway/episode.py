@@ -18,7 +18,7 @@ from agentgym.policies.base import ModelOutput
 from agentgym.support.http_server import Refused
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.call_log import NoRoom
-from trainers.gateway.chat_answer import ChatAnswer
+from trainers.gateway.chat_answer import MOST_CALLS, ChatAnswer
 from trainers.gateway.chat_request import ChatMessage, ChatRequest
 
 __all__ = ["AgentEpisode", "Answerer"]
@@ -26,7 +26,7 @@ __all__ = ["AgentEpisode", "Answerer"]
 CALLS_PER_TURN, SPARE_CALLS = 4, 16
 """Calls that an episode may make for each turn of its horizon, and besides, if nothing is said."""
 AT_ONCE = 16
-"""Calls of an episode that may be under way at the same time, and turns."""
+"""Calls of an episode that may be under way at the same time; of turns those of one answer may."""
 LATE = 10
 """Calls after the end that are answered: frameworks ask once more to conclude."""
 
@@ -88,7 +88,7 @@ class AgentEpisode:
             too_many = self._asked > self._most
         if too_many:
             raise self.ended(403, f"asked the model more than {self._most} times")
-        with self._one_of_few("asked the model"):
+        with self._one_of_few("asked the model", AT_ONCE):
             return self._answer(read(body))
 
     def act(self, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,24 +137,24 @@ class AgentEpisode:
         Raises:
             Refused: The episode has long been over, or too many turns are under way.
         """
-        with self._one_of_few("took turns"):
+        with self._one_of_few("took turns", MOST_CALLS):
             try:
                 return take()
             except (EnvFailure, PolicyStopped) as error:
                 raise Refused(410, f"the episode is over: {error}") from error
 
     @contextmanager
-    def _one_of_few(self, did: str) -> Iterator[None]:
+    def _one_of_few(self, did: str, most: int) -> Iterator[None]:
         """Count what is under way of a kind, so that an agent holds few of the server's threads.
 
         Raises:
             Refused: It is too many, which ends the episode.
         """
         with self._lock:
-            too_many = self._under_way[did] >= AT_ONCE
+            too_many = self._under_way[did] >= most
             self._under_way[did] += not too_many
         if too_many:
-            raise self.ended(403, f"{did} more than {AT_ONCE} times at once")
+            raise self.ended(403, f"{did} more than {most} times at once")
         try:
             yield
         finally:

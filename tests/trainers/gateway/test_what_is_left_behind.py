@@ -25,6 +25,7 @@ from tests.trainers.gateway.agent_runners import runner
 from tests.trainers.gateway.test_agent_runner import post
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.gateway import server
+from trainers.gateway.chat_answer import MOST_CALLS
 from trainers.gateway.chat_request import read_request
 from trainers.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.rollouts.engines.base import Completion
@@ -112,13 +113,15 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
     assert "sent more than 4,194,304 bytes" in swollen.error
 
 
-@pytest.mark.parametrize("doors", [("/mcp", "/session"), ("/responses",)])
+@pytest.mark.parametrize(
+    ("doors", "most"), [(("/mcp", "/session"), MOST_CALLS), (("/responses",), AT_ONCE)]
+)
 def test_what_an_agent_does_at_once_holds_nobody_else(
-    doors: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    doors: tuple[str, ...], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many requests behind a slow turn few wait for it: the others are refused at once."""
     spare = 4
-    monkeypatch.setattr(server, "WORKERS", AT_ONCE + spare)
+    monkeypatch.setattr(server, "WORKERS", most + spare)
     in_turn, full, go = threading.Event(), threading.Event(), threading.Event()
     refused: list[Any] = []
 
@@ -141,13 +144,13 @@ def test_what_an_agent_does_at_once_holds_nobody_else(
             assert full.wait(20)
             toy_agents.ask(session, messages=ASKED)
             return go.set()
-        with ThreadPoolExecutor(3 * AT_ONCE) as pool:
+        with ThreadPoolExecutor(3 * most) as pool:
             slow = pool.submit(session.act, "press red")
             assert in_turn.wait(20)
             asked = [pool.submit(post, session, door, **bodies[door])
-                     for door in doors for _ in range(2 * AT_ONCE // len(doors))]  # fmt: skip
+                     for door in doors for _ in range(2 * most // len(doors))]  # fmt: skip
             try:
-                some = islice(as_completed(asked, timeout=10), AT_ONCE - 1)
+                some = islice(as_completed(asked, timeout=10), most - 1)
                 refused.extend(each.result() for each in some)
             finally:
                 full.set()
@@ -157,9 +160,9 @@ def test_what_an_agent_does_at_once_holds_nobody_else(
     make = lambda: GuardedEnv(Slow())  # noqa: E731
     with runner(agent, lambda prompt: "press blue", slots=2, make=make) as made:
         # Turns that wait when the end does may come before it.
-        many, other = made.run(tiny_policy.tasks(2), horizon=2 * AT_ONCE)
-    assert [status for status, _ in refused] == [403] * (AT_ONCE - 1)
-    assert f"more than {AT_ONCE} times at once" in many.error
+        many, other = made.run(tiny_policy.tasks(2), horizon=2 * most)
+    assert [status for status, _ in refused] == [403] * (most - 1)
+    assert f"more than {most} times at once" in many.error
     assert len(other.turns) == 1
 
 
