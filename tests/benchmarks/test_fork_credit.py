@@ -63,8 +63,10 @@ def test_gradients_are_those_of_the_studys_warm_starts() -> None:
 
 
 def test_what_was_not_played_is_not_in_the_result(tmp_path: Path, capsys: Any) -> None:
-    assert main(["--collect", "--out", f"{tmp_path}", "--seeds", "1", "--only", "toy"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    assert main(["--collect", "--out", f"{tmp_path}", "--seeds", "1", "--only", "toy"]) == 1
+    written = capsys.readouterr()
+    told = json.loads(written.out)
+    assert "missing: toy/" in written.err
     assert (told["families"], told["seeds"], told["turns"]) == ({}, [0], 6000)
 
 
