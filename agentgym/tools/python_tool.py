@@ -18,8 +18,8 @@ PYTHON = "python3"
 SECONDS = 10.0
 """Processor time that a script may take."""
 SLACK = 15.0
-"""By the clock it may take so many seconds more: less than an environment of tools, a worker or a
-server waits for a call, none of which a script may hold up."""
+"""By the clock it may take so many seconds more. With :data:`SECONDS` it ends before an environment
+of tools, a worker or a server would stop waiting for the call."""
 STOPPED = (-24, 128 + 24)
 """Exit codes of a script that has used up its processor time: of Linux's signal ``SIGXCPU``."""
 
@@ -101,9 +101,10 @@ class PythonTool:
         """Return what is told of a script: its output, of a failure the end of it and why."""
         if done.timed_out or done.exit_code in STOPPED:
             told = bounded(done.text, self._longest)
-            most = f"{self._clock:g} seconds by the clock" if done.timed_out else ""
-            most = most or f"{self._seconds:g} seconds"
-            return f"{told}\nerror: the script took longer than {most}"
+            seconds = f"{self._seconds:g} seconds"
+            if done.timed_out:
+                seconds = f"{self._clock:g} seconds by the clock"
+            return f"{told}\nerror: the script took longer than {seconds}"
         if done.exit_code == 0:
             return bounded(done.text, self._longest) or SILENT
         text = done.text
@@ -119,14 +120,13 @@ class PythonTool:
             EnvFailure: None can run here, or it has no Python.
         """
         if self._box is None:
+            box = None
             try:
                 box = open_sandbox(SandboxConfig(workdir="/work"), self._kind).start()
-                try:
-                    absent = box.lacks(PYTHON)
-                except BaseException:
-                    box.close()
-                    raise
+                absent = box.lacks(PYTHON)
             except Exception as error:
+                if box is not None:
+                    box.close()
                 raise EnvFailure(f"expected a sandbox to run Python in: {error}") from error
             if absent:
                 box.close()

@@ -26,7 +26,8 @@ __all__ = ["AgentEpisode", "Answerer"]
 CALLS_PER_TURN, SPARE_CALLS = 4, 16
 """Calls that an episode may make for each turn of its horizon, and besides, if nothing is said."""
 AT_ONCE = 16
-"""Calls of an episode that may be under way at the same time; of turns those of one answer may."""
+"""Calls of an episode that may be under way at the same time. Of turns as many may as one answer
+can ask for."""
 LATE = 10
 """Calls after the end that are answered: frameworks ask once more to conclude."""
 

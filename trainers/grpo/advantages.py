@@ -85,7 +85,7 @@ def assign_credit(
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
         critic: (K,) values of a critic before each token, where the preset has one.
         correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
-            engine's log-probabilities are not the trainer's.
+            engine's log-probabilities are not the trainer's. Preferences are not weighed.
     """
     batch = replace(to_batch(trajectories), values=critic)
     if logp_old is not None:
@@ -110,9 +110,9 @@ def assign_credit(
     )
     if preset.branching is not None and preset.branching.credit == "tree":
         weight *= fork_weights(batch, masks.train)[batch.token_traj]
+    # A pair is data, whoever wrote it: no mean over the engine's samples is to be corrected.
+    correct = correct and not preset.prefers
     mode = "clip" if correct and loss.behave == "none" else loss.behave
-    if preset.prefers:  # A pair is data, whoever wrote it: nothing is expected over the engine.
-        mode = loss.behave
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
