@@ -35,11 +35,11 @@ from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyFailure, PolicyStopped
-from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.base import ModelOutput
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
+from agentgym.support.event_loop import EventLoop
 
 __all__ = ["ModelAddress", "Session", "call_text", "play_agent", "tool_function", "written_call"]
 

@@ -13,7 +13,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.agent_session import check_grammar, takes_any_grammar
 from agentgym.evaluation.policy_maker import Agent, PolicyMaker
 from agentgym.evaluation.policy_names import load_policy, names_agent
-from agentgym.policies.asynchronous import AsyncFunction, EventLoop
+from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import (
     ModelOutput,
     Policy,
@@ -30,6 +30,7 @@ from agentgym.policies.blind import is_yardstick
 from agentgym.policies.factory import answers_later, makes_more, waits
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.identity import is_ours, source_sha256
+from agentgym.support.event_loop import EventLoop
 from agentgym.support.redaction import hide_secrets
 
 Env = gymnasium.Env[str, str]

@@ -8,8 +8,9 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
+from agentgym.policies.asynchronous import AsyncPlayer
 from agentgym.policies.base import Policy, PolicyWithCopies
+from agentgym.support.event_loop import EventLoop
 
 __all__ = ["answers_later", "makes_more", "played", "waits"]
 

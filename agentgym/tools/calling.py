@@ -16,7 +16,7 @@ from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.guard import raise_if_meant_for_us, words
 from agentgym.core.outcome import bounded
 from agentgym.errors import EnvFailure, PolicyFailure
-from agentgym.policies.asynchronous import GRACE, EventLoop
+from agentgym.support.event_loop import GRACE, EventLoop
 
 DONE = "done"
 """What a tool answers that returns nothing."""

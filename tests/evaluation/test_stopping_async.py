@@ -19,7 +19,7 @@ import pytest
 
 from agentgym.errors import PolicyFailure
 from agentgym.evaluation.agent_session import play_agent
-from agentgym.policies.asynchronous import EventLoop
+from agentgym.support.event_loop import EventLoop
 from tests.toy import TOY_ID
 
 ROOT = Path(__file__).parent.parent.parent

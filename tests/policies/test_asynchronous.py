@@ -14,7 +14,8 @@ from agentgym.evaluation import evaluate
 from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.policy_sources import GuardedPolicy
 from agentgym.policies import PolicyWithCopies, PolicyWithPrompt, PolicyWithSeed
-from agentgym.policies.asynchronous import AsyncPlayer, EventLoop
+from agentgym.policies.asynchronous import AsyncPlayer
+from agentgym.support.event_loop import EventLoop
 from tests.toy import TOY_ID
 
 MODULE = """

@@ -27,8 +27,8 @@ from agentgym.conversation import Prompt
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import ModelAddress, Session
-from agentgym.policies.asynchronous import EventLoop
 from agentgym.policies.failures import policy_end
+from agentgym.support.event_loop import EventLoop
 from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.gateway.agent_envs import AgentEnvs
