@@ -312,7 +312,7 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
 @pytest.mark.parametrize(
     ("name", "asked", "rounds", "expert", "fit"),
     [
-        ("alfworld", ["generator_seed=1"], [10, 13], "hesitant", False),
+        ("alfworld", ["generator_seed=1"], [8], "trusting", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
         ("mathpython", ["generator_seed=1"], [3], "lazy", False),
         ("mathpython", ["difficulty=medium"], [3, 5], None, True),
