@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,13 @@ CHECKS: list[Callable[[str], None]] = [
 
 @pytest.fixture(scope="module", autouse=True)
 def local_ray() -> Iterator[None]:
-    """One Ray for all tests of this file: it takes seconds to start."""
-    with connected():
-        yield
+    """One Ray for all tests of this file; who starts it leaves first, and the last user ends it."""
+    with ExitStack() as first:
+        first.enter_context(connected())
+        with connected():
+            first.close()
+            yield
+    assert not ray.is_initialized()
 
 
 @pytest.fixture(autouse=True)
@@ -183,19 +188,13 @@ def test_without_ray_the_command_that_installs_it_is_named(
         TextVectorEnv.make(ToyEnv, 1, backend="ray")
 
 
-def test_a_local_ray_ends_with_its_last_user_or_with_the_program() -> None:
-    """In a program of its own: what starts Ray, stops it, and no handler of a signal changes."""
+def test_a_local_ray_ends_with_the_program() -> None:
+    """In a program of its own, none of whose handlers of signals changes."""
     code = """
 import signal, sys
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
-first, second = (TextVectorEnv.make(FaultyEnv, 1, backend="ray") for _ in range(2))
-import ray
-first.close()
-assert ray.is_initialized()
-second.close()
-assert not ray.is_initialized()
 envs = TextVectorEnv.make(FaultyEnv, 2, backend="ray", workers=2)
 envs.reset_slots([0, 1])
 print("ready", flush=True)
