@@ -42,8 +42,8 @@ visible tests pass: held-out answers decide."""
 
 @needs_box
 @pytest.mark.slow
-@pytest.mark.parametrize("names", REFUSED.values(), ids=REFUSED)
-def test_one_of_each_kind_and_refusal_is_not_paid(names: tuple[str, ...]) -> None:
+def test_one_of_each_kind_and_refusal_is_not_paid() -> None:
+    names = [name for listed in REFUSED.values() for name in listed]
     exploits = load_exploits(only=names)
     assert len(exploits) == len(names)
     campaign = Campaign(exploits=exploits, tasks=1, jobs=2, options={"grading_timeout": 40})
