@@ -515,6 +515,7 @@ def _awaited(tool: Callable[..., str]) -> Callable[..., Coroutine[Any, Any, str]
     async def later(*args: Any, **kwargs: Any) -> str:
         return await asyncio.to_thread(tool, *args, **kwargs)
 
+    later.__annotations__ = tool.__annotations__  # not by wraps from Python 3.14 on
     del later.__wrapped__  # whoever unwraps would call the other one
     return later
 

@@ -116,8 +116,8 @@ def gymnasium_vector(count: int, kind: str) -> Vector:
     import gymnasium
     from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-    env_id = _gymnasium_id()
-    makers = [lambda: gymnasium.make(env_id)] * count
+    # Registered where it is made: from Python 3.14 on a worker is no fork of this process.
+    makers = [lambda: gymnasium.make(_gymnasium_id())] * count
     envs: Any = SyncVectorEnv(makers) if kind == "sync" else AsyncVectorEnv(makers, False)
     envs.reset(seed=0)
     return Vector(lambda actions: envs.step(tuple(actions)), envs.close)

@@ -36,6 +36,7 @@ from agentgym.evaluation.agent_session import call_text
 from agentgym.policies.base import public_info
 from agentgym.registration import FAMILIES
 from agentgym.support.http_server import listen
+from tests.processes import alive
 from tests.toy import TOY_ID, ToyEnv
 
 TOKEN = "a token of some length"
@@ -439,6 +440,6 @@ def test_the_command_ends_with_the_client_that_started_it() -> None:
         assert '"result": {}' in answer
         process.kill()
     deadline = time.monotonic() + 60
-    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+    while alive(int(pid)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not os.path.exists(f"/proc/{pid}")
+    assert not alive(int(pid))

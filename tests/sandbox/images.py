@@ -86,7 +86,7 @@ def root_archive(
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", dereference=True) as archive:
-        for folder in ("tmp", "root", "etc", "bin", "usr/bin"):
+        for folder in ("tmp", "root", "etc", "bin", "lib", "usr/bin"):
             entry = tarfile.TarInfo(folder)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             archive.addfile(entry)

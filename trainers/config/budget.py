@@ -30,19 +30,19 @@ class Budget:
     """Wall time, as ``--minutes``."""
     demonstration: float = 1.0
     """Price of a demonstration: how much a turn or an episode of one counts."""
-    imitation: float = math.nan
-    """Share of each limit that imitation may take, in (0, 1]; NaN: half of the minutes, and of the
+    imitation: float | None = None
+    """Share of each limit that imitation may take, in (0, 1]; None: half of the minutes, and of the
     others whatever its own settings ask for."""
 
     @property
     def share(self) -> float:
         """Share of turns, episodes and tokens that imitation may take."""
-        return 1.0 if math.isnan(self.imitation) else self.imitation
+        return 1.0 if self.imitation is None else self.imitation
 
     @property
     def share_of_time(self) -> float:
         """Share of the minutes that imitation may take."""
-        return 0.5 if math.isnan(self.imitation) else self.imitation
+        return 0.5 if self.imitation is None else self.imitation
 
 
 NAMES = tuple(item.name for item in fields(Budget))
