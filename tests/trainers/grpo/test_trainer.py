@@ -159,32 +159,34 @@ def test_a_checkpoint_has_the_state_before_it_counts_as_whole(tmp_path, monkeypa
     assert all(seen)
 
 
-def test_a_bfloat16_policy_is_corrected_instead_of_refused(tmp_path):
-    model = tiny_policy.model().to(torch.bfloat16)
-    made = trainer(tmp_path, model, envs=TextVectorEnv([Picky] * 16))
+class Rough(HFEngine):
+    """An engine whose log-probabilities are .1 off, as rounding may leave them."""
+
+    def advance(self, timeout=None):
+        out = super().advance(timeout)
+        for _, completion in out:
+            completion.logprobs = [p - 0.1 for p in completion.logprobs]
+        return out
+
+
+class RoughAndSaysSo(Rough):
+    """One that calls itself inexact, as engines of other programs do."""
+
+    exact = False
+
+
+@pytest.mark.parametrize(
+    ("precision", "engine"), [(torch.float32, RoughAndSaysSo), (torch.bfloat16, Rough)]
+)
+def test_inexact_engines_get_importance_weights(precision, engine, tmp_path):
+    """Nothing is refused; a policy in bfloat16 makes any engine inexact."""
+    model = tiny_policy.model().to(precision)
+    envs = TextVectorEnv([Picky] * 16)
+    made = trainer(tmp_path, model, make_engine=engine, envs=envs)
     assert not made.runner.engine.exact
     made.train()
-    assert log(made, "sampling/probe_gap")[0] > 1e-4  # more than a float32 policy may be off
-    assert all(gap > 0 for gap in log(made, "sampling/logp_gap_max"))
-    assert len(log(made, "sampling/importance_mean")) == 3
-
-
-def test_inexact_engines_get_importance_weights(tmp_path):
-    class Rough(HFEngine):
-        exact = False
-
-        def advance(self, timeout=None):
-            out = super().advance(timeout)
-            for _, completion in out:
-                completion.logprobs = [p - 0.1 for p in completion.logprobs]
-            return out
-
-    made = trainer(
-        tmp_path, make_engine=lambda model: Rough(model), envs=TextVectorEnv([Picky] * 16)
-    )
-    made.train()
-    assert log(made, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-4)
-    assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=1e-3)
+    assert log(made, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-2)
+    assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=2e-2)
 
 
 def test_an_engine_that_rests_while_training_gets_its_weights_anew(tmp_path):
