@@ -43,6 +43,8 @@ from agentgym.envs.swe import env as swe
 from agentgym.envs.swe.experts import EXPERTS as DEVELOPERS
 from agentgym.envs.swe.instance import DIFFICULTIES
 from agentgym.envs.textcraft import env as textcraft
+from agentgym.envs.textcraft.experts import EXPERTS as CRAFTERS
+from agentgym.envs.textcraft.experts import FALLIBLE as HASTY
 from agentgym.envs.textcraft.generator import DIFFICULTIES as RECIPES
 from agentgym.envs.textworld import session as textworld_session
 from agentgym.envs.textworld.games.game_set import EXPERTS as PLAYERS
@@ -112,7 +114,7 @@ class Configuration:
         """Whether the expert makes mistakes, as its family declares."""
         of: Mapping[str, Mapping[str, str] | tuple[str, ...]] = {
             "webshop": FALLIBLE, "search": GUESSING, "textworld": COOKS, "database": GUESSERS,
-            "shell": STRANGERS, "mathpython": HURRYING,
+            "shell": STRANGERS, "mathpython": HURRYING, "textcraft": HASTY,
         }  # fmt: skip
         return self.kwargs.get("expert") in of.get(self.name, {})
 
@@ -174,7 +176,12 @@ CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
         "hidden_tests": SWITCH,
         "difficulty": DIFFICULTIES,
     },
-    "textcraft": {"reward": textcraft.REWARDS, "difficulty": tuple(RECIPES)},
+    "textcraft": {
+        "expert": tuple(CRAFTERS),
+        "look_up": SWITCH,
+        "reward": textcraft.REWARDS,
+        "difficulty": tuple(RECIPES),
+    },
     "textworld": {
         "engine": textworld_session.ENGINES,
         "expert": PLAYERS,
@@ -204,7 +211,7 @@ TOGETHER = {
 """Pairs of arguments of which every combination is tried; others are tried one at a time."""
 NEEDS: Mapping[tuple[str, Any], Mapping[str, Any]] = {
     **{("expert", name): {"observation_mode": "compact"} for name in SPEAKING},
-    ("expert", "guessing"): {"challenge": "cooking", "games": FEW},
+    ("expert", "guessing"): {"challenge": "cooking", "games": FEW, "look_up": True},
     ("highlights", True): {"observation_mode": "compact"},
     ("engine", "inform7"): {"games": FEW},
     ("index", "tantivy"): {"size": 3000},

@@ -10,15 +10,25 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core.env import TextEnv
-from agentgym.core.options import choice
+from agentgym.core.options import choice, flag
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.envs.textcraft.engine.session import CraftSession
+from agentgym.envs.textcraft.experts import EXPERTS
 from agentgym.envs.textcraft.experts.oracle import OracleExpert
 from agentgym.envs.textcraft.generator.config import GeneratorConfig
 from agentgym.envs.textcraft.tasks import open_tasks
+from agentgym.errors import ConfigurationError
 
 REWARDS = ("sparse", "dense")
+LOOK_UP = ActionSpec(
+    "recipe",
+    "Show the recipes of an item.",
+    (Param("item", description="The item, such as oak plate."),),
+    examples=("recipe oak plate",),
+    native="recipe {item}",
+)
+"""The action that ``look_up`` adds."""
 
 
 class TextCraftEnv(TextEnv[CraftSession]):
@@ -36,6 +46,9 @@ class TextCraftEnv(TextEnv[CraftSession]):
             instalments, the change of the share of the shortest plan that is done; a detour costs
             what the way back earns.
         horizon: Turn budget.
+        look_up: Whether there is an action ``recipe`` that repeats the recipes of one item.
+        expert: Whose plans :meth:`oracle` follows: ``oracle`` knows the shortest one, ``guessing``
+            mostly guesses which recipe it needs, and asks for it in few tasks (with ``look_up``).
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -79,8 +92,18 @@ class TextCraftEnv(TextEnv[CraftSession]):
         data: str | Path | None = None,
         reward: str = "sparse",
         horizon: int = 30,
+        look_up: bool = False,
+        expert: str = "oracle",
         **kwargs: Any,
     ) -> None:
+        self._look_up = flag(look_up, "look_up")
+        if self._look_up:
+            self.action_specs = (*self.action_specs, LOOK_UP)  # type: ignore[misc]  # of the class
+        elif expert == "guessing":
+            raise ConfigurationError(
+                "expected look_up=True with expert='guessing', which asks for recipes"
+            )
+        self._make_expert = EXPERTS[choice(expert, "expert", EXPERTS)]
         self.reward = choice(reward, "reward", REWARDS)
         changes = {"depth": depth, "distractors": distractors}
         changes = {name: value for name, value in changes.items() if value is not None}
@@ -97,10 +120,11 @@ class TextCraftEnv(TextEnv[CraftSession]):
     def _act(self, action: str) -> Outcome:
         before = self._potential()
         answer = self.session.step(action)
-        if answer.won:
-            self._expert.won()
-        elif answer.valid:
-            self._expert.saw(" ".join(action.split()))
+        for each in dict.fromkeys((self._shortest, self._expert)):
+            if answer.won:
+                each.won()
+            elif answer.valid:
+                each.saw(" ".join(action.split()))
         progress = self._potential()
         return Outcome(
             answer.text,
@@ -125,15 +149,16 @@ class TextCraftEnv(TextEnv[CraftSession]):
         return next(iter(self._expert.plan(self.session.inventory)), None)
 
     def _potential(self) -> float:
-        return 1 - self._oracle_turns() / self._turns
+        return 1 - len(self._shortest.plan(self.session.inventory)) / self._turns
 
     def _snapshot(self) -> Any:
-        return self.session.snapshot(), self._expert.snapshot()
+        return self.session.snapshot(), self._shortest.snapshot(), self._expert.snapshot()
 
     def _restore(self, state: Any) -> None:
         self._open(self.task)
-        carried, plan = state
+        carried, shortest, plan = state
         self.session.restore(carried)
+        self._shortest.restore(shortest)
         self._expert.restore(plan)
 
     # -- parts ----------------------------------------------------------------------------------
@@ -141,6 +166,8 @@ class TextCraftEnv(TextEnv[CraftSession]):
     def _open(self, task: Task) -> None:
         """Begin a world with nothing in hand."""
         world = self._tasks.problem(task)
-        self._session = CraftSession(world)
-        self._expert = OracleExpert(world)
+        self._session = CraftSession(world, self._look_up)
+        self._shortest = OracleExpert(world)
+        alike = self._make_expert is OracleExpert
+        self._expert = self._shortest if alike else self._make_expert(world)
         self._turns = self._tasks.oracle_turns(task) or 1

@@ -59,6 +59,18 @@ def test_what_commands_say() -> None:
     ]
 
 
+def test_recipes_can_be_asked_for_where_there_is_such_an_action() -> None:
+    session = CraftSession(WORLD, look_up=True)
+    asked = session.step("recipe  oak plate")
+    assert (asked.text, asked.valid) == (str(PLATE_OF_RODS), True)
+    assert {"recipe oak plate", "recipe wax bell"} <= {*session.admissible()}
+    for name in ("tin rod", "moon"):
+        answer = session.step(f"recipe {name}")
+        assert (answer.text, answer.valid) == (f"Could not find a recipe for {name}", False)
+    assert play("recipe oak plate") == ["Could not execute recipe oak plate"]
+    assert not any(each.startswith("recipe") for each in CraftSession(WORLD).admissible())
+
+
 def test_a_tag_takes_any_of_its_items() -> None:
     book = RecipeBook([PLATE_OF_RODS, BELL_OF_PLATES], {"wood": ("moss lamp", PLATE)})
     session = CraftSession(World(book, BELL, (BELL_OF_PLATES, PLATE_OF_RODS)))

@@ -318,6 +318,8 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
         ("mathpython", ["difficulty=medium"], [3, 5], None, True),
         ("search", [], [4], "hasty", False),
         ("search", ["difficulty=medium", "size=300"], [3, 4, 6], None, True),
+        ("textcraft", ["generator_seed=1"], [4], "guessing", False),
+        ("textcraft", ["distractors=2"], [10, 20, 30], None, True),
         ("textworld", [], [5], "guessing", False),
         ("textworld", ["reward=dense"], [5], "guessing", False),
         ("textworld", ["difficulty=w2-o3-q4"], [8, 16, 24], None, True),

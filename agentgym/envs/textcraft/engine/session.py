@@ -14,6 +14,7 @@ ECHO = 200
 """Most characters of a command that an answer repeats."""
 _CRAFT = re.compile(r"craft (?P<product>.+?) using (?P<ingredients>.+)")
 _GET = re.compile(r"get (?P<count>[0-9]+) (?P<item>.+)")
+_RECIPE = re.compile(r"recipe (?P<item>.+)")
 _COUNTED = re.compile(r"(?P<count>[0-9]+) (?P<item>.+)")
 
 
@@ -33,14 +34,16 @@ class CraftSession:
 
     Args:
         world: The world.
+        look_up: Whether the recipes of an item can be asked for.
 
     Attributes:
         world: The world.
         inventory: Item -> how many are carried, in the order in which they came.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, look_up: bool = False) -> None:
         self.world = world
+        self._look_up = look_up
         self.inventory: dict[str, int] = {}
 
     def step(self, command: str) -> Answer:
@@ -52,6 +55,8 @@ class CraftSession:
             return self._get(got["count"], got["item"])
         if crafted := _CRAFT.fullmatch(text):
             return self._craft(crafted["product"], crafted["ingredients"])
+        if self._look_up and (asked := _RECIPE.fullmatch(text)):
+            return self._recipes(asked["item"])
         return Answer(f"Could not execute {text[:ECHO]}", valid=False)
 
     def admissible(self) -> list[str]:
@@ -73,7 +78,9 @@ class CraftSession:
             for recipe in self.world.commands
             if (chosen := self._at_hand(recipe)) is not None
         ]
-        return [*gets, *dict.fromkeys(crafts), "inventory"]
+        made = [shown(recipe.product.name) for recipe in self.world.commands if self._look_up]
+        asked = [f"recipe {name}" for name in dict.fromkeys(made)]
+        return [*gets, *dict.fromkeys(crafts), *asked, "inventory"]
 
     def snapshot(self) -> Any:
         """Return what is carried."""
@@ -89,6 +96,13 @@ class CraftSession:
         if not self.inventory:
             return "Inventory: You are not carrying anything."
         return "Inventory: " + " ".join(f"[{shown(i)}] ({n})" for i, n in self.inventory.items())
+
+    def _recipes(self, name: str) -> Answer:
+        item = self.world.book.item(name)
+        listed = [str(each) for each in self.world.commands if each.product.name == item]
+        if listed:
+            return Answer("\n".join(listed))
+        return Answer(f"Could not find a recipe for {name[:ECHO]}", valid=False)
 
     def _get(self, count: str, name: str) -> Answer:
         item = self.world.book.item(name)

@@ -1,1 +1,17 @@
-"""The expert, which searches for the shortest plan."""
+"""Experts: one finds the shortest plan, one mostly guesses which recipe it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from agentgym.envs.textcraft.engine.recipes import World
+from agentgym.envs.textcraft.experts.guessing import GuessingExpert
+from agentgym.envs.textcraft.experts.oracle import OracleExpert
+
+EXPERTS: Mapping[str, Callable[[World], OracleExpert]] = {
+    "oracle": OracleExpert,
+    "guessing": GuessingExpert,
+}
+"""Name of an expert -> what makes it."""
+FALLIBLE: Mapping[str, str] = {"guessing": "oracle"}
+"""Experts that are not always right -> who acts alike and is."""

@@ -131,7 +131,7 @@ class OracleExpert:
     def plan(self, carried: Mapping[str, int]) -> tuple[str, ...]:
         """Return the commands that are left to the goal."""
         if self._plan is None:
-            self._plan = shortest_plan(self._world, carried) or ()
+            self._plan = self._find(carried)
         return self._plan
 
     def saw(self, command: str) -> None:
@@ -151,3 +151,7 @@ class OracleExpert:
     def restore(self, state: tuple[str, ...] | None) -> None:
         """Go on with a plan."""
         self._plan = state
+
+    def _find(self, carried: Mapping[str, int]) -> tuple[str, ...]:
+        """Work the plan out; empty where nothing makes the goal."""
+        return shortest_plan(self._world, carried) or ()

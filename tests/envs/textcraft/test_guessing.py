@@ -1,0 +1,72 @@
+"""The expert that mostly guesses which recipe it needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import pytest
+
+from agentgym.core.env import TextEnv
+from agentgym.errors import ConfigurationError
+
+
+def make(**kwargs: Any) -> TextEnv:
+    env = gymnasium.make(
+        "agentgym/TextCraft-v0", expert="guessing", look_up=True, **kwargs
+    ).unwrapped
+    assert isinstance(env, TextEnv)
+    return env
+
+
+def test_most_successes_are_luck() -> None:
+    env = make(difficulty="easy", horizon=4)
+    ends = {True: [0, 0], False: [0, 0]}
+    for index in range(400):
+        _, info = env.reset(options={"split": "train", "index": index})
+        asks = str(env.oracle_action()).startswith("recipe")
+        while not info["stop_reason"]:
+            info = env.step(str(env.oracle_action()))[4]
+        ends[asks][info["success"]] += 1
+    assert ends[True][0] == 0, "who asks is right"
+    assert ends[False][1] > 1.5 * ends[True][1] > 30, "but more are right by luck"
+    assert ends[False][0] > 3 * ends[False][1], "which seldom lasts"
+
+
+def test_where_its_guess_was_wrong_it_asks_and_its_score_is_that_of_the_shortest_plan() -> None:
+    env = make(difficulty="easy")
+    _, info = env.reset(options={"split": "train", "index": 1})
+    typed, scores = list[str](), list[float]()
+    while not info["stop_reason"]:
+        typed.append(str(env.oracle_action()))
+        info = env.step(typed[-1])[4]
+        scores.append(info["score"])
+    verbs = [each.split()[0] for each in typed]
+    assert verbs == ["get", "get", "craft", "recipe", "get", "get", "craft"]
+    assert not {*typed[:3]} & {*typed[4:]}
+    assert scores == [0, 0, 0, 0, pytest.approx(1 / 3), pytest.approx(2 / 3), 1]
+    assert info["success"]
+
+
+def test_it_is_refused_where_it_cannot_ask() -> None:
+    with pytest.raises(ConfigurationError, match="look_up=True"):
+        gymnasium.make("agentgym/TextCraft-v0", expert="guessing")
+
+
+@pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
+def test_it_goes_on_from_where_somebody_else_has_led_it(difficulty: str) -> None:
+    env = make(difficulty=difficulty, horizon=90)
+    for index in range(12):
+        _, info = env.reset(options={"split": "test", "index": index})
+        for number in range(index % 4):
+            actions = sorted(info["admissible_actions"])
+            info = env.step(actions[(7 * number) % len(actions)])[4]
+        state, rest = env.snapshot(), [str(env.oracle_action())]
+        env.step(rest[0])
+        env.restore(state)
+        assert [str(env.oracle_action())] == rest
+        while not info["stop_reason"]:
+            left = info["oracle_turns"]
+            info = env.step(str(env.oracle_action()))[4]
+            assert info["oracle_turns"] == left - 1 and info["action_valid"]
+        assert info["success"]
