@@ -33,10 +33,16 @@ FAMILIES: Mapping[str, str] = {
     "--tiny.layers 2",
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 50 "
     "--rl.lr .0012 --tiny.layers 2",
+    "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
+    "--steps 50 --rl.lr .0012 --tiny.layers 2",
 }
 """Family -> its tasks and steps. TextWorld: go where the objective says, in its words, past two
 dead ends, and take the coin. WebShop: search for what is asked, open the product and buy it."""
-ARMS = [Arm(name, tuple(f"{tasks} {SIZES} {RANDOM}".split())) for name, tasks in FAMILIES.items()]
+MORE_RANDOM = {"search": "--sft.demonstrations 2400 --sft.max-steps 300 --sft.gate-every 300"}
+ARMS = [
+    Arm(name, tuple(f"{tasks} {SIZES} {RANDOM} {MORE_RANDOM.get(name, '')}".split()))
+    for name, tasks in FAMILIES.items()
+]
 
 
 def curve_of(run: PlayedRun) -> dict[str, Any]:
