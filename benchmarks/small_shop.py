@@ -1,7 +1,7 @@
-"""A shop whose requests are a product and one attribute: WebShop's way, in three turns.
+"""A shop whose requests are a product and two attributes: WebShop's way, in three turns.
 
-``--env benchmarks.small_shop:benchmarks/SmallShop-v0`` plays WebShop with 200 products, no two of
-which share kind and attribute, so that whoever searches for all that is asked finds the product.
+``--env benchmarks.small_shop:benchmarks/SmallShop-v0`` plays WebShop with 2,000 products, no two of
+which share kind and attributes, so that whoever searches for all that is asked finds the product.
 Then it is to be opened and bought; what options a page shows does not matter.
 """
 
@@ -17,7 +17,7 @@ from agentgym.envs.webshop.generator.config import EASY
 
 ID = "benchmarks/SmallShop-v0"
 DIFFICULTY = replace(
-    EASY, name="small", cluster_size=1, visible=1, hidden_asked=0, option_asked=0, offered=(1, 1)
+    EASY, name="small", cluster_size=1, visible=2, hidden_asked=0, option_asked=0, offered=(1, 1)
 )
 """``easy`` without near-duplicates and without wishes that only a product's own page answers."""
 
@@ -31,7 +31,7 @@ class SmallShop(WebShopEnv):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        own = {"size": 200, "observation_mode": "compact", "horizon": 3}
+        own = {"size": 2000, "observation_mode": "compact", "horizon": 3}
         super().__init__(difficulty=DIFFICULTY, **{**own, **kwargs})
 
 
