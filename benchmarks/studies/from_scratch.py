@@ -33,7 +33,7 @@ FAMILIES: Mapping[str, str] = {
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
-    "--steps 50 --rl.lr .0012 --tiny.layers 2",
+    "--steps 120 --rl.lr .0025 --tiny.layers 2",
 }
 """Family -> its tasks and steps. TextWorld: go where the objective says, in its words, and take the
 coin. WebShop: search for what is asked, open the product and buy it."""
