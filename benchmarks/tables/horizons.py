@@ -1,11 +1,14 @@
-"""The table of the map of horizons, and what it can tell."""
+"""The tables of the map of horizons: at equal turns, at equal updates, and what they can tell."""
 
 from __future__ import annotations
 
-from statistics import median
+from collections.abc import Iterable, Mapping
+from statistics import mean, median
 from typing import Any
 
+from benchmarks.studies.runner.measures import Curve, at_equal
 from benchmarks.tables.formats import Table, bold_without_zero, result, share
+from trainers.output.seed_summary import spread
 
 FILE = "horizon_map.json"
 TASKS = {
@@ -44,37 +47,108 @@ def horizon_table() -> Table:
 
 
 def power() -> dict[str, Any]:
-    """Return how small a difference the map could have shown.
+    """Return how small a difference the map could have shown, by what :func:`power_of` counts."""
+    cells = result(FILE)["cells"].values()
+    return power_of([cell["schedules"][each]["minus_long"] for cell in cells for each in SCHEDULES])
+
+
+def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how small a difference could have been seen.
+
+    Args:
+        spreads: Differences over seeds, as ``spread`` returns them.
 
     Returns:
-        ``differences`` to the long horizon that are not zero in every seed, the ``median`` half
-        width of their intervals, and the ``share`` of half widths above .05.
+        ``differences`` that are not zero in every seed, the ``median`` half width of their
+        intervals, the ``share`` of half widths above .05, and how many are ``without_zero``.
     """
-    cells = result(FILE)["cells"].values()
-    spreads = [cell["schedules"][each]["minus_long"] for cell in cells for each in SCHEDULES]
-    widths = [
-        (each["ci95"][1] - each["ci95"][0]) / 2 for each in spreads if each and any(each["values"])
-    ]
+    moved = [each["ci95"] for each in spreads if any(each["values"])]
+    widths = [(high - low) / 2 for low, high in moved]
     return {
         "differences": len(widths),
         "median": median(widths),
         "share": sum(width > 0.05 for width in widths) / len(widths),
+        "without_zero": sum(low > 0 or high < 0 for low, high in moved),
     }
 
 
 def power_table() -> Table:
     """Return how small a difference the map could have shown, as a table."""
-    found = power()
+    found = result(FILE)
+    updates = [at_equal_updates(found, cell)["success"] for cell in found["cells"]]
+    spreads = [_minus_long(success, each) for success in updates for each in SCHEDULES]
+    rows = {"turns, test tasks": power(), "updates, validation tasks": power_of(spreads)}
+    head = ["compared at equal", "differences that are not zero in every seed",
+            "median half-width of their intervals", "wider than .05", "without zero"]  # fmt: skip
+    return [head, *([name, *_powers(each)] for name, each in rows.items())]
+
+
+def equal_updates_table() -> Table:
+    """Return the differences to the long horizon where all arms of a cell made as many updates."""
+    found = result(FILE)
+    table = [["tasks", "warm start", "updates", "turns: long, short", *SCHEDULES.values()]]
+    for tasks, words in TASKS.items():
+        for start in found["rows"]:
+            at = at_equal_updates(found, f"{start}/{tasks}")
+            stages = found["cells"][f"{start}/{tasks}"]["stages"]
+            turns = ", ".join(f"{mean(at['turns'][each]):,.0f}" for each in ("long", "short"))
+            table.append([
+                words.format(", ".join(map(str, stages))), start, f"{median(at['updates']):.0f}",
+                turns, *(_difference(_minus_long(at["success"], each)) for each in SCHEDULES),
+            ])  # fmt: skip
+    return table
+
+
+def at_equal_updates(found: Mapping[str, Any], cell: str) -> dict[str, Any]:
+    """Read the curves of a cell where the arm with the fewest updates ended, seed by seed.
+
+    A step makes one update. The file holds the curves over turns; of which step a validation is
+    follows from ``--eval.every``, since a run is validated before the first step, every so many,
+    and after the last.
+
+    Args:
+        found: The result.
+        cell: Warm start and tasks, such as ``weak/mixed``.
+
+    Returns:
+        The ``updates`` of each seed; by schedule ``success`` on validation tasks and ``turns``.
+    """
+    schedules = found["cells"][cell]["schedules"]
+    curves = {each: _over_updates(found, f"{cell}/{each}") for each in schedules}
+    by_seed = [list(some) for some in zip(*curves.values(), strict=True)]
+    read: dict[str, Any] = {"updates": [min(c["updates"][-1] for c in some) for some in by_seed]}
+    for figure in ("success", "turns"):
+        rows = [at_equal(some, "updates", figure) for some in by_seed]
+        read[figure] = dict(zip(curves, zip(*rows, strict=True), strict=True))
+    return read
+
+
+def _over_updates(found: Mapping[str, Any], arm: str) -> list[Curve]:
+    """Return the curves of an arm over its updates, one for each seed."""
+    cell, _, schedule = arm.rpartition("/")
+    settings = found["runs"][arm]["settings"]
+    every = int(settings[settings.index("--eval.every") + 1])
+    curves = found["cells"][cell]["schedules"][schedule]["curves"]
     return [
-        ["differences that are not zero in every seed", "median half-width of their intervals",
-         "wider than .05"],
-        [str(found["differences"]), share(found["median"]), f"{100 * found['share']:.0f} %"],
-    ]  # fmt: skip
+        {**curve, "updates": [*range(0, run["steps"], every), run["steps"]]}
+        for curve, run in zip(curves, found["runs"][arm]["runs"], strict=True)
+    ]
 
 
-def _difference(spread: dict[str, Any]) -> str:
+def _minus_long(success: Mapping[str, Any], schedule: str) -> dict[str, Any]:
+    """Return the spread over seeds of a difference to the long horizon."""
+    return spread([a - b for a, b in zip(success[schedule], success["long"], strict=True)])
+
+
+def _powers(found: Mapping[str, Any]) -> list[str]:
+    """Write what :func:`power_of` counts."""
+    wide = f"{100 * found['share']:.0f} %"
+    return [str(found["differences"]), share(found["median"]), wide, str(found["without_zero"])]
+
+
+def _difference(found: Mapping[str, Any]) -> str:
     """Write a difference over seeds."""
-    return bold_without_zero(spread["mean"], spread["ci95"])
+    return bold_without_zero(found["mean"], found["ci95"])
 
 
 def _updates(found: dict[str, Any], start: str, tasks: str, schedule: str) -> str:

@@ -54,6 +54,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "lucky": training.lucky_table,
     **{f"training {name}": partial(training.training_table, name) for name in training.TRAININGS},
     "horizons": horizons.horizon_table,
+    "horizons at equal updates": horizons.equal_updates_table,
     "power of the horizons": horizons.power_table,
     "fork credit": fork_credit.noise_table,
     "fork credit in families": fork_credit.families_table,

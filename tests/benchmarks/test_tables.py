@@ -60,6 +60,38 @@ def test_the_map_of_horizons_states_its_power() -> None:
     assert found["share"] == pytest.approx(0.82, abs=5e-3)
 
 
+def test_arms_of_the_map_are_read_where_the_one_with_the_fewest_updates_ended() -> None:
+    def curve(success: list[float]) -> dict[str, list[float]]:
+        return {"success": success, "turns": [100.0 * number for number in range(len(success))]}
+
+    found = {
+        "cells": {
+            "weak/mixed": {
+                "schedules": {
+                    "long": {"curves": [curve([0.0, 0.4, 0.6])]},  # after 0, 4 and 6 updates
+                    "short": {"curves": [curve([0.0, 0.8, 1.0])]},  # after 0, 8 and 9
+                }
+            }
+        },
+        "runs": {
+            "weak/mixed/long": {"settings": ["--eval.every", "4"], "runs": [{"steps": 6}]},
+            "weak/mixed/short": {"settings": ["--eval.every", "8"], "runs": [{"steps": 9}]},
+        },
+    }
+    at = horizons.at_equal_updates(found, "weak/mixed")
+    assert at["updates"] == [6]
+    assert at["success"] == {"long": (0.6,), "short": (pytest.approx(0.6),)}
+    assert at["turns"] == {"long": (200.0,), "short": (75.0,)}
+
+
+def test_at_equal_updates_a_short_horizon_has_played_fewer_turns() -> None:
+    rows = horizons.equal_updates_table()[1:]
+    assert len(rows) == 18
+    for row in rows:
+        long, short = (int(words.replace(",", "")) for words in row[3].split(", "))
+        assert short < long, row[:2]
+
+
 def test_a_part_of_another_commit_has_a_row_of_its_own() -> None:
     rows = [row for row in origins.origins_table() if "async_training" in row[0]]
     assert [row[2] for row in rows] == ["f195820", "8e80e70"]

@@ -1,0 +1,38 @@
+"""A shop whose requests are a product and two attributes: WebShop's way, in three turns.
+
+``--env benchmarks.small_shop:benchmarks/SmallShop-v0`` plays WebShop with 2,000 products, no two of
+which share kind and attributes, so that whoever searches for all that is asked finds the product.
+Then it is to be opened and bought; what options a page shows does not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import gymnasium
+
+from agentgym.envs.webshop.env import WebShopEnv
+from agentgym.envs.webshop.generator.config import EASY
+
+ID = "benchmarks/SmallShop-v0"
+DIFFICULTY = replace(
+    EASY, name="small", cluster_size=1, visible=2, hidden_asked=0, option_asked=0, offered=(1, 1)
+)
+"""``easy`` without near-duplicates and without wishes that only a product's own page answers."""
+
+
+class SmallShop(WebShopEnv):
+    """Search for a product, open it and buy it.
+
+    Args:
+        **kwargs: Arguments of :class:`~agentgym.envs.webshop.env.WebShopEnv`, but for the
+            difficulty.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        own = {"size": 2000, "observation_mode": "compact", "horizon": 3}
+        super().__init__(difficulty=DIFFICULTY, **{**own, **kwargs})
+
+
+gymnasium.register(ID, entry_point="benchmarks.small_shop:SmallShop")

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.policies.blind import BLIND
+from benchmarks.studies import from_scratch
+from trainers.multirun.played import PlayedRun
+
+SETTINGS = {arm.name: arm.settings for arm in from_scratch.ARMS}
+
+
+def run(folder: Path, seed: int, success: float) -> PlayedRun:
+    """A run that ends at some success, after two steps and two validations."""
+    folder.mkdir()
+    ends: dict[str, Any] = {arm: {"success": success, "n": 100} for arm in ("random", "sft", "rl")}
+    summary = {"eval": ends, "greedy": ends, "evaluation": {"panel_sha256": "0" * 64}}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    records = [
+        {"phase": phase, "step": step, "success": success}
+        for phase, step in (("valid", 0), ("rl", 1), ("rl", 2), ("valid", 2))
+    ]
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    return PlayedRun(folder, seed, "key")
+
+
+@pytest.mark.parametrize(
+    ("blind", "success", "met"),
+    [(0.3, (0.9, 0.85), True), (0.3, (0.9, 0.75), False), (0.87, (0.9, 0.85), False)],
+)
+def test_the_bar_is_met_above_it_and_above_blind_policies_in_every_run(
+    blind: float,
+    success: tuple[float, ...],
+    met: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    floor = {"policy": "blind-verbs", "success": blind, "n": 100}
+    monkeypatch.setattr(from_scratch, "blind_floor", lambda settings, n: floor)
+    runs = [run(tmp_path / str(seed), seed, value) for seed, value in enumerate(success)]
+    found = from_scratch.measure({"webshop": runs})
+    assert found["met"] is met
+    family = found["families"]["webshop"]
+    assert family["blind"] == floor and family["success"]["rl"]["values"] == list(success)
+    assert family["curves"][0]["steps"] == [1, 2]
+    assert family["curves"][0]["validated"] == [0, 2]
+
+
+def test_blind_policies_play_as_many_test_tasks_and_do_not_find_products() -> None:
+    floor = from_scratch.blind_floor(SETTINGS["webshop"], 20)
+    assert floor["n"] == 20 and floor["policy"] in BLIND and floor["success"] <= 0.2
