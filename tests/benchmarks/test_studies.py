@@ -144,6 +144,15 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
     assert together.summary["warm_start"] == single.summary["warm_start"]
 
 
+def test_a_run_that_is_given_its_warm_start_is_not_charged_for_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    cache, (first, second) = RunCache(tmp_path, parse_config), runs()
+    shutil.copytree(folder / "runs" / first.keys.run, cache.folder(first))
+    cache.begin(second, [first])
+    assert set(json.loads((cache.folder(second) / "state.json").read_text())) == {"sft"}
+
+
 @pytest.mark.slow
 def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -> None:
     cache, (first, second) = RunCache(tmp_path, parse_config), runs()
