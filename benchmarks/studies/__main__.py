@@ -23,7 +23,9 @@ from rich.table import Table
 
 from agentgym.errors import AgentGymError
 from agentgym.support.redaction import for_others
-from benchmarks.studies.runner.keys import runs_of, settle
+from benchmarks.studies.runner.blank import train_blank
+from benchmarks.studies.runner.keys import settle
+from benchmarks.studies.runner.pilot import check_chosen, planned
 from benchmarks.studies.runner.results import collect, write
 from benchmarks.studies.runner.stored import check_replaceable, ids_of, result_path
 from benchmarks.studies.runner.study import (
@@ -100,22 +102,25 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> int:
     """Play what is missing of a study, and write what has ended."""
-    chosen = chosen_arms(study, options.only)
-    wanted, cache = runs_of(chosen, options.seeds), RunCache(options.out, parse_config)
+    chosen, cache = chosen_arms(study, options.only), RunCache(options.out, parse_config)
+    wanted = planned(study, chosen, options.seeds, cache)
     if options.dry_run:
         console.print(_table(study, wanted, cache))
         return 0
     # Of arms that were not asked for, only what has been played by and by.
     asked = {arm.name for arm in study.arms if arm in chosen or not arm.needs}
-    every = runs_of(study.arms, options.seeds)
+    every = planned(study, study.arms, options.seeds, cache)
     failures = []
     if not options.collect:
         if not options.replace:  # before hours of play
             hoped = [*wanted, *(run for run in every if cache.state(run) == DONE)]
             path = result_path(study.name, options.results)
             check_replaceable(path, ids_of(hoped), "that are cached or will be played")
-        begin = partial(begin_process, train)
-        failures = play(cache, wanted, options.jobs, begin, share_start=study.share_start)
+        begin = partial(begin_process, train if study.pictures else train_blank)
+        for _ in range(2 if study.pilot else 1):
+            wanted = planned(study, chosen, options.seeds, cache)
+            failures = play(cache, wanted, options.jobs, begin, share_start=study.share_start)
+        every = planned(study, study.arms, options.seeds, cache)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
     done = [run for run in every if cache.state(run) == DONE]
@@ -127,6 +132,7 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
             file=sys.stderr,
         )
         return 1
+    check_chosen(study, every, cache)
     runs = [run for run in every if run.arm in asked or run in done]
     command = _command(study, options, chosen, done)
     result = collect(study, cache, runs, command=command, failures=failures)

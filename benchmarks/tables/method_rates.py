@@ -19,7 +19,7 @@ def rates_table() -> Table:
     """
     arms: list[Mapping[str, Any]] = [r for each in RATES for r in result(each)["arms"].values()]
     rates = sorted({row["rate"] for row in arms if not row["one_update"]}, reverse=True)
-    names = [_rate(rate) for rate in (result(RATES[0])["full_rate"], *rates)]
+    names = [rate_in_words(rate) for rate in (result(RATES[0])["full_rate"], *rates)]
     head = ["preset", *names, f"{names[0]}, one update a step", f"{names[-1]}, minus `turn-loo`"]
     table = [head]
     for preset in dict.fromkeys(row["preset"] for row in arms):
@@ -52,7 +52,7 @@ def critics_table() -> Table:
     return table
 
 
-def _rate(rate: float) -> str:
+def rate_in_words(rate: float) -> str:
     """Write a rate as the pages do."""
     return f"{rate:g}".removeprefix("0")
 

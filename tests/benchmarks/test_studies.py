@@ -21,6 +21,7 @@ from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.results import collect
 from benchmarks.studies.runner.study import (
     Arm,
+    Pilot,
     Study,
     chosen_arms,
     load_study,
@@ -141,6 +142,15 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
     assert records(together) == records(single)
     assert together.summary["eval"] == single.summary["eval"]
     assert together.summary["warm_start"] == single.summary["warm_start"]
+
+
+def test_a_run_that_is_given_its_warm_start_is_not_charged_for_it(
+    folder: Path, tmp_path: Path
+) -> None:
+    cache, (first, second) = RunCache(tmp_path, parse_config), runs()
+    shutil.copytree(folder / "runs" / first.keys.run, cache.folder(first))
+    cache.begin(second, [first])
+    assert set(json.loads((cache.folder(second) / "state.json").read_text())) == {"sft"}
 
 
 @pytest.mark.slow
@@ -343,6 +353,52 @@ def test_every_study_can_be_loaded_is_listed_and_its_flags_are_known(
         assert study.name == name and name in listed
         for arm in (study.arms[0], study.arms[-1]):
             settle(arm.settings)
+
+
+def with_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the study a pilot of seed 0, which chooses the second arm once both have ended."""
+    pilot = Pilot(0, lambda ended: ["long"] if set(ended) == {"short", "long"} else [])
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", replace(STUDY, pilot=pilot))
+
+
+def test_what_a_pilot_chooses_is_played_with_the_seeds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    with_pilot(monkeypatch)
+    assert main([*command(folder), "--seeds", "1", "1", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count(" short ") == 1 and shown.count(" long ") == 2
+    assert shown.count("done") == 2 and shown.count(" open ") == 1
+
+
+@pytest.mark.slow
+def test_one_command_plays_the_pilot_and_what_it_chooses(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_pilot(monkeypatch)
+    one = with_one_run(folder, tmp_path)
+    assert main([*command(tmp_path), *one, "--seeds", "1", "1"]) == 0
+    seeds = {
+        arm: [run["seed"] for run in each["runs"]] for arm, each in result(tmp_path)["runs"].items()
+    }
+    assert seeds == {"short": [0], "long": [0, 1]}
+
+
+def test_nothing_is_compared_without_a_pilot(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with_pilot(monkeypatch)
+    one = [*with_one_run(folder, tmp_path), "--seeds", "1", "1", "--collect"]
+    assert main([*command(tmp_path), *one]) == 2
+    error = capsys.readouterr().err
+    assert "pilot of toy_study (seed 0)" in error and "got 1 of its 2 runs" in error
+    assert main([*command(tmp_path), *one, "--seeds", "3"]) == 2
+    assert "expected --seeds without 0" in capsys.readouterr().err
+    assert not list(tmp_path.glob("toy_study.*"))
 
 
 def test_words_choose_arms() -> None:

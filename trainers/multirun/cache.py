@@ -146,5 +146,5 @@ class RunCache:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
         if start and (found := source.state().get("sft")) is not None:
-            made.note(sft=found)
+            made.give(sft=found)
         scratch.replace(self.folder(run))

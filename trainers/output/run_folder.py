@@ -269,8 +269,12 @@ class RunFolder:
     @main_only
     def note(self, **values: object) -> None:
         """Add notes on finished phases, and the time spent; survives ``kill -9``."""
-        spent = {"seconds": self.seconds(), "cpu_seconds": self.cpu_seconds()}
-        text = json.dumps({**self.state(), **spent, **values}, indent=1)
+        self.give(seconds=self.seconds(), cpu_seconds=self.cpu_seconds(), **values)
+
+    @main_only
+    def give(self, **values: object) -> None:
+        """Add notes of another run, on which this process has spent no time."""
+        text = json.dumps({**self.state(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
     def eval_episodes(self, arm: str, env: str = "") -> Path:

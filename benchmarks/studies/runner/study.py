@@ -34,6 +34,16 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Pilot:
+    """A seed that is played first, by which some arms are chosen to be played with the others."""
+
+    seed: int
+    """None of those that are compared."""
+    choose: Callable[[Runs], Collection[str]]
+    """Names the arms that go on, by what has been played with that seed."""
+
+
+@dataclass(frozen=True)
 class Study:
     """A question, the runs that answer it, and what is read off them."""
 
@@ -49,6 +59,10 @@ class Study:
     """Draws the result, as its JSON holds it, to a file."""
     share_start: bool = True
     """Whether runs that have the same warm start share one; not where whole runs are timed."""
+    pictures: bool = True
+    """Whether each run draws its own curves, which takes as long as a small run trains."""
+    pilot: Pilot | None = None
+    """What decides which arms are played with the seeds of a command; None: all are."""
 
     def __post_init__(self) -> None:
         """Check that the arms can be told apart."""

@@ -1,0 +1,224 @@
+"""Recipes: which preset, at which rate, is the best default? A comparison that decides.
+
+Every preset that runs by itself goes on from one warm start for a family's turns, with the same
+groups. A pilot seed, which is none of those that are compared, is played at three rates; each
+preset goes on at the one whose policy solved most validation tasks at its end. It is then compared
+with ``turn-loo`` on held-out test tasks, seed by seed.
+
+``matpo`` plays with workers, ``erpo`` asks a judge and ``lightning`` is an agent that owns its loop
+(study ``methods``): on these tasks they cannot run. ``--only kind=size`` plays other sizes of
+``turn-loo``, which are rated and compared as presets are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.studies.runner.measures import count_differences, held_out, minus
+from benchmarks.studies.runner.study import Arm, Pilot, Runs, Study
+from trainers.algorithms.preset import SERVES, Preset
+from trainers.algorithms.presets import DEFAULT, PRESETS
+from trainers.multirun.played import PlayedRun
+
+PILOT = 100
+"""Seed by which rates are chosen."""
+SMALL = "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64"
+"""A policy that a second of a processor trains a little."""
+FAMILIES: Mapping[str, str] = {
+    "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
+    "--sft.max-steps 150 --sft.gate-every 5 --sft.gate-success 0.4 --sft.gate-tasks 40 "
+    f"--rl.groups 8 --rl.turn-tokens 4 --rl.episode-tokens 240 --rl.turn-budget 2600 {SMALL} "
+    "--tiny.context 384",
+    "coins": "--env textworld --env-kwargs difficulty=coin_collector,level=3 brief=true "
+    'games={"train":200,"valid":100,"test":100} --horizon 3 --no-fit-horizon '
+    "--sft.demonstrations 200 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
+    "--sft.max-steps 300 --sft.gate-every 5 --sft.gate-success 0.35 --sft.gate-tasks 40 "
+    f"--rl.groups 8 --rl.turn-tokens 4 --rl.episode-tokens 300 --rl.turn-budget 1500 {SMALL} "
+    "--tiny.context 512",
+}
+"""Families, and what suits the tasks of each: a warm start that ends halfway, and few turns."""
+RATES = ("0.0003", "0.001", "0.003")
+"""A third of the rate in the middle, that rate, and three times it."""
+COMMON = (
+    "--rl.group-size 8 --rl.warmup 2 --steps 100000 --eval.every 100000 --eval.valid-tasks 100 "
+    "--eval.tasks 100 --eval.keep last --eval.rivals none --rl.save-every 100000 --minutes 0"
+)
+SIZES: Mapping[str, str] = {
+    "groups of 4": "--rl.group-size 4 --rl.groups 16",
+    "groups of 16": "--rl.group-size 16 --rl.groups 4",
+    "4 updates": "--rl.minibatches 4",
+}
+"""Other sizes of the default preset, at as many episodes a step, by what they are called."""
+
+
+def alone(preset: Preset) -> bool:
+    """Return whether a preset runs without workers, a judge and an agent."""
+    return not (preset.missing(SERVES) or preset.left_out or preset.worker_turns) and (
+        preset.name != "lightning"
+    )
+
+
+RECIPES: Mapping[str, str] = {
+    **{name: f"--preset {name}" for name, preset in PRESETS.items() if alone(preset)},
+    **{f"{DEFAULT}, {said}": f"--preset {DEFAULT} {flags}" for said, flags in SIZES.items()},
+}
+"""What is compared, and its flags."""
+
+
+def arm(family: str, recipe: str, rate: str) -> Arm:
+    """Return the arm of a recipe in a family at a rate."""
+    preset = PRESETS[recipe.partition(",")[0]]
+    flags = f"{FAMILIES[family]} {COMMON} {RECIPES[recipe]} --rl.lr {rate}"
+    if branching := preset.branching:
+        # Half a group of this size begins at the start of a task, where a preset has no fewer.
+        flags += f" --rl.branch-roots {min(4, branching.roots or 4)}"
+    kind = "size" if "," in recipe else "preset"
+    labels = {"family": family, "recipe": recipe, "rate": rate, "kind": kind}
+    needs = "kind=size" if kind == "size" else ""
+    return Arm(f"{family}/{recipe}/{rate}", tuple(flags.split()), labels, needs)
+
+
+def chosen_rates(runs: Runs) -> dict[str, dict[str, str]]:
+    """Return the rate of each recipe by family, where the pilot was played at all of its rates.
+
+    It is the one with the most validation tasks solved at the end of the pilot; of equal ones the
+    lowest.
+    """
+    chosen: dict[str, dict[str, str]] = {}
+    for family in FAMILIES:
+        for recipe in RECIPES:
+            found = {rate: _pilot(runs.get(f"{family}/{recipe}/{rate}", ())) for rate in RATES}
+            known = {rate: value for rate, value in found.items() if value is not None}
+            if len(known) == len(RATES):
+                chosen.setdefault(family, {})[recipe] = max(known, key=known.__getitem__)
+    return chosen
+
+
+def _pilot(runs: Sequence[PlayedRun]) -> float | None:
+    """Return the success on validation tasks at the end of the pilot; None if it has not ended."""
+    ends = [float(run.validations[-1]["success"]) for run in runs if run.seed == PILOT]
+    return ends[0] if ends else None
+
+
+def going_on(runs: Runs) -> list[str]:
+    """Name the arms at the rates that the pilot has chosen."""
+    return [
+        f"{family}/{recipe}/{rate}"
+        for family, rates in chosen_rates(runs).items()
+        for recipe, rate in rates.items()
+    ]
+
+
+def measure(runs: Runs) -> dict[str, Any]:
+    """Return what each recipe came to in each family, and what is above and below ``turn-loo``."""
+    families = {
+        family: {
+            "turns": _turns(family),
+            "recipes": {
+                recipe: row
+                for recipe, rate in rates.items()
+                if (row := _row(runs, family, recipe, rate, rates.get(DEFAULT, "")))
+            },
+        }
+        for family, rates in chosen_rates(runs).items()
+    }
+    signs = {family: _signs(found["recipes"]) for family, found in families.items()}
+    return {
+        "rates": [float(rate) for rate in RATES],
+        "families": families,
+        "above": _in_all({family: found["above"] for family, found in signs.items()}),
+        "below": _in_all({family: found["below"] for family, found in signs.items()}),
+        "differences": count_differences(
+            {
+                recipe: row["minus_turn_loo"]
+                for recipe, row in found["recipes"].items()
+                if recipe != DEFAULT
+            }
+            for found in families.values()
+        ),
+    }
+
+
+def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[str, Any] | None:
+    """Return a recipe's figures at its rate beside ``turn-loo`` at its own; None: not played."""
+    found = _compared(runs, f"{family}/{recipe}/{rate}")
+    if not found:
+        return None
+    every = [r for each in RATES for r in runs.get(f"{family}/{recipe}/{each}", ())]
+    return {
+        "rate": float(rate),
+        "pilot": [_pilot(runs[f"{family}/{recipe}/{each}"]) for each in RATES],
+        "seeds": [run.seed for run in found],
+        "warm_start": held_out(found, "sft"),
+        "success": held_out(found, "rl"),
+        "minus_turn_loo": minus(found, _compared(runs, f"{family}/{DEFAULT}/{house}")),
+        "steps": [len(run.steps) for run in found],
+        # The first run of a seed also trains the warm start; other work on a machine adds, too.
+        "least_cpu_seconds": min(run.summary["cpu_s"] for run in every),
+    }
+
+
+def _compared(runs: Runs, name: str) -> list[PlayedRun]:
+    """Return the runs of an arm without that of the pilot."""
+    return [run for run in runs.get(name, ()) if run.seed != PILOT]
+
+
+def _signs(recipes: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Name the recipes whose interval of the difference to ``turn-loo`` is without zero."""
+    ends = {
+        recipe: row["minus_turn_loo"]["ci95"]
+        for recipe, row in recipes.items()
+        if row["minus_turn_loo"] and row["minus_turn_loo"]["ci95"]
+    }
+    return {
+        "above": [recipe for recipe, (low, _) in ends.items() if low > 0],
+        "below": [recipe for recipe, (_, high) in ends.items() if high < 0],
+    }
+
+
+def _in_all(named: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return recipes by family, and those that all families name."""
+    common = set.intersection(*map(set, named.values())) if named else set()
+    return {**named, "all": [recipe for recipe in RECIPES if recipe in common]}
+
+
+def _turns(family: str) -> int:
+    """Return the environment turns of an arm."""
+    words = FAMILIES[family].split()
+    return int(words[words.index("--rl.turn-budget") + 1])
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw each recipe's difference to ``turn-loo`` with its interval, a panel for each family."""
+    from matplotlib.figure import Figure
+
+    families = result["families"]
+    names = list(dict.fromkeys(name for each in families.values() for name in each["recipes"]))
+    size = (3.4 * max(1, len(families)) + 1.6, 0.24 * len(names) + 1.2)
+    figure = Figure(figsize=size, dpi=110, layout="constrained")
+    panels = figure.subplots(1, max(1, len(families)), squeeze=False, sharey=True)[0]
+    for panel, (family, found) in zip(panels, families.items(), strict=False):
+        for at, name in enumerate(names):
+            row = found["recipes"].get(name)
+            if row and (beside := row["minus_turn_loo"]):
+                panel.plot(beside["ci95"] or [beside["mean"]] * 2, [at, at], "C0", alpha=0.5)
+                panel.plot(beside["mean"], at, "C0o")
+        panel.axvline(0, color="grey", linewidth=0.8)
+        panel.set(title=family, xlabel=f"test success minus {DEFAULT}, 95 % over seeds")
+        panel.grid(alpha=0.25)
+    panels[0].set_yticks(range(len(names)), names)
+    figure.savefig(path)
+
+
+STUDY = Study(
+    name="recipes",
+    question="Which preset, at which rate, teaches most for equal environment turns?",
+    arms=[arm(family, recipe, rate) for family in FAMILIES for recipe in RECIPES for rate in RATES],
+    measure=measure,
+    draw=draw,
+    pictures=False,
+    pilot=Pilot(PILOT, going_on),
+)

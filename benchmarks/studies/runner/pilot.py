@@ -1,0 +1,56 @@
+"""The runs of a study, in which a pilot may choose the arms that are played with all seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentgym.errors import ConfigurationError
+from benchmarks.studies.runner.keys import runs_of
+from benchmarks.studies.runner.study import Arm, Study
+from trainers.multirun.cache import Run, RunCache
+
+
+def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunCache) -> list[Run]:
+    """Return the runs of arms: with a pilot its own, then those of the arms that it has chosen.
+
+    Args:
+        study: The study.
+        arms: Arms of it.
+        seeds: Seeds that are compared.
+        cache: Where runs lie; of the pilot those count that have ended.
+
+    Raises:
+        AgentGymError: A setting of an arm is wrong, or the pilot's seed is among ``seeds``.
+    """
+    if study.pilot is None:
+        return runs_of(arms, seeds)
+    if study.pilot.seed in seeds:
+        raise ConfigurationError(
+            f"expected --seeds without {study.pilot.seed}, with which the pilot of {study.name} "
+            f"chooses arms, so that it is no seed to compare them by; got {list(seeds)}"
+        )
+    pilot = runs_of(arms, [study.pilot.seed])
+    ended = {run.arm: [found] for run in pilot if (found := cache.played(run))}
+    going = study.pilot.choose(ended)
+    return [*pilot, *runs_of([arm for arm in arms if arm.name in going], seeds)]
+
+
+def check_chosen(study: Study, runs: Sequence[Run], cache: RunCache) -> None:
+    """Refuse to compare where the pilot has chosen nothing.
+
+    Args:
+        study: The study.
+        runs: What :func:`planned` returned.
+        cache: Where runs lie.
+
+    Raises:
+        ConfigurationError: It is so.
+    """
+    if study.pilot is None or any(run.seed != study.pilot.seed for run in runs):
+        return
+    ended = sum(cache.played(run) is not None for run in runs)
+    raise ConfigurationError(
+        f"expected the pilot of {study.name} (seed {study.pilot.seed}) to have ended for all arms "
+        f"among which it chooses one, got {ended} of its {len(runs)} runs in {cache.root}; play it "
+        "without --collect and with all of these arms, or name the folder of the runs by --out"
+    )

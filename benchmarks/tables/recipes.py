@@ -1,0 +1,44 @@
+"""The table of recipes: each preset at its best of three rates, beside ``turn-loo`` at its own."""
+
+from __future__ import annotations
+
+from benchmarks.tables.formats import Table, bold_without_zero, result, share
+from benchmarks.tables.method_rates import rate_in_words
+
+FILE = "recipes.json"
+
+
+def recipes_table() -> Table:
+    """Return for each recipe and family the rate, the success and the difference, best first.
+
+    The order is that of the mean difference over the families that have one.
+    """
+    families = result(FILE)["families"]
+    names = dict.fromkeys(name for found in families.values() for name in found["recipes"])
+    table = [["preset"]]
+    for family in families:
+        table[0] += [f"{family}: rate", "success", "minus `turn-loo`", "steps", "CPU s"]
+    for name in sorted(names, key=_mean_difference, reverse=True):
+        preset, comma, size = name.partition(",")
+        table.append([f"`{preset}`{comma}{size}"])
+        for found in families.values():
+            row = found["recipes"].get(name)
+            if row is None:
+                table[-1] += [""] * 5
+                continue
+            minus = row["minus_turn_loo"]
+            table[-1] += [
+                rate_in_words(row["rate"]),
+                f"{share(row['success']['mean'])} of {len(row['seeds'])} seeds",
+                bold_without_zero(minus["mean"], minus["ci95"]) if minus else "",
+                f"{sum(row['steps']) / len(row['steps']):.0f}",
+                f"{row['least_cpu_seconds']:.0f}",
+            ]
+    return table
+
+
+def _mean_difference(name: str) -> float:
+    """Return the mean over families of a recipe's difference to ``turn-loo``."""
+    rows = [found["recipes"].get(name) for found in result(FILE)["families"].values()]
+    found = [row["minus_turn_loo"]["mean"] for row in rows if row and row["minus_turn_loo"]]
+    return sum(found) / len(found) if found else -1.0
