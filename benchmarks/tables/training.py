@@ -46,7 +46,8 @@ TRAININGS = {
         "webshop_hurried_training_gain.json", "webshop", demonstrator="oracle", defaults=False
     ),
     "webshop 5 7 9": Training("webshop_training_gain_5_7_9.json", "webshop", defaults=False),
-    "alfworld": Training("training_gain.json", "alfworld"),
+    "alfworld": Training("alfworld_training_gain.json", "alfworld"),
+    "alfworld hesitant": Training("training_gain.json", "alfworld", defaults=False),
     "textworld": Training("textworld_training_gain.json", "textworld"),
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
@@ -55,7 +56,6 @@ TRAININGS = {
         family: Training("worlds_training_gain.json", family)
         for family in ("database", "mathpython", "shell", "babyai")
     },
-    "textcraft": Training("textcraft_training_gain.json", "textcraft"),
 }
 
 SINGLE_RUNS = (
@@ -65,7 +65,8 @@ SINGLE_RUNS = (
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
     "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
-    "alfworld": ("ALFWorld", "hesitant"),
+    "alfworld": ("ALFWorld, one thing to clean", "trusting"),
+    "alfworld hesitant": ("ALFWorld, all types of tasks", "hesitant"),
     "textworld": ("TextWorld, cooking", "guessing"),
     "textworld_twelve_steps.json": ("TextWorld, cooking, a lower rate", "guessing"),
     "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
@@ -76,7 +77,6 @@ TRIED = {
     "mathpython": ("MathPython, sums", "lazy"),
     "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
-    "textcraft": ("TextCraft, one craft", "guessing"),
 }
 """Training -> its tasks and its demonstrator."""
 
