@@ -318,9 +318,9 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         only_successes=True,
         demonstrations=4000,
         sft_batch=8,
-        sft_steps=300,
-        gate_every=300,
-        gate_success=0.2,
+        sft_steps=1000,
+        gate_every=1000,
+        gate_success=0.01,
         # Every plan is as long as the others.
         fit_horizon=False,
         horizon=(4,),
