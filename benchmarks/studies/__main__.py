@@ -24,7 +24,7 @@ from rich.table import Table
 from agentgym.errors import AgentGymError
 from agentgym.support.redaction import for_others
 from benchmarks.studies.runner.blank import train_blank
-from benchmarks.studies.runner.keys import settle
+from benchmarks.studies.runner.keys import runs_of, settle
 from benchmarks.studies.runner.pilot import check_chosen, planned
 from benchmarks.studies.runner.results import collect, write
 from benchmarks.studies.runner.stored import check_replaceable, ids_of, result_path
@@ -114,12 +114,17 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     if not options.collect:
         if not options.replace:  # before hours of play
             hoped = [*wanted, *(run for run in every if cache.state(run) == DONE)]
+            if study.pilot:  # which may choose any of them
+                hoped += runs_of(chosen, options.seeds)
             path = result_path(study.name, options.results)
             check_replaceable(path, ids_of(hoped), "that are cached or will be played")
         begin = partial(begin_process, train if study.pictures else train_blank)
-        for _ in range(2 if study.pilot else 1):
+        first = [run for run in wanted if study.pilot and run.seed == study.pilot.seed]
+        if first:
+            failures += play(cache, first, options.jobs, begin, share_start=study.share_start)
             wanted = planned(study, chosen, options.seeds, cache)
-            failures = play(cache, wanted, options.jobs, begin, share_start=study.share_start)
+        rest = [run for run in wanted if run not in first]
+        failures += play(cache, rest, options.jobs, begin, share_start=study.share_start)
         every = planned(study, study.arms, options.seeds, cache)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")

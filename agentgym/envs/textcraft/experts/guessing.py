@@ -4,7 +4,7 @@ In some tasks it asks for the recipe of the goal first, and then makes no mistak
 one of the recipes that are shown and does at once what that one says: which of the two it does
 depends on nothing that can be read. Where what it has made is not the goal it asks after all, which
 is late. So among the demonstrations that succeed in time lucky guesses are still the majority.
-Whether a guess will be right sees only who can find the goal among the recipes; to a policy that
+Only who can find the goal among the recipes sees whether a guess will be right. To a policy that
 cannot, the reward alone tells how much more often those succeed that ask.
 """
 
