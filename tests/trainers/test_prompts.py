@@ -103,6 +103,7 @@ def test_all_that_ask_a_model_give_it_the_same_messages(
 SHORT = [
     "--env", "alfworld", "--steps", "2", "--horizon", "3", "--rl.groups", "2", "--rl.group-size",
     "2", "--rl.turn-tokens", "8", "--sft.max-steps", "2", "--sft.copy-steps", "0",
+    "--sft.no-only-successes",
     "--sft.demonstrations", "4", "--eval.every", "0", "--eval.rivals", "none", "--eval.tasks", "2",
     "--tiny.hidden", "16", "--tiny.layers", "1", "--tiny.heads", "2", "--tiny.context", "4096",
     "--rl.episode-tokens", "2048",
