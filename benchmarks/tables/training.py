@@ -56,6 +56,7 @@ TRAININGS = {
         family: Training("worlds_training_gain.json", family)
         for family in ("database", "mathpython", "shell", "babyai")
     },
+    "textcraft": Training("textcraft_training_gain.json", "textcraft"),
 }
 
 SINGLE_RUNS = (
@@ -77,6 +78,7 @@ TRIED = {
     "mathpython": ("MathPython, sums", "lazy"),
     "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
+    "textcraft": ("TextCraft, one craft", "guessing"),
 }
 """Training -> its tasks and its demonstrator."""
 
