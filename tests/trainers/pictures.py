@@ -18,11 +18,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.studies.runner.blank import BLANK
 from tests.trainers.words import remembered
 from trainers.multirun.process import Main, begin_process
 from trainers.output import curve, health_chart
 
-BLANK = {"png": b"\x89PNG\r\n\x1a\n", "svg": '<svg viewBox="0 0 1 1"></svg>'}
 DRAW, PANEL = Figure.savefig, curve.svg_axes
 
 

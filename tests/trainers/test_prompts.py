@@ -100,9 +100,10 @@ def test_all_that_ask_a_model_give_it_the_same_messages(
 
 # -- through the commands --------------------------------------------------------------------------
 
+# A turn of one token is read back as that token, whatever an untrained model writes.
 SHORT = [
     "--env", "alfworld", "--steps", "2", "--horizon", "3", "--rl.groups", "2", "--rl.group-size",
-    "2", "--rl.turn-tokens", "8", "--sft.max-steps", "2", "--sft.copy-steps", "0",
+    "2", "--rl.turn-tokens", "1", "--sft.max-steps", "2", "--sft.copy-steps", "0",
     "--sft.no-only-successes",
     "--sft.demonstrations", "4", "--eval.every", "0", "--eval.rivals", "none", "--eval.tasks", "2",
     "--tiny.hidden", "16", "--tiny.layers", "1", "--tiny.heads", "2", "--tiny.context", "4096",
@@ -148,10 +149,7 @@ def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
     chat = TurnTokenizer(AutoTokenizer.from_pretrained(run / "checkpoints" / "trained"))
     read = [len(chat.rerender(row["prompt"])) for row in rows]
-    seen = [*chain(*tokens_read(tmp_path / "own" / "episodes.jsonl"))]
-    assert read[::3] == seen[::3]
-    # Later turns hold what an untrained model wrote, which need not be read back token by token.
-    assert read == pytest.approx(seen, abs=16)
+    assert read == [*chain(*tokens_read(tmp_path / "own" / "episodes.jsonl"))]
     other = "agentgym" if prompt == "verl-agent" else "verl-agent"
     assert main([*command, "--protocol", other, "--prompt", prompt, "--out", "two"]) == 2
     assert f"expected one prompt, got that of the protocol {other} and {prompt}" in " ".join(
