@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ if importlib.util.find_spec("minigrid") is None:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from agentgym.envs.babyai.engine.levels import open_level
+from agentgym.envs.babyai.engine.view import HIDDEN, visible
 from benchmarks.babyai_parity import LEVELS, compare
 
 
@@ -32,6 +35,26 @@ def test_missions_rewards_and_ends_are_minigrids() -> None:
     for level in LEVELS:
         found = compare(level, 2)
         assert found["steps"] > 2 and found["different"] == []
+
+
+def test_what_is_seen_is_what_minigrid_shows() -> None:
+    """Cell by cell as minigrid encodes them, on walks at random through doors and among things."""
+    hidden = 0
+    for index, level in enumerate((*LEVELS, "GoToImpUnlock", "BossLevel")):
+        grid, rng = open_level(level, index), random.Random(index)
+        for _ in range(60):
+            grid.step(rng.choice((0, 1, 2, 2, 3, 4, 5, 5)))
+            image = type(grid.unwrapped).gen_obs(grid)["image"].tolist()
+            view = visible(grid)
+            shown = [
+                [[0, 0, 0] if c is HIDDEN else list(c.encode()) if c else [1, 0, 0] for c in cells]
+                for cells in view
+            ]
+            middle = len(view) // 2
+            shown[middle][-1] = image[middle][-1]  # where minigrid shows what is carried
+            assert shown == image
+            hidden += sum(cells.count(HIDDEN) for cells in view)
+    assert hidden > 1000
 
 
 def test_what_is_seen_is_where_it_is() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from agentgym.envs.babyai.engine.levels import open_level
-from agentgym.envs.babyai.engine.view import describe
+from agentgym.envs.babyai.engine.view import describe, visible
 
 ACTIONS: Mapping[str, int] = {
     "turn left": 0,
@@ -62,8 +62,7 @@ class GridSession:
 
     def opening(self) -> str:
         """Return the first observation."""
-        view = describe(self.env.gen_obs()["image"], self.env.carrying)
-        return f"Your mission: {self.mission}.\n{view}"
+        return f"Your mission: {self.mission}.\n{self._view()}"
 
     def step(self, text: str) -> Turn:
         """Take an action, whatever the text is; one that does nothing costs a step all the same."""
@@ -72,14 +71,17 @@ class GridSession:
         if number is None:
             return Turn(f"invalid: expected one of {', '.join(ACTIONS)}", valid=False)
         useless = self.refusal(number)
-        observed, reward, terminated, truncated, _ = self.env.step(number)
+        _, reward, terminated, truncated, _ = self.env.step(number)
         self.taken.append(number)
-        view = describe(observed["image"], self.env.carrying)
+        view = self._view()
         if useless:
             view = f"Nothing happens: {useless}. {view}"
         over = bool(terminated or truncated)
         cut = bool(truncated and not terminated)
         return Turn(view, not useless, float(reward), over, cut)
+
+    def _view(self) -> str:
+        return describe(visible(self.env), self.env.carrying)
 
     def admissible(self) -> list[str]:
         """Return the actions that do something here."""
