@@ -97,26 +97,26 @@ def _worlds() -> Table:
     levels = ("easy", "medium", "hard")
     return [
         [
-            "TextCraft, BabyAI (`worlds_throughput.json`): steps per second through `gym.make`; "
-            "reset to a new task",
+            "TextCraft, BabyAI (`worlds_throughput.json`, beside other work): steps per second "
+            "through `gym.make`; reset to a new task",
             f"{about(craft['gym_steps_per_second'])}, {about(grid['gym_steps_per_second'])}; "
             f"{craft['gym_reset_milliseconds']:.2f} ms, {grid['gym_reset_milliseconds']:.1f} ms",
         ],
         [
-            "Database, easy, medium and hard: steps per second; turns of the expert per second, "
-            "resets included",
+            "Database (the same file), easy, medium and hard: steps per second; turns of the "
+            "expert per second, resets included",
             ", ".join(about(tables[f"{level}_steps_per_second"]) for level in levels)
             + "; "
             + ", ".join(about(tables[f"{level}_expert_turns_per_second"]) for level in levels),
         ],
         [
-            "MathPython: steps per second, turns of the expert per second, episodes with a script "
-            "in a box per second",
+            "MathPython (the same file): steps per second, turns of the expert per second, "
+            "episodes with a script in a box per second",
             f"{about(sums['steps_per_second'])}, {about(sums['expert_turns_per_second'])}, "
             f"{sums['script_episodes_per_second']:.0f}",
         ],
         [
-            "Shell, each turn in a sandbox: reset, a turn, episodes per second",
+            "Shell (the same file), each turn in a sandbox: reset, a turn, episodes per second",
             f"{shell['reset_milliseconds']:.0f} ms, {shell['turn_milliseconds']:.1f} ms, "
             f"{shell['episodes_per_second']:.0f}",
         ],
@@ -183,7 +183,7 @@ def step_table() -> Table:
     for name, words in of_its_shape.items():
         arm = found["trainers"][name]
         seconds, tokens = arm["seconds_per_step"], arm["tokens_per_second"]
-        table.append([f"of its shape: {words}", f"{seconds:.1f}", about(tokens)])
+        table.append([f"toy: {words}", f"{seconds:.1f}", about(tokens)])
     return table
 
 

@@ -30,11 +30,12 @@ COUNTS = {
 shop two blind policies come near the limit, so that many tasks have to tell."""
 SHORT = {name: {"horizon": 10} for name in BOXED}
 """For the same reason."""
-LIMITS = {"search-training": 0.3}
-"""What one search of these tasks shows are four names, one of which is right: random actions solve
-a quarter of them, and no blind policy more."""
+LIMITS = {"search-training": 0.3, "alfworld-training": 0.25}
+"""What one search of Search's tasks shows are four names, one of which is right: random actions
+solve a quarter of them, and no blind policy many more. Where ALFWorld's thing is clean already, it
+has only to be found and carried: a ranking of verbs solves .185 of 200 tasks."""
 MOST = 0.15
-"""Warm starts solve .23 to .52; the highest of any blind policy, over 500 tasks, is below .12."""
+"""The highest of any blind policy elsewhere, over 200 tasks, is below .12."""
 
 
 def script() -> ModuleType:

@@ -58,14 +58,14 @@ def check_levels(levels: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def open_level(level: str, seed: int) -> Any:
-    """Return the environment of a level, begun with a seed; its steps make no image."""
+    """Return the environment of a level, begun with a seed; its steps return no observation."""
     require("minigrid", "babyai")
     # What it prints while it draws a level would get between the lines of a program.
     vars(require("minigrid.envs.babyai.core.roomgrid_level", "babyai"))["print"] = _silent
     (name,) = (each for each in gymnasium.registry if _short(each) == level)
     env: Any = gymnasium.make(name, disable_env_checker=True).unwrapped
     env.reset(seed=seed)
-    env.gen_obs = dict  # nobody looks at the image that a step would make
+    env.gen_obs = dict  # of the image that a step would make nothing is read
     return env
 
 

@@ -46,7 +46,7 @@ class GridSession:
         seed: Its seed.
 
     Attributes:
-        env: The environment of minigrid.
+        env: The environment of minigrid; its steps return no observation.
         taken: The actions so far, by their numbers.
     """
 

@@ -1,9 +1,8 @@
 """What is seen, in words.
 
 The view is minigrid's own: seven by seven cells before the agent, with what walls and closed doors
-hide left out. Distances count steps ahead and to the side. Minigrid makes an image of it, from four
-copies of the grid, in more than half of the time of a step; here the same cells are read where they
-are.
+hide left out. Distances count steps ahead and to the side. Minigrid makes an image of it, from up
+to five copies of the view; here the same cells are read where they are.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 OBJECTS = ("door", "key", "ball", "box", "goal", "lava")
 """Kinds of things that are named, as minigrid calls them."""
 AHEAD = ((1, 0), (0, 1), (-1, 0), (0, -1))
-"""Steps to the right and down of a step ahead, by direction."""
+"""How far right and down a step ahead leads, by direction."""
 View = list[list[Any]]
 """Cells by column and row, as minigrid's objects, `HIDDEN`, or None where nothing is. The agent
 stands in the middle of the last row."""
@@ -61,9 +60,9 @@ def _cells(env: Any, size: int) -> View:
         column = []
         for ahead in range(size - 1, -1, -1):
             # To the right of a step (right, down) lies (-down, right).
-            at, line = x + right * ahead - down * aside, y + down * ahead + right * aside
-            inside = 0 <= at < grid.width and 0 <= line < grid.height
-            column.append(grid.grid[line * grid.width + at] if inside else wall)
+            across, below = x + right * ahead - down * aside, y + down * ahead + right * aside
+            inside = 0 <= across < grid.width and 0 <= below < grid.height
+            column.append(grid.grid[below * grid.width + across] if inside else wall)
         cells.append(column)
     return cells
 
