@@ -29,16 +29,17 @@ RANDOM = (
 SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none"
 """Sizes that all families share."""
 FAMILIES: Mapping[str, str] = {
-    "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=2 brief=true "
-    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 80 --rl.lr .0012',
+    "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
+    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 120 --rl.lr .0012 '
+    "--rl.minibatches 4 --tiny.layers 2",
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
     "--steps 50 --rl.lr .0012 --tiny.layers 2",
 }
-"""Family -> its tasks and steps. TextWorld: go where the objective says, in its words, and take the
-coin. WebShop: search for what is asked, open the product and buy it. Search: search for the
-question, then for a name that is shown, and answer with the title that comes up."""
+"""Family -> its tasks and steps. TextWorld: of three ways go the one that the objective tells, and
+take the coin. WebShop: search for what is asked, open the product and buy it. Search: search for
+the question, then for a name that is shown, and answer with the title that comes up."""
 MORE_RANDOM: Mapping[str, str] = {
     "webshop": "--sft.demonstrations 1600 --sft.max-steps 200 --sft.gate-every 200",
     "search": "--sft.demonstrations 2400 --sft.max-steps 300 --sft.gate-every 300",
