@@ -36,7 +36,7 @@ FAMILIES: Mapping[str, str] = {
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
     "alfworld": "--env alfworld --env-kwargs reward=dense "
     'difficulty={"task_types":["look"],"rooms":["Bedroom"],"receptacles":3,"distractors":1,'
-    '"hidden":false} --horizon 3,5,7 --horizon-every 20 --no-fit-horizon --steps 80 ' + FREE,
+    '"hidden":false} --horizon 3,5,7 --horizon-every 15 --no-fit-horizon --steps 60 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
