@@ -34,7 +34,7 @@ no reward yet learns to look around, which is always valid."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
-    "alfworld": "--env alfworld --env-kwargs reward=dense "
+    "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle "
     'difficulty={"task_types":["look"],"rooms":["Bedroom"],"receptacles":3,"distractors":1,'
     '"hidden":false} --horizon 3,5,7 --horizon-every 15 --no-fit-horizon --steps 60 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
