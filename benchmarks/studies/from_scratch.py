@@ -29,8 +29,8 @@ RANDOM = (
 SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none"
 """Sizes that all families share."""
 FREE = "--rl.lr .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
-"""How easy households and mazes are learned. With a price on invalid actions a policy that has seen
-no reward yet learns to look around, which is always valid."""
+"""How mazes and households are played. With a price on invalid actions a policy that has seen no
+reward yet learns to ask for its inventory, which is always valid."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
