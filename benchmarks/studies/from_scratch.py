@@ -28,22 +28,32 @@ RANDOM = (
 """The warm start: random actions, and no more of them than teach to write some."""
 SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none"
 """Sizes that all families share."""
+FREE = "--rl.lr .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
+"""How mazes and households are played. With a price on invalid actions a policy that has seen no
+reward yet learns to ask for its inventory, which is always valid."""
 FAMILIES: Mapping[str, str] = {
-    "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=2 brief=true "
-    'games={"train":300,"valid":50,"test":100} --horizon 2 --steps 80 --rl.lr .0012',
+    "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
+    'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
+    "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle "
+    'difficulty={"task_types":["look"],"rooms":["Bedroom"],"receptacles":3,"distractors":1,'
+    '"hidden":false} --horizon 3,5,7 --horizon-every 15 --no-fit-horizon --steps 60 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
     "--steps 50 --rl.lr .0012 --tiny.layers 2",
 }
-"""Family -> its tasks and steps. TextWorld: go where the objective says, in its words, and take the
-coin. WebShop: search for what is asked, open the product and buy it. Search: search for the
-question, then for a name that is shown, and answer with the title that comes up."""
+"""Family -> its tasks and steps. TextWorld: of three ways go the one that the objective tells, and
+take the coin. ALFWorld: find a thing in one of three places, take it, and look at it under a lamp.
+WebShop: search for what is asked, open the product and buy it. Search: search for the question,
+then for a name that is shown, and answer with the title that comes up."""
+MORE = "--sft.demonstrations 1600 --sft.max-steps 200 --sft.gate-every 200"
 MORE_RANDOM: Mapping[str, str] = {
-    "webshop": "--sft.demonstrations 1600 --sft.max-steps 200 --sft.gate-every 200",
+    "textworld": MORE,
+    "alfworld": MORE,
+    "webshop": MORE,
     "search": "--sft.demonstrations 2400 --sft.max-steps 300 --sft.gate-every 300",
 }
-"""Family -> what takes the place of these sizes where more is needed to learn to copy words."""
+"""Family -> what takes the place of these sizes, as 300 teach too little of copying words."""
 ARMS = [
     Arm(name, tuple(f"{tasks} {SIZES} {RANDOM} {MORE_RANDOM.get(name, '')}".split()))
     for name, tasks in FAMILIES.items()
