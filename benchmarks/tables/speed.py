@@ -168,7 +168,7 @@ def _trainer() -> Table:
 
 
 def step_table() -> Table:
-    """Return where the time of a default step goes, and what others take for one of its shape."""
+    """Return where the time of a default step goes, and what trainers take for one of a toy."""
     found = result("trainer_profile.json")
     parts, names = found["profile"]["shares"], ("generation", "update", "environments")
     table = [["a step", "seconds", "sampled tokens per second"]]
@@ -179,8 +179,8 @@ def step_table() -> Table:
             about(found["profile"]["sampled_tokens_per_second"]),
         ]
     )
-    of_its_shape = {"hf": "`hf`", "vllm": "`vllm` on the CPU", "trl": "plain TRL"}
-    for name, words in of_its_shape.items():
+    of_the_toy = {"hf": "`hf`", "vllm": "`vllm` on the CPU", "trl": "plain TRL"}
+    for name, words in of_the_toy.items():
         arm = found["trainers"][name]
         seconds, tokens = arm["seconds_per_step"], arm["tokens_per_second"]
         table.append([f"toy: {words}", f"{seconds:.1f}", about(tokens)])
