@@ -29,8 +29,8 @@ RANDOM = (
 SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none"
 """Sizes that all families share."""
 FREE = "--rl.lr .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
-"""How mazes and households are played. With a price on invalid actions a policy that has seen no
-reward yet learns to ask for its inventory, which is always valid."""
+"""How mazes, households and searches are played. With a price on invalid actions a policy that has
+seen no reward yet learns to ask for its inventory, which is always valid."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
@@ -40,7 +40,7 @@ FAMILIES: Mapping[str, str] = {
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
-    "--steps 50 --rl.lr .0012 --tiny.layers 2",
+    "--steps 300 " + FREE,
 }
 """Family -> its tasks and steps. TextWorld: of three ways go the one that the objective tells, and
 take the coin. ALFWorld: find a thing in one of three places, take it, and look at it under a lamp.
@@ -51,9 +51,11 @@ MORE_RANDOM: Mapping[str, str] = {
     "textworld": MORE,
     "alfworld": MORE,
     "webshop": MORE,
-    "search": "--sft.demonstrations 2400 --sft.max-steps 300 --sft.gate-every 300",
+    "search": "--sft.demonstrations 8000 --sft.max-steps 1200 --sft.gate-every 1200 "
+    "--sft.batch-size 16 --sft.copy-steps 600 --rl.groups 16 --eval.every 10",
 }
-"""Family -> what takes the place of these sizes, as 300 teach too little of copying words."""
+"""Family -> what takes the place of these sizes, as 300 teach too little of copying words. Search
+needs most of it: one wrong word of a name finds another passage."""
 ARMS = [
     Arm(name, tuple(f"{tasks} {SIZES} {RANDOM} {MORE_RANDOM.get(name, '')}".split()))
     for name, tasks in FAMILIES.items()
