@@ -36,7 +36,7 @@ FAMILIES: Mapping[str, str] = {
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
     "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle show_admissible=true "
     'difficulty={"task_types":["place"],"rooms":["Bathroom"],"receptacles":3,"distractors":0,'
-    '"hidden":false} --horizon 7 --no-fit-horizon --steps 140 --rl.lr .001 '
+    '"hidden":false} --horizon 7 --no-fit-horizon --steps 200 --rl.lr .001 '
     "--rl.minibatches 4 --rl.invalid-penalty 0 --rl.hooks repeat=0.05 --tiny.layers 2",
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
