@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, str] = {
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
-    "--steps 300 " + FREE,
+    "--steps 500 " + FREE,
 }
 """Family -> its tasks and steps. TextWorld: of three ways go the one that the objective tells, and
 take the coin. ALFWorld: find a thing in one of three places, take it, and put it into another one.
