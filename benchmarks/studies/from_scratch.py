@@ -36,11 +36,11 @@ FAMILIES: Mapping[str, str] = {
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
     "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle show_admissible=true "
     'difficulty={"task_types":["place"],"rooms":["Bathroom"],"receptacles":3,"distractors":0,'
-    '"hidden":false} --horizon 7 --no-fit-horizon --steps 200 --rl.hooks repeat=0.05 ' + FREE,
+    '"hidden":false} --horizon 7 --no-fit-horizon --steps 300 --rl.hooks repeat=0.05 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
-    "--steps 500 " + FREE,
+    "--steps 700 " + FREE,
 }
 """Family -> its tasks and steps. TextWorld: of three ways go the one that the objective tells, and
 take the coin. ALFWorld: find a thing in one of three places, take it, and put it into another one.
@@ -51,10 +51,11 @@ MORE = "--sft.demonstrations 1600 --sft.max-steps 200 --sft.gate-every 200"
 MORE_RANDOM: Mapping[str, str] = {
     "textworld": MORE,
     "alfworld": "--sft.demonstrations 6400 --sft.max-steps 800 --sft.gate-every 800 "
-    "--sft.copy-steps 400 --rl.lr .001",
+    "--sft.copy-steps 400 --rl.lr .001 --rl.minibatches 1",
     "webshop": MORE,
     "search": "--sft.demonstrations 8000 --sft.max-steps 1200 --sft.gate-every 1200 "
-    "--sft.batch-size 16 --sft.copy-steps 600 --rl.groups 16 --eval.every 10",
+    "--sft.batch-size 16 --sft.copy-steps 600 --rl.groups 16 --rl.minibatches 1 "
+    "--eval.every 10",
 }
 """Family -> what takes the place of these sizes, as 300 teach too little of copying words. Search
 needs most of it: one wrong word of a name finds another passage."""
