@@ -36,7 +36,7 @@ FAMILIES: Mapping[str, str] = {
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
     "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle show_admissible=true "
     'difficulty={"task_types":["place"],"rooms":["Bathroom"],"receptacles":3,"distractors":0,'
-    '"hidden":false} --horizon 7 --no-fit-horizon --steps 300 --rl.hooks repeat=0.05 ' + FREE,
+    '"hidden":false} --horizon 10 --no-fit-horizon --steps 300 --rl.hooks repeat=0.05 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
     "--rl.lr .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
