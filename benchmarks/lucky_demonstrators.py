@@ -55,7 +55,7 @@ FAMILIES: Mapping[str, Lucky] = {
         "lazy", "reader",
     ),
     "search, hasty": Lucky(
-        {"difficulty": "local", "size": 4000, "topk": 1, "horizon": 4}, "hasty", "reader"
+        {"difficulty": "local", "topk": 1, "horizon": 4}, "hasty", "reader"
     ),
     "textworld": Lucky(
         {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5}, "guessing"
