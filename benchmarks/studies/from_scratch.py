@@ -58,7 +58,9 @@ MORE_RANDOM: Mapping[str, str] = {
     "--eval.every 10",
 }
 """Family -> what takes the place of these sizes, as 300 teach too little of copying words. Search
-needs most of it: one wrong word of a name finds another passage."""
+needs most of it: one wrong word of a name finds another passage. Where a choice is between two
+names or three places, one update a step: after four, a policy that soon prefers one of them tries
+the others too seldom to learn better."""
 ARMS = [
     Arm(name, tuple(f"{tasks} {SIZES} {RANDOM} {MORE_RANDOM.get(name, '')}".split()))
     for name, tasks in FAMILIES.items()

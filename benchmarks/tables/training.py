@@ -51,6 +51,7 @@ TRAININGS = {
     "textworld": Training("textworld_training_gain.json", "textworld"),
     "textworld hesitant": Training("training_gain.json", "textworld", defaults=False),
     "search": Training("search_training_gain.json", "search"),
+    "search 4000": Training("search_4000_training_gain.json", "search", defaults=False),
     "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
     **{
         family: Training("worlds_training_gain.json", family)
@@ -73,6 +74,7 @@ TRIED = {
     "textworld_guessing.json": ("TextWorld, cooking, the thing guessed, too", "guessing"),
     "textworld hesitant": ("TextWorld", "hesitant"),
     "search": ("Search, two hops", "hasty"),
+    "search 4000": ("Search, two hops, 4,000 passages", "hasty"),
     "search chains": ("Search, chains of one to five hops", "reader"),
     "database": ("Database, one table", "guessing"),
     "mathpython": ("MathPython, sums", "lazy"),
