@@ -147,9 +147,10 @@ def result_table(summary: Results) -> Table:
         f"{'' if summary.horizon else 'at most '}{panel.horizon} turns, {panel.decoding} actions"
         + (" unless marked greedy" if summary.greedy else "")
     )
-    # Narrow enough for a terminal of 80 columns.
-    for head in ("policy", "score, 95 %", "success, 95 %", "turns", "0 to 100"):
-        table.add_column(head, justify="left" if head == "policy" else "right", no_wrap=True)
+    # In a terminal of 80 columns figures stay whole, and long names take two lines.
+    table.add_column("policy")
+    for head in ("score, 95 %", "success, 95 %", "turns", "0 to 100"):
+        table.add_column(head, justify="right", no_wrap=True)
     for _, name, result in summary.results():
         table.add_row(name, *_cells(result))
     return table

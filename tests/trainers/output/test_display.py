@@ -102,12 +102,16 @@ def test_quiet_is_quiet(terminal):
 
 
 def test_the_results_fit_a_narrow_terminal():
-    arms = {arm: ARM for arm in ("random", "sft", "rl", "oracle")}
-    names = {"random": "random", "sft": "warm start", "rl": "trained", "oracle": "oracle"}
-    greedy = {"sft": ARM, "rl": ARM, "rl_minus_sft": CONTENT["paired"]["rl_minus_sft"]}
+    names = {
+        "random": "random", "sft": "warm start", "successes": "imitation of successes",
+        "rl": "trained", "oracle": "oracle",
+    }  # fmt: skip
+    arms = dict.fromkeys(names, ARM)
+    greedy = dict.fromkeys(("sft", "successes", "rl"), ARM)
+    greedy["rl_minus_sft"] = CONTENT["paired"]["rl_minus_sft"]
     content = {**CONTENT, "eval": arms, "names": names, "greedy": greedy}
     narrow = Console(file=io.StringIO(), width=80, color_system=None)
     narrow.print(result_table(Summary.from_dict(content)))
     shown = narrow.file.getvalue()  # type: ignore[attr-defined]
-    assert "warm start, greedy" in shown
-    assert shown.count("0.500 0.40-0.60") == 6
+    assert "warm start, greedy" in shown and "…" not in shown
+    assert shown.count("0.300 0.10-0.50") == shown.count("0.500 0.40-0.60") == 8
