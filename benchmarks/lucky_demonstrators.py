@@ -3,7 +3,7 @@
 Each demonstrator makes a good choice in some tasks and a bad one in the others, which often
 succeeds by luck. From how often each does it follows which share of its successes shows the good
 choice, and so what a policy would solve that imitates the successes without a mistake: it chooses
-as often as they do. What is left up to the good choice alone is what only reward can teach.
+as often as they do. What is left up to the good choice alone is what reward can add to that.
 
 Usage: ``python -m benchmarks.lucky_demonstrators [--n 300] [--families search]``
 """

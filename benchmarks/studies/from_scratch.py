@@ -30,7 +30,8 @@ SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --
 """Sizes that all families share."""
 FREE = "--rl.lr .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
 """How mazes, households and searches are played. With a price on invalid actions a policy that has
-seen no reward yet learns to ask for its inventory, which is always valid."""
+seen no reward yet learns to ask for its inventory, which is always valid. ``MORE_RANDOM`` sets
+other numbers of updates."""
 FAMILIES: Mapping[str, str] = {
     "textworld": "--env textworld --env-kwargs difficulty=coin_collector,level=202 brief=true "
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
@@ -58,9 +59,9 @@ MORE_RANDOM: Mapping[str, str] = {
     "--eval.every 10",
 }
 """Family -> what takes the place of these sizes, as 300 teach too little of copying words. Search
-needs most of it: one wrong word of a name finds another passage. Where a choice is between two
-names or three places, one update a step: after four, a policy that soon prefers one of them tries
-the others too seldom to learn better."""
+needs most of it: one wrong word of a name finds another passage. Searches and households make
+one update a step: with four, one seed of three came to search for the first of two names, whatever
+was asked, and stayed so."""
 ARMS = [
     Arm(name, tuple(f"{tasks} {SIZES} {RANDOM} {MORE_RANDOM.get(name, '')}".split()))
     for name, tasks in FAMILIES.items()

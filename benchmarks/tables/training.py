@@ -163,7 +163,7 @@ def tried_table() -> Table:
 
 
 def lucky_table() -> Table:
-    """Return how often the choices of demonstrators succeed, and what a filter can teach at most.
+    """Return how often the choices of demonstrators succeed, and what a perfect filter teaches.
 
     The last column is what is left to reward: the success of the good choice alone, above that.
     """

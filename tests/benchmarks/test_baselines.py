@@ -34,7 +34,7 @@ def test_trainings_are_compared_on_the_tasks_of_the_baselines(name: str) -> None
 
 def test_the_demonstrator_is_still_the_one_that_was_compared() -> None:
     """Differences to it are paired episode by episode, and are not played anew."""
-    for name in ("webshop", "alfworld", "textworld"):
+    for name in ("webshop", "alfworld", "textworld", "search"):
         training = TRAININGS[name]
         found = result("baselines.json")["families"][training.family]["demonstrator"]
         for row in result(training.file)["families"][training.family]:

@@ -230,7 +230,8 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "search": FamilyDefaults(
         # Plain prose, one passage a page: what a model without any language can read. A reader
         # that mostly answers after one search where two are needed: of its successes two in three
-        # are luck, which nothing betrays. Names of a smaller corpus are learned by heart, not read.
+        # are luck, which nothing betrays. Of 4,000 passages one training in five learned no more
+        # than the names that it had seen.
         env={"difficulty": "local", "topk": 1, "expert": "hasty"},
         only_successes=True,
         demonstrations=3200,

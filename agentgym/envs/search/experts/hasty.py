@@ -3,8 +3,7 @@
 What it answers is of the right sort: asked where somebody's mentor was born, it says where that
 somebody was born. Where people are local (``difficulty="local"``) that is often right, by luck that
 nothing betrays. So among the demonstrations that succeed such answers are still the majority:
-leaving out failures does not teach to search on. Only the reward tells how much more often that
-succeeds.
+leaving out failures seldom teaches to search on. Reward tells how much more often that succeeds.
 """
 
 from __future__ import annotations
