@@ -1,52 +1,52 @@
-"""Figures in the running text of the pages, each bound to the number that it is.
+"""Figures in the running text of the pages, each bound to the stored number that it quotes.
 
-Tables are written by ``python -m benchmarks.tables``. A paragraph or list that quotes results
-begins with a comment, which GitHub does not show::
+How to quote a result: write the figure on the page, and add an entry to ``benchmarks/quoted.toml``
+under the path of the page. ``block`` is a phrase that occurs in exactly one paragraph, list or
+hand-written table of the page (line breaks do not matter)::
 
-    <!-- figures: demonstrators.json
-         .355 = textworld.experts.hesitant.success
-         1,480 = sandbox.json#exec.a + exec.b
-         given: 60 100 -->
+    [["agentgym/envs/textworld/README.md"]]
+    block = "solves every game"
+    file = "demonstrators.json"
+    figures.".355" = "textworld.experts.hesitant.success"
+    figures."1,480" = "sandbox.json#exec.a + exec.b"
+    given = "60 100"
 
-Each figure of the block is named as it is written, with its path (keys joined by dots, ``*`` for
-each of a list) in the first file, or in the one before ``#``. A path may be reckoned with another
-number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``mean``, ``count``,
-``low`` or ``high`` (of the interval over seeds). ``given`` are numbers that were set.
+Each figure of the block is listed as it is written, with its path (keys joined by dots, ``*`` for
+each item of a list) in ``file``, or in the file before ``#``. A path may be combined with another
+path or a number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``mean``,
+``count``, ``low`` or ``high`` (ends of the interval over seeds). ``given`` are settings. A block
+with decimals or units that come from no result says why: ``reason = "settings"`` in place of
+``file`` and ``figures``. Code, link targets, versions and the confidence of intervals need no
+entry.
 
-A block with decimals or units and without results says why: ``<!-- no result file: settings -->``.
-Code, targets of links, versions and the confidence of intervals are no figures.
+Tables made of results are not quoted but generated: ``python -m benchmarks.tables``.
 """
 
 from __future__ import annotations
 
-import json
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainers.output.seed_summary import spread
+from benchmarks.tables.formats import RESULTS
+from benchmarks.tables.paths import evaluate
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+QUOTED = Path(__file__).parent.parent / "benchmarks" / "quoted.toml"
 SCALES = {
     "%": (100.0,), "us": (1.0, 1e6), "ms": (1.0, 1e3), "s": (1.0, 1e-3), "minutes": (1.0, 1 / 60),
     "KB": (1e-3,), "MB": (1.0, 1e-6), "GB": (1.0, 1e-3, 1e-9), "M": (1e-6,),
 }  # fmt: skip
-"""Unit of a quoted number -> by what the stored one may have to be multiplied."""
-OPERATORS: Mapping[str, Callable[[float, float], float]] = {
-    "+": operator.add, "-": operator.sub, "/": operator.truediv,
-}  # fmt: skip
-REDUCED: Mapping[str, Callable[[list[float]], float]] = {
-    "min": min, "max": max, "count": len, "mean": lambda values: spread(values)["mean"],
-    "low": lambda values: spread(values)["ci95"][0],
-    "high": lambda values: spread(values)["ci95"][1],
-}  # fmt: skip
-"""Word before a path with ``*`` -> what it makes of the numbers."""
+"""Unit of a quoted number -> factors that may turn the stored number into it."""
 CONFIDENCE = "95 %"
 
-_COMMENT = re.compile(r"<!--\s*(figures|no result file|table):(.*?)-->\n?", re.DOTALL)
 _HIDDEN = re.compile(
     r"<!--.*?-->|`[^`]*`|\]\([^)]*\)"
     r"|(?:arXiv[ :]?|Python |Linux |TextWorld |DeepSeek |Apache-)\d+\.\d+(?: to \d+\.\d+)?",
@@ -58,44 +58,37 @@ _NUMBER = re.compile(
     r"(?![\w^]|\.\d|,\d{3}(?!\d))"
     rf"(?: ?(?P<unit>{_UNITS})|(?= to [\d.,]+ ?(?P<later>{_UNITS})))?"  # 3 to 5 %
 )
+_GENERATED = "<!-- table:"
 
 
 @dataclass(frozen=True)
-class Marker:
-    """What a block says of its figures."""
+class Source:
+    """An entry of ``quoted.toml``: where the figures of a block come from."""
 
+    block: str
+    """Phrase that occurs in this block of the page and in no other."""
     file: str = ""
-    """Result file of paths that name none."""
-    bound: Mapping[str, str] = field(default_factory=dict)
-    """Figure as it is written -> what it is."""
-    given: tuple[str, ...] = ()
-    """Numbers that were set."""
+    """Result file of the paths that name none."""
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """Figure as it is written -> path of the stored number."""
+    given: str = ""
+    """Numbers of the block that were set, separated by spaces."""
     reason: str = ""
-    """Why there is no result file, or the name of the table."""
+    """Why there is no result file."""
 
-    @classmethod
-    def read(cls, kind: str, words: str) -> Marker:
-        """Read a comment, its first word being known."""
-        if kind != "figures":
-            return cls(reason=words.strip())
-        lines = [line.strip() for line in words.strip().splitlines()]
-        bound, given = {}, []
-        for line in lines[1:]:
-            if line.startswith("given:"):
-                given += line.removeprefix("given:").split()
-                continue
-            figure, sign, path = line.partition(" = ")
-            if not sign:
-                raise ValueError(f"expected a line 'FIGURE = PATH' or 'given: ...', got {line!r}")
-            bound[figure.strip()] = path.strip()
-        return cls(lines[0], bound, tuple(given))
+    def __post_init__(self) -> None:
+        """Refuse an entry that would check nothing."""
+        if bool(self.reason) == bool(self.file and (self.figures or self.given)):
+            raise ValueError(
+                f"expected either 'file' and 'figures' or 'reason' in the entry of {self.block!r}"
+            )
 
     @property
     def files(self) -> list[str]:
         """Names of the result files."""
-        named = [path.split("#")[0] for path in self.bound.values() if "#" in path]
-        others = [words.split(" ")[-1] for words in named]
-        return list(dict.fromkeys([self.file, *others])) if self.file else []
+        prefixes = [path.split("#")[0] for path in self.figures.values() if "#" in path]
+        names = [self.file, *(prefix.split(" ")[-1] for prefix in prefixes)]
+        return list(dict.fromkeys(filter(None, names)))
 
 
 @dataclass(frozen=True)
@@ -103,11 +96,11 @@ class Block:
     """A paragraph, list or table of a page."""
 
     heading: str
-    """The heading that it stands under."""
+    """The heading above it."""
     text: str
-    """Its text without the marker."""
-    marker: Marker | None
-    """What it says of its figures."""
+    """Its text."""
+    source: Source | None = None
+    """Where its figures come from, where an entry says so."""
 
     @property
     def numbers(self) -> list[re.Match[str]]:
@@ -115,50 +108,96 @@ class Block:
         return list(_NUMBER.finditer(_HIDDEN.sub(" ", self.text)))
 
     @property
-    def needs_marker(self) -> bool:
+    def needs_source(self) -> bool:
         """Whether it holds what may be a result: a decimal, or a number with a unit."""
-        return any(
-            found.group().strip() != CONFIDENCE and ("." in found["digits"] or found["unit"])
-            for found in self.numbers
+        return not self.text.startswith(_GENERATED) and any(
+            number.group().strip() != CONFIDENCE and ("." in number["digits"] or number["unit"])
+            for number in self.numbers
         )
 
 
-def blocks(page: str) -> Iterator[Block]:
-    """Split a page into its blocks."""
+def read_sources(path: Path = QUOTED) -> dict[str, list[Source]]:
+    """Read the entries of all pages.
+
+    Args:
+        path: A TOML file as ``benchmarks/quoted.toml``.
+
+    Returns:
+        Path of a page from the root of the checkout -> its entries.
+    """
+    entries: dict[str, list[Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {page: [Source(**entry) for entry in listed] for page, listed in entries.items()}
+
+
+def split_blocks(page: str, sources: Sequence[Source] = ()) -> Iterator[Block]:
+    """Split a page into its blocks, each with its source.
+
+    Args:
+        page: The text of the page.
+        sources: Its entries.
+
+    Yields:
+        The blocks in their order.
+
+    Raises:
+        ValueError: The phrase of an entry is not in exactly one block, or two are in the same one.
+    """
+    pairs = list(_split(page))
+    found: dict[int, Source] = {}
+    for source in sources:
+        phrase = " ".join(source.block.split())
+        holding = [at for at, (_, text) in enumerate(pairs) if phrase in " ".join(text.split())]
+        if len(holding) != 1:
+            raise ValueError(f"expected one block with {phrase!r}, got {len(holding)}")
+        if holding[0] in found:
+            raise ValueError(f"{phrase!r} and {found[holding[0]].block!r} are in the same block")
+        found[holding[0]] = source
+    for at, (heading, text) in enumerate(pairs):
+        yield Block(heading, text, found.get(at))
+
+
+def _split(page: str) -> Iterator[tuple[str, str]]:
+    """Yield the heading and the text of each block, without code."""
     heading = ""
     prose = re.sub(r"^(`{3,}).*?^\1`*$", "", page, flags=re.DOTALL | re.MULTILINE)
-    pattern = r"\n\s*\n|\n(?=#)|(?<=\n)(?=<!-- (?:figures|no result|table))|(?<=[^|\s>])\n(?=\|)"
+    pattern = rf"\n\s*\n|\n(?=#)|\n(?={_GENERATED})|(?<=[^|\s>])\n(?=\|)"
     for text in re.split(pattern, prose):
         text = text.strip()
         if text.startswith("#"):
             title, _, text = text.partition("\n")
             heading = title.lstrip("# ")
-        if not text:
-            continue
-        comment = _COMMENT.match(text)
-        marker = Marker.read(*comment.groups()) if comment else None
-        yield Block(heading, text[comment.end() :] if comment else text, marker)
+        if text:
+            yield heading, text
 
 
-def unfounded(block: Block, results: Path = RESULTS) -> list[str]:
-    """Return what is wrong with the figures of a block: each unbound, unused or wrong one."""
-    marker = block.marker
-    if marker is None or marker.reason:
+def find_errors(block: Block, results: Path = RESULTS) -> list[str]:
+    """Check the figures of a block against the results.
+
+    Args:
+        block: A block; without result file nothing is compared.
+        results: Folder of the result files.
+
+    Returns:
+        A sentence about each figure that is bound to nothing, not quoted or wrong.
+    """
+    source = block.source
+    if source is None or source.reason:
         return []
-    unused, wrong = dict(marker.bound), []
-    for found in block.numbers:
-        quoted = found.group().strip()
-        name = next((n for n in (quoted, found["sign"] + found["digits"]) if n in marker.bound), "")
-        if quoted == CONFIDENCE or found["digits"] in marker.given:
+    unused, errors = dict(source.figures), []
+    for number in block.numbers:
+        quoted = number.group().strip()
+        names = (quoted, number["sign"] + number["digits"])
+        name = next((name for name in names if name in source.figures), "")
+        if quoted == CONFIDENCE or number["digits"] in source.given.split():
             continue
         if not name:
-            wrong.append(f"{quoted} is bound to nothing")
+            errors.append(f"{quoted} is bound to nothing")
             continue
         unused.pop(name, None)
-        value = evaluated(marker.bound[name], marker.file, results)
-        if not agrees(found, value):
-            wrong.append(f"{quoted} is {value:.6g}")
-    return [*wrong, *(f"{figure} is not quoted" for figure in unused)]
+        value = evaluate(source.figures[name], source.file, results)
+        if not agrees(number, value):
+            errors.append(f"{quoted} is {value:.6g}")
+    return [*errors, *(f"{figure} is not quoted" for figure in unused)]
 
 
 def agrees(quoted: re.Match[str], value: float) -> bool:
@@ -174,46 +213,3 @@ def agrees(quoted: re.Match[str], value: float) -> bool:
         unit = 10.0 ** max(0, min(zeros, len(digits) - 2))
     scales = SCALES.get(quoted["unit"] or quoted["later"] or "", (1.0,))
     return any(abs(value * scale - number) <= 0.5 * unit * (1 + 1e-9) for scale in scales)
-
-
-def evaluated(words: str, file: str, results: Path = RESULTS) -> float:
-    """Return the number that a path stands for, or what is reckoned of two.
-
-    Raises:
-        ValueError: It cannot be read.
-    """
-    name, sign, path = words.partition("#")
-    if sign:
-        word, _, file = name.rpartition(" ")
-        words = f"{word} {path}".strip()
-    parts = words.split(" ")
-    content = json.loads((results / file).read_text())
-    if parts[0] in REDUCED and len(parts) == 2:
-        return float(REDUCED[parts[0]](list(_every(content, parts[1].split(".")))))
-    if len(parts) == 3 and parts[1] in OPERATORS:
-        left, right = (_operand(content, part) for part in (parts[0], parts[2]))
-        return OPERATORS[parts[1]](left, right)
-    if len(parts) == 1:
-        return _operand(content, words)
-    raise ValueError(f"expected a path, 'a - b' or 'min a.*.b', got {words!r}")
-
-
-def _operand(content: Any, word: str) -> float:
-    """Return a number, or the one that stands at a path."""
-    if re.fullmatch(r"[\d.]+", word):
-        return float(word)
-    (value,) = _every(content, word.split("."))
-    return value
-
-
-def _every(content: Any, keys: list[str]) -> Iterator[float]:
-    """Yield the numbers at a path, ``*`` standing for each of a list or mapping."""
-    if not keys:
-        yield float(content)
-        return
-    key, *rest = keys
-    if key == "*":
-        for part in content.values() if isinstance(content, dict) else content:
-            yield from _every(part, rest)
-    else:
-        yield from _every(content[int(key)] if isinstance(content, list) else content[key], rest)

@@ -12,13 +12,15 @@ from benchmarks.tables.__main__ import main
 from benchmarks.tables.formats import RESULTS, markdown
 from benchmarks.tables.origins import blocks as origins
 from benchmarks.tables.pages import PAGES, TABLES, named, written
-from tests.quoted import Block, blocks, unfounded
+from tests.quoted import Block, Source, find_errors, read_sources, split_blocks
 from tests.support.test_provenance import load
 from tests.test_readme import ROOT
 
+SOURCES = read_sources()
 
-def of(page: str) -> list[Block]:
-    return list(blocks((ROOT / page).read_text()))
+
+def blocks_of(page: str) -> list[Block]:
+    return list(split_blocks((ROOT / page).read_text(), SOURCES.get(page, ())))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -34,13 +36,17 @@ def test_every_table_stands_on_a_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_quoted_figure_stands_where_it_says(page: str) -> None:
-    wrong = {block.text[:60]: unfounded(block) for block in of(page)}
-    assert not {start: found for start, found in wrong.items() if found}
+    errors = {block.text[:60]: find_errors(block) for block in blocks_of(page)}
+    assert not {start: wrong for start, wrong in errors.items() if wrong}
+
+
+def test_every_entry_is_of_a_page() -> None:
+    assert set(SOURCES) <= set(PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_with_decimals_or_units_has_a_result_or_says_why_not(page: str) -> None:
-    bare = [block for block in of(page) if block.needs_marker and block.marker is None]
+    bare = [block for block in blocks_of(page) if block.needs_source and block.source is None]
     assert not bare
 
 
@@ -48,9 +54,9 @@ def test_every_block_with_decimals_or_units_has_a_result_or_says_why_not(page: s
 def test_a_named_file_is_also_named_for_people(page: str) -> None:
     """By its name or a link, on the same page; of figures that a linked table holds, there."""
     text = re.sub(r"<!--.*?-->", "", (ROOT / page).read_text(), flags=re.DOTALL)
-    linked = "../benchmarks/README.md" in text
-    for block in of(page):
-        for name in block.marker.files if block.marker else ():
+    linked = "../benchmarks/README.md" in text or "../benchmarks/reports/" in text
+    for block in blocks_of(page):
+        for name in block.source.files if block.source else ():
             assert name in text or linked, f"{page}, {block.heading}: nothing shows {name}"
 
 
@@ -106,57 +112,83 @@ STORED = {
 }
 
 
-def check(tmp_path: Path, page: str) -> list[str]:
+def check(tmp_path: Path, page: str, **entry: object) -> list[str]:
     (tmp_path / "x.json").write_text(json.dumps(STORED))
     (tmp_path / "y.json").write_text('{"m": 20}')
-    return [wrong for block in blocks(page) for wrong in unfounded(block, tmp_path)]
+    sources = [Source(block=page, **entry)] if entry else []  # type: ignore[arg-type]
+    return [
+        error for block in split_blocks(page, sources) for error in find_errors(block, tmp_path)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("bound", "text", "wrong"),
+    ("figures", "text", "errors"),
     [
-        (".426 = a.share", "success .426", []),
-        (".427 = a.share", "success .427", [".427 is 0.4257"]),
-        (".331 = a.share", "success .331", [".331 is 0.4257"]),  # though it stands in the file
-        (".426 = a.share", "success .426 and .331", [".331 is bound to nothing"]),
-        (".426 = a.share", "success", [".426 is not quoted"]),
-        ("43 % = a.share\n 331 ms = a.seconds", "43 %, 331 ms, 95 %", []),
-        ("-.039 = a.gain", "[-.039]", []),
-        (".039 = a.gain", ".039", [".039 is -0.0391"]),
-        (".039 = 0 - a.gain", ".039", []),
-        ("0.77 = a.seconds / a.share", "0.78", ["0.78 is bound to nothing", "0.77 is not quoted"]),
-        (".194 = max seeds.*.up\n 3 = count seeds.*.up", ".194 of 3", []),
+        ({".426": "a.share"}, "success .426", []),
+        ({".427": "a.share"}, "success .427", [".427 is 0.4257"]),
+        ({".331": "a.share"}, "success .331", [".331 is 0.4257"]),  # though it is in the file
+        ({".426": "a.share"}, "success .426 and .331", [".331 is bound to nothing"]),
+        ({".426": "a.share"}, "success", [".426 is not quoted"]),
+        ({"43 %": "a.share", "331 ms": "a.seconds"}, "43 %, 331 ms, 95 %", []),
+        ({"-.039": "a.gain"}, "[-.039]", []),
+        ({".039": "a.gain"}, ".039", [".039 is -0.0391"]),
+        ({".039": "0 - a.gain"}, ".039", []),
         (
-            ".113 = mean seeds.*.up\n -.060 = low seeds.*.up\n .287 = high seeds.*.up",
+            {"0.77": "a.seconds / a.share"},
+            "0.78",
+            ["0.78 is bound to nothing", "0.77 is not quoted"],
+        ),
+        ({".194": "max seeds.*.up", "3": "count seeds.*.up"}, ".194 of 3", []),
+        (
+            {".113": "mean seeds.*.up", "-.060": "low seeds.*.up", ".287": "high seeds.*.up"},
             ".113 [-.060, .287]",
             [],
         ),
-        ("20 = y.json#m\n given: 4,096", "20 of 4,096", []),
-        ("500 = a.n", "`.9`, [see](page-0.7.md), Python 3.11, 500", []),
+        ({"20": "y.json#m"}, "20 of 4,096", []),
+        ({"500": "a.n"}, "`.9`, [see](page-0.7.md), Python 3.11, 500", []),
     ],
 )
-def test_a_figure_is_compared_with_the_one_it_is_bound_to(
-    tmp_path: Path, bound: str, text: str, wrong: list[str]
+def test_a_figure_is_compared_with_the_number_it_is_bound_to(
+    tmp_path: Path, figures: dict[str, str], text: str, errors: list[str]
 ) -> None:
-    assert check(tmp_path, f"<!-- figures: x.json\n {bound} -->\n{text}") == wrong
-    assert check(tmp_path, text) == [], "without a marker nothing is compared"
+    entry = {"file": "x.json", "figures": figures, "given": "60 4,096"}
+    assert check(tmp_path, text, **entry) == errors
+    assert check(tmp_path, text) == [], "without an entry nothing is compared"
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected a line"):
-        check(tmp_path, "<!-- figures: x.json\n .426 -->\n.426")
     with pytest.raises(ValueError, match="expected a path"):
-        check(tmp_path, "<!-- figures: x.json\n .426 = a share twice -->\n.426")
+        check(tmp_path, ".426", file="x.json", figures={".426": "a share twice"})
     with pytest.raises(KeyError):
-        check(tmp_path, "<!-- figures: x.json\n .426 = a.nothing -->\n.426")
+        check(tmp_path, ".426", file="x.json", figures={".426": "a.nothing"})
+    for entry in ({}, {"file": "x.json"}, {"file": "x.json", "figures": {"1": "a"}, "reason": "b"}):
+        with pytest.raises(ValueError, match="expected either 'file' and 'figures' or 'reason'"):
+            Source("success", **entry)  # type: ignore[arg-type]
+    (tmp_path / "quoted.toml").write_text('[["README.md"]]\nblock = "a"\nreasons = "b"\n')
+    with pytest.raises(TypeError, match="reasons"):
+        read_sources(tmp_path / "quoted.toml")
 
 
-def test_what_may_be_a_result_needs_a_marker_and_a_reason_will_do() -> None:
+def test_an_entry_finds_its_block_by_a_phrase() -> None:
+    page = "# Title\nSuccess rises\nto .426.\n\nSuccess falls to .331.\n- It is\n  listed.\n"
+    source = Source("rises to", reason="settings")
+    first, second = split_blocks(page, [source])
+    assert (first.heading, first.source, second.source) == ("Title", source, None)
+    for phrase, count in (("Success", 2), ("remains", 0)):
+        with pytest.raises(ValueError, match=f"expected one block with '{phrase}', got {count}"):
+            list(split_blocks(page, [Source(phrase, reason="settings")]))
+    with pytest.raises(ValueError, match="'It is listed' and 'falls' are in the same block"):
+        list(split_blocks(page, [Source(s, reason="settings") for s in ("falls", "It is listed")]))
+
+
+def test_what_may_be_a_result_needs_a_source() -> None:
     for text in ("| a |\n|---|\n| .5 |", "It takes 3 minutes.", "By .5 at most."):
-        (bare,) = blocks(text)
-        (declared,) = blocks(f"<!-- no result file: settings -->\n{text}")
-        assert bare.needs_marker and bare.marker is None
-        assert declared.marker is not None and declared.marker.reason == "settings"
-    for text in ("| `0.5`, version 1.2.3, 3,000 |", "arXiv 2509.08755, Python 3.10 to 3.13, 95 %"):
-        (plain,) = blocks(text)
-        assert not plain.needs_marker
+        (block,) = split_blocks(text)
+        assert block.needs_source and block.source is None
+    for text in (
+        "| `0.5`, version 1.2.3, 3,000 |",
+        "arXiv 2509.08755, Python 3.10 to 3.13, 95 %",
+        "<!-- table: gains -->\n| a |\n|---|\n| .5 |",
+    ):
+        (block,) = split_blocks(text)
+        assert not block.needs_source

@@ -34,19 +34,16 @@ from benchmarks.tables import (
 from benchmarks.tables.formats import Table, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("agentgym", "benchmarks", "docs", "notebooks", "trainers")
 PAGES = tuple(
     sorted(
-        page.relative_to(ROOT).as_posix()
-        for pattern in (
-            "README.md",
-            "*/README.md",
-            "agentgym/*/README.md",
-            "agentgym/envs/*/README.md",
-        )
-        for page in ROOT.glob(pattern)
+        path.as_posix()
+        for pattern in ("*.md", *(f"{folder}/**/*.md" for folder in FOLDERS))
+        for path in (page.relative_to(ROOT) for page in ROOT.glob(pattern))
+        if not any("." in folder for folder in path.parts[:-1])  # data, such as bundled.d
     )
 )
-"""Pages that quote results, by their paths from the root of the checkout."""
+"""Every page of ours, by its path from the root of the checkout."""
 
 TABLES: Mapping[str, Callable[[], Table]] = {
     "summary webshop": partial(training.summary_table, "webshop"),
