@@ -24,12 +24,17 @@ def explain_fields(cls: type) -> None:
     Args:
         cls: A dataclass whose source can be read.
     """
-    texts = {name: text for base in reversed(cls.__mro__) for name, text in _docstrings(base)}
+    texts = field_texts(cls)
     for field in dataclasses.fields(cls):
         if field.name in texts:
             field.metadata = MappingProxyType({**field.metadata, "help": texts[field.name]})
         if dataclasses.is_dataclass(field.default_factory):
             explain_fields(field.default_factory)
+
+
+def field_texts(cls: type) -> dict[str, str]:
+    """Return the docstrings of the fields of a dataclass, each as one paragraph."""
+    return {name: text for base in reversed(cls.__mro__) for name, text in _docstrings(base)}
 
 
 def name_values(cls: type) -> None:
@@ -42,32 +47,35 @@ def name_values(cls: type) -> None:
     """
     hints = get_type_hints(cls, include_extras=True)
     for name, hint in get_type_hints(cls).items():
-        value = _value(hint, name.upper() if _marked(hints[name], Positional) else "")
-        if _marked(hints[name], UseAppendAction):
+        value = value_name(hint, name.upper() if is_marked(hints[name], Positional) else "")
+        if is_marked(hints[name], UseAppendAction):
             value = value.removesuffix(" ...")  # one each time
         shown = arg(metavar=None if hint is bool else value, help_behavior_hint=_default)
         cls.__annotations__[name] = Annotated[hints[name], shown]
 
 
-def _value(hint: Any, name: str = "") -> str:
-    """Write a type as what is typed for it, by a name of its own if it has one."""
+def value_name(hint: Any, name: str = "") -> str:
+    """Write a type as what is typed for it, or as ``name`` where there is one."""
     choices = [each for each in get_args(hint) if each is not NoneType]
     if get_origin(hint) in (Union, UnionType):
-        shortest, *longer = sorted((_value(each, name) for each in choices), key=len)
-        more = "".join(each.removeprefix(shortest) for each in longer)
+        forms = list(dict.fromkeys(value_name(each, name) for each in choices))
+        shortest, *longer = sorted(forms, key=len)
+        if not all(form.startswith(f"{shortest} ") for form in longer):
+            return "|".join(forms)
+        more = "".join(form.removeprefix(shortest) for form in longer)
         return f"{shortest} [{more.strip()}]" if more else shortest
     if get_origin(hint) is Literal:
-        return f"{{{','.join(map(str, choices))}}}"
+        return "|".join(map(str, choices))
     if get_origin(hint) is tuple:
         if choices[-1] is Ellipsis:
-            return f"{_value(choices[0], name)} ..."
-        return " ".join(map(_value, choices))
-    return name or {str: "TEXT", bool: "{True,False}"}.get(hint, hint.__name__.upper())
+            return f"{value_name(choices[0], name)} ..."
+        return " ".join(map(value_name, choices))
+    return name or {str: "TEXT", bool: "True|False"}.get(hint, hint.__name__.upper())
 
 
-def _marked(hint: Any, kind: Any) -> bool:
+def is_marked(hint: Any, kind: Any) -> bool:
     """Return whether a type has a mark of the parser."""
-    return any(mark in get_args(kind[str]) for mark in get_args(hint)[1:])
+    return any(mark in get_args(kind[str])[1:] for mark in get_args(hint)[1:])
 
 
 def _default(shown: str) -> str:

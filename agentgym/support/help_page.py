@@ -1,0 +1,194 @@
+"""The help of a command as a page: its usual flags in groups, and all of them where asked for.
+
+The parser's own help has one box for each dataclass and every flag in it. A command with many flags
+shows those that most people use, and the rest with ``--help-all``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType, NoneType
+from typing import Any, get_args, get_type_hints
+
+from tyro.conf import Positional, Suppress
+
+from agentgym.support.helptext import field_texts, is_marked, value_name
+
+ALL = "--help-all"
+"""Shows every flag with its whole text."""
+COLUMN = 26
+"""Where the texts of flags begin."""
+WIDEST = 100
+"""Most columns of a page."""
+FURTHER = "further flags"
+"""Title of flags that belong to no group."""
+_LEFT_OUT = re.compile(r"(?:^|(?<=[.;]) )None: (.+?)(?:\.(?= [A-Z])|\.?$)")
+"""What a docstring says of a flag that is left out."""
+_SENTENCE_END = re.compile(r"(?<=[.])\s+(?=[A-Z`-])")
+_NO_GROUPS: Mapping[str, Sequence[str]] = MappingProxyType({})
+_NO_DEFAULTS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclasses.dataclass(frozen=True)
+class FlagHelp:
+    """A flag, or a positional argument, as the help shows it."""
+
+    name: str
+    """What is typed, such as ``--rl.beta``; of a positional argument its name in capitals."""
+    kind: Any
+    """Type of its value, without marks of the parser."""
+    value: str
+    """What is typed behind it, such as ``FLOAT``; empty for a switch."""
+    text: str
+    """What it does."""
+    default: str
+    """Its value where it is left out, as people write it; empty where the text says it."""
+    section: str
+    """Name and text of the nested dataclass that it is of; empty at the top."""
+
+    @property
+    def positional(self) -> bool:
+        """Whether it has no dashes."""
+        return not self.name.startswith("-")
+
+
+def flag_rows(
+    arguments: type, defaults: Mapping[str, str] = _NO_DEFAULTS, prefix: str = ""
+) -> Iterator[FlagHelp]:
+    """Yield the flags of a dataclass and of those it nests, in their order.
+
+    Args:
+        arguments: The dataclass.
+        defaults: Defaults that the dataclass does not know, by flags.
+        prefix: What the flags begin with behind their dashes, such as ``rl.``.
+    """
+    texts, marked = field_texts(arguments), get_type_hints(arguments, include_extras=True)
+    hints = get_type_hints(arguments)
+    for field in dataclasses.fields(arguments):
+        if is_marked(marked[field.name], Suppress):
+            continue
+        word = field.name.replace("_", "-")
+        if dataclasses.is_dataclass(field.default_factory):
+            yield from flag_rows(field.default_factory, defaults, f"{prefix}{word}.")
+            continue
+        positional = is_marked(marked[field.name], Positional)
+        name = word.upper() if positional else f"--{prefix}{word}"
+        text, left_out = _split_default(texts.get(field.name, ""), field)
+        kind = hints[field.name]
+        switch, both = _is_switch(kind), _is_switch(kind) and field.default is not False
+        yield FlagHelp(
+            name=f"--{prefix}[no-]{word}" if both else name,
+            kind=kind,
+            value="" if switch else value_name(kind, name if positional else ""),
+            text=text,
+            default=defaults.get(name, left_out),
+            section=f"{prefix.rstrip('.')}: {_first_sentence(arguments)}" if prefix else "",
+        )
+
+
+def help_page(
+    arguments: type,
+    program: str,
+    *,
+    about: str = "",
+    groups: Mapping[str, Sequence[str]] = _NO_GROUPS,
+    defaults: Mapping[str, str] = _NO_DEFAULTS,
+    everything: bool = False,
+    ending: str = "",
+) -> str:
+    """Return the help of a command.
+
+    Args:
+        arguments: Its arguments, a dataclass that may nest others.
+        program: What is typed for it, such as ``agentgym eval``.
+        about: What it does; empty: the docstring of the dataclass.
+        groups: Flags of the short help by the titles of their groups, such as ``{"model":
+            ["--model", "--base-url"]}``. Without any, every flag is shown.
+        defaults: Defaults that the dataclass does not know, by flags.
+        everything: Show all flags, each with its whole text, the others below those in groups.
+        ending: A last paragraph.
+    """
+    rows = list(flag_rows(arguments, defaults))
+    by_name = {row.name.replace("[no-]", ""): row for row in rows}
+    positionals = [row for row in rows if row.positional]
+    words = " ".join(row.value if "..." in row.value else row.name for row in positionals)
+    lines = [f"usage: {' '.join(filter(None, (program, words)))} [flags]", ""]
+    lines += _wrapped(_plain(about or arguments.__doc__ or ""), "")
+    blocks = {"": [row for row in positionals if not _in_groups(row, groups)]}
+    for title, names in groups.items():
+        blocks[title] = [by_name[name] for name in names]
+    shown = {row.name for block in blocks.values() for row in block}
+    if everything or not groups:
+        for row in rows:
+            if row.name not in shown:
+                title = row.section or (FURTHER if groups else "flags")
+                blocks.setdefault(title, []).append(row)
+    for title, block in blocks.items():
+        if block:
+            lines += ["", *([f"{title}:"] if title else [])]
+            lines += [line for row in block for line in _row(row, everything or not groups)]
+    hidden = len(rows) - sum(map(len, blocks.values()))
+    if hidden:
+        lines += ["", f"{program} {ALL} shows all {len(rows)} flags, each with its whole text."]
+    return "\n".join([*lines, *(["", *_wrapped(ending, "")] if ending else [])]) + "\n"
+
+
+def _is_switch(kind: Any) -> bool:
+    """Return whether a flag takes no value: it is on, off, or left open."""
+    return kind is bool or set(get_args(kind)) == {bool, NoneType}
+
+
+def _first_sentence(arguments: type) -> str:
+    text = " ".join(_plain(arguments.__doc__ or "").split())
+    return _SENTENCE_END.split(text, maxsplit=1)[0].rstrip(".")
+
+
+def _in_groups(row: FlagHelp, groups: Mapping[str, Sequence[str]]) -> bool:
+    return any(row.name in names for names in groups.values())
+
+
+def _row(row: FlagHelp, whole: bool) -> list[str]:
+    """Return the lines of a flag: what is typed, and beside it what that does."""
+    typed = f"  {row.name} {row.value}".rstrip() if not row.positional else f"  {row.value}"
+    text = row.text if whole else _SENTENCE_END.split(row.text, maxsplit=1)[0]
+    if row.default:
+        text = f"{text.rstrip('.')} (default: {row.default})"
+    lines = _wrapped(text, " " * COLUMN)
+    if len(typed) >= COLUMN - 1 or not lines:
+        return [typed, *lines]
+    return [typed.ljust(COLUMN) + lines[0].lstrip(), *lines[1:]]
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    width = min(shutil.get_terminal_size().columns, WIDEST)
+    paragraphs = [part for part in text.split("\n\n") if part.strip()]
+    lines: list[str] = []
+    for part in paragraphs:
+        lines += [""] if lines else []
+        lines += textwrap.wrap(
+            " ".join(part.split()), max(width, COLUMN + 20), initial_indent=indent,
+            subsequent_indent=indent, break_on_hyphens=False, break_long_words=False,
+        )  # fmt: skip
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Return a docstring as text of a terminal: its paragraphs, without marks of code."""
+    return re.sub(r"`+", "", text)
+
+
+def _split_default(text: str, field: dataclasses.Field[Any]) -> tuple[str, str]:
+    """Return the text of a flag, and its default as people write it."""
+    text = _plain(text)
+    if field.default is None and (found := _LEFT_OUT.search(text)):
+        return f"{text[: found.start()].rstrip(' ;')}{text[found.end() :]}", found[1]
+    value = field.default
+    if value is dataclasses.MISSING or value is None or value is False or value in ("", ()):
+        return text, ""
+    if value is True:
+        return text, "on"
+    return text, " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
