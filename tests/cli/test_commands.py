@@ -105,7 +105,7 @@ def test_help_is_in_words_of_people(capsys, command):
 
 def test_help_of_eval_names_values(capsys):
     out = " ".join(run(capsys, "eval", "--help")[1].replace("│", " ").split())
-    for shown in ("[EVAL OPTIONS] ENV ...", "--n INT Number", "--scale {True,False} Also",
+    for shown in ("[EVAL OPTIONS] ENV ...", "--n INT Number", "--scale True|False Also",
                   "--out PATH Folder", "--policy TEXT May", "--set TEXT ... Further",
                   "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
                   "api.openai.com) with the key in OPENAI_API_KEY"):  # fmt: skip

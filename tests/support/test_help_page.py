@@ -92,7 +92,7 @@ def test_a_whole_page_has_every_flag_and_sentence():
     assert "Folder. It is made where it is missing." in page and page.endswith("\n\nSee also.\n")
     assert "further flags:\n  --engine hf|vllm|TEXT" in page and "--typed" not in page
     clip = "Clip the ratio. Never in the first step (default: as\n" + " " * 26 + "the preset does)"
-    assert f"\nrl: How weights change:\n  --rl.[no-]clip        {clip}" in page
+    assert f"\nrl: How weights change:\n  --rl.[no-]clip          {clip}" in page
     assert "help-all" not in page
     assert max(map(len, page.splitlines())) <= 80
 
