@@ -7,12 +7,16 @@ orphans.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import psutil
+
+HIGH = 1000
+"""Descriptors from this number on are in nobody's way."""
 
 
 def alive(pid: int) -> bool:
@@ -21,6 +25,23 @@ def alive(pid: int) -> bool:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def renumber(descriptors: Sequence[int], numbers: Iterable[int]) -> None:
+    """Give open descriptors other numbers; those that they have now are closed.
+
+    One may already have the number of another, as where a standard stream is closed.
+
+    Args:
+        descriptors: Their numbers now.
+        numbers: Those that they get, in the same order; below `HIGH`.
+    """
+    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, HIGH) for descriptor in descriptors]
+    for descriptor in descriptors:
+        os.close(descriptor)
+    for descriptor, number in zip(moved, numbers, strict=True):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
 
 
 def run_to_its_end(program: Callable[[], object]) -> None:

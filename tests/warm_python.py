@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from tests.disk import force_nothing
 from tests.garbage import collect_seldom, spare
-from tests.processes import run_to_its_end
+from tests.processes import renumber, run_to_its_end
 
 ROOT = Path(__file__).parent.parent
 AHEAD = (
@@ -72,7 +72,12 @@ def _server() -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         program = f"from tests.warm_python import serve; serve({theirs.fileno()})"
-        subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, pass_fds=[theirs.fileno()])
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
     return ours
 
 
@@ -107,9 +112,8 @@ def _become(argv: list[str], environment: Mapping[str, str], files: Sequence[int
     sys.argv = ["-c", *argv]
     sys.path[1:1] = environment.get("PYTHONPATH", "").split(os.pathsep)
     encoding = environment.get("PYTHONIOENCODING", "utf-8")
-    for number, (file, (name, mode, errors)) in enumerate(zip(files, STREAMS, strict=True)):
-        os.dup2(file, number)
-        os.close(file)
+    renumber(files, range(len(STREAMS)))
+    for number, (name, mode, errors) in enumerate(STREAMS):
         stream = open(number, mode, encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

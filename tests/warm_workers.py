@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import array
 import ctypes
-import fcntl
 import importlib
 import json
 import os
@@ -33,6 +32,7 @@ from agentgym.envs.textworld.original import isolated_session as textworld
 from agentgym.errors import DependencyNotInstalled
 from agentgym.registration import FAMILIES
 from tests.garbage import collect_seldom, spare
+from tests.processes import renumber
 
 ROOT = Path(__file__).parent.parent
 AHEAD = ("agentgym.vector.worker", "gymnasium", "numpy.random")
@@ -181,11 +181,5 @@ def _become(asked: dict[str, Any], files: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
-    # First out of the way of the numbers that they shall have.
-    moved = [fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 1000) for file in files]
-    for file in files:
-        os.close(file)
     sys.argv = ["-c", *asked["command"][1:]]
-    for file, number in zip(moved, asked["places"], strict=True):
-        os.dup2(file, number)
-        os.close(file)
+    renumber(files, asked["places"])

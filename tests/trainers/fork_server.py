@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.disk import force_nothing
 from tests.garbage import collect_seldom, spare
-from tests.processes import run_to_its_end
+from tests.processes import renumber, run_to_its_end
 from tests.trainers.forks import ledger_of
 
 WANTED = (
@@ -86,9 +86,7 @@ def become(
     module: str, argv: list[str], environment: dict[str, str], folder: str, files: list[int]
 ) -> None:
     """Go on as ``python -m module`` would."""
-    for number, file in enumerate(files):
-        os.dup2(file, number)
-        os.close(file)
+    renumber(files, range(len(files)))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(environment)
