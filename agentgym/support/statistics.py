@@ -15,6 +15,10 @@ _Z = 1.959963984540054
 """0.975 quantile of the normal distribution."""
 
 
+FEWEST_TRAININGS = 3
+"""Trainings from which their spread says where another one may lie."""
+
+
 class Estimate(NamedTuple):
     """A number with its 95 % confidence interval."""
 
@@ -77,6 +81,43 @@ def mean_ci95(
     centre = float(array.mean())
     half = _t975(array.size - 1) * float(array.std(ddof=1)) / math.sqrt(array.size)
     return Estimate(mean, max(low, centre - half), min(high, centre + half))
+
+
+def mean_over_trainings(
+    values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
+) -> Estimate | None:
+    """Estimate what more trainings of the same kind would give on average.
+
+    Args:
+        values: A figure of each training, such as its success on the same tasks.
+        bounds: Range of the values, to which the interval is cut.
+
+    Returns:
+        Mean and Student's t interval over the trainings; None where there is no such interval, see
+        `why_no_interval`.
+
+    Raises:
+        ConfigurationError: There is no value, or one is not finite.
+    """
+    if why_no_interval(values):
+        return None
+    mean, low, high = mean_ci95(values)
+    return Estimate(mean, max(low, bounds[0]), min(high, bounds[1]))
+
+
+def why_no_interval(values: Sequence[float]) -> str:
+    """Say why a figure of several trainings has no interval over them; empty if it has one.
+
+    Two trainings have one degree of freedom: their interval is 13 standard errors wide on either
+    side. Equal values have an interval without any width, however few they are, and equality of a
+    few is no certainty about the next.
+    """
+    if len(values) < FEWEST_TRAININGS:
+        return f"an interval over trainings takes at least {FEWEST_TRAININGS} seeds"
+    # Means of a few tasks are multiples of a fraction: equal ones differ by rounding at most.
+    if max(values) - min(values) < 1e-9:
+        return "equal values in every seed give no interval over trainings"
+    return ""
 
 
 def wilson_ci95(successes: int, n: int) -> Estimate:

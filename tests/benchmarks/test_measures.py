@@ -101,11 +101,11 @@ def test_differences_are_taken_seed_by_seed(tmp_path: Path) -> None:
 
 def test_the_map_counts_differences_that_say_something(tmp_path: Path) -> None:
     successes = {
-        "short": (0.3, 0.8),
-        "long": (0.5, 0.6),
-        "growing": (0.75, 0.85),
-        "gated": (0.5, 0.6),  # the same as long
-        "growing-fit": (0.75, 0.85),  # the same as growing
+        "short": (0.3, 0.8, 0.5),
+        "long": (0.5, 0.6, 0.55),
+        "growing": (0.75, 0.85, 0.82),
+        "gated": (0.5, 0.6, 0.55),  # the same as long
+        "growing-fit": (0.75, 0.85, 0.82),  # the same as growing
     }
     runs = {
         f"weak/mixed/{schedule}": [
@@ -149,7 +149,8 @@ def test_training_as_one_mean(tmp_path: Path) -> None:
 
 def test_one_value_has_no_interval() -> None:
     assert spread([0.5]) == {"mean": 0.5, "std": None, "ci95": None, "values": [0.5]}
-    assert spread([0.4, 0.6])["ci95"][0] < 0.4
+    assert spread([0.4, 0.6])["ci95"] is None
+    assert spread([0.4, 0.6, 0.5])["ci95"][0] < 0.4
 
 
 def test_a_grid_is_drawn_with_cells_that_were_not_played(tmp_path: Path) -> None:

@@ -78,18 +78,18 @@ def test_recipes_are_compared_seed_by_seed_at_the_rates_that_were_chosen(tmp_pat
         **piloted(tmp_path, "turn-loo", 0.2, 0.6, 0.4),
         **piloted(tmp_path, "gspo", 0.5, 0.2, 0.1),
     }
-    for seed, (house, other) in enumerate([(0.5, 0.6), (0.4, 0.6)]):
+    for seed, (house, other) in enumerate([(0.5, 0.6), (0.4, 0.6), (0.9, 0.6)]):
         for name, value in ((f"turn-loo/{ONCE}", house), (f"gspo/{LOW}", other)):
             runs[f"{FAMILY}/{name}"].append(
                 run(tmp_path / f"{name}{seed}", seed, 0.0, value, cpu=9.0)
             )
     found = recipes.measure(runs)
     row = found["families"][FAMILY]["recipes"]["gspo"]
-    assert (row["rate"], row["pilot"], row["seeds"]) == (float(LOW), [0.5, 0.2, 0.1], [0, 1])
+    assert (row["rate"], row["pilot"], row["seeds"]) == (float(LOW), [0.5, 0.2, 0.1], [0, 1, 2])
     assert row["success"]["mean"] == pytest.approx(0.6)
-    assert row["minus_turn_loo"]["values"] == pytest.approx([0.1, 0.2])
+    assert row["minus_turn_loo"]["values"] == pytest.approx([0.1, 0.2, -0.3])
     assert row["least_cpu_seconds"] == 1.0
-    assert found["above"] == {FAMILY: [], "all": []}, "[-.49, .79]"
+    assert found["above"] == {FAMILY: [], "all": []}, "[-.66, .66]"
     assert found["differences"] == {"all": 1, "informative": 1, "without_zero": 0}
 
 

@@ -3,17 +3,18 @@
 The policy is compared with the one that training began with and, where rivals were trained, with
 the fiercest of them. It learned if it is better than both, after more steps than a handful, and no
 worse where both take their likeliest action; of what is merely above its start that is said,
-without the colour.
+without the colour. Every comparison is judged by score and by success, and the line holds the
+figures of the one that decides.
 """
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from trainers.output.remarks import direction, signed
-from trainers.output.summary import Difference, Summary, minus
+from agentgym.evaluation.reports.verdicts import direction, relation, signed
+from trainers.output.summary import Difference, Interval, Summary, minus
 
-__all__ = ["Headline", "headline"]
+__all__ = ["Change", "Headline", "headline", "judge"]
 
 HANDFUL = 5
 """Steps of which the pairing of tasks and seeds makes an interval narrow, and no more."""
@@ -28,47 +29,120 @@ class Headline(NamedTuple):
     """A few words and a difference."""
 
 
+class Change(NamedTuple):
+    """The trained policy minus another, in both measures."""
+
+    other: str
+    """What the other policy is called."""
+    score_mean: float
+    """Mean difference in score."""
+    score_ci95: Interval | None
+    """Its interval; None: there is none."""
+    success_mean: float
+    """Mean difference in success."""
+    success_ci95: Interval | None
+    """Its interval; None: there is none."""
+
+    @classmethod
+    def of(cls, other: str, paired: Difference) -> Change:
+        """Take a comparison over tasks."""
+        return cls(
+            other, paired.score_mean, paired.score_ci95, paired.success_mean, paired.success_ci95
+        )
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """On which side of zero score and success lie, see `direction`."""
+        return direction(self.score_ci95), direction(self.success_ci95)
+
+    @property
+    def in_score(self) -> str:
+        """The difference in score in words."""
+        return f"{signed(self.score_mean, self.score_ci95)} in score"
+
+    @property
+    def in_success(self) -> str:
+        """The difference in success in words."""
+        return f"{signed(self.success_mean, self.success_ci95)} in success"
+
+    @property
+    def in_both(self) -> str:
+        """Both differences in words."""
+        return f"{self.in_score}, {self.in_success}"
+
+
 def headline(summary: Summary) -> Headline:
     """Return the first line of a run's report."""
-    gain, further = summary.paired.rl_minus_sft, summary.against_fiercest
     if summary.untrained:
         return Headline("down", "Nothing was trained: no weight was changed")
-    score, success = direction(gain.score_ci95), direction(gain.success_ci95)
+    rival, greedy = summary.names.get(summary.fiercest, ""), None
+    if summary.fiercest and summary.greedy:
+        greedy = minus(summary.greedy, summary.fiercest)
+    return judge(
+        Change.of(summary.names["sft"], summary.paired.rl_minus_sft),
+        Change.of(rival, summary.against_fiercest) if summary.against_fiercest else None,
+        Change.of(rival, greedy) if greedy else None,
+        steps=summary.steps,
+        imitated=any(part.warm_start for part in (summary, *summary.families.values())),
+    )
+
+
+def judge(
+    gain: Change, further: Change | None, greedy: Change | None, *, steps: int, imitated: bool
+) -> Headline:
+    """Judge a training by what it changed.
+
+    Args:
+        gain: The trained policy minus the one that training began with.
+        further: Minus the fiercest rival; None: there was none.
+        greedy: The same with greedy actions; None: they were not compared.
+        steps: Steps that were taken.
+        imitated: Whether training began with a warm start.
+    """
+    score, success = gain.sides
     if score * success < 0:
-        return Headline("flat", f"Mixed: {_score(gain)}, {_success(gain)}")
+        return Headline("flat", f"Mixed: {gain.in_both}")
     if not score + success:
-        return Headline("flat", f"No effect shown: {_score(gain)}")
-    change = _score(gain) if score else _success(gain)
+        return Headline("flat", f"No effect shown: {gain.in_both}")
+    change = gain.in_score if score else gain.in_success
     if score + success < 0:
         return Headline("down", f"It got worse: {change}")
-    if summary.steps <= HANDFUL:
-        return Headline("flat", f"Too few steps to tell ({summary.steps}): {change}")
-    if further is None:
-        imitated = any(part.warm_start for part in (summary, *summary.families.values()))
-        if imitated:
-            return Headline("flat", f"Above its start, not compared with imitation: {change}")
-        return Headline("up", f"It learned: {change}")
-    rival = summary.names[summary.fiercest]
-    # Success decides; a score alone can show that the rival is ahead, and not that it is beaten.
-    side = direction(further.success_ci95)
-    greedy = minus(summary.greedy, summary.fiercest) if summary.greedy else None
-    if side > 0 and greedy is not None and direction(greedy.success_ci95) < 0:
-        return Headline(
-            "flat", f"Above {rival}, but below it with greedy actions: {_success(greedy)}"
-        )
-    if side > 0:
-        return Headline("up", f"It learned, and more than {rival}: {_success(further)}")
-    if side < 0 or (not side and direction(further.score_ci95) < 0):
-        by = _success(further) if side else _score(further)
-        return Headline("down", f"It improved, but {rival} did better: {by}")
-    return Headline("flat", f"It improved, and so did {rival}: {_success(further)}")
+    if steps <= HANDFUL:
+        return Headline("flat", f"Too few steps to tell ({steps}): {change}")
+    if further is not None:
+        return _beside_rival(further, greedy)
+    if imitated:
+        return Headline("flat", f"Above its start, not compared with imitation: {change}")
+    return Headline("up", f"It learned: {change}")
 
 
-def _score(paired: Difference) -> str:
-    """Write a difference in score."""
-    return f"{signed(paired.score_mean, paired.score_ci95)} in score"
+def _beside_rival(further: Change, greedy: Change | None) -> Headline:
+    """Judge a training that was worth something by the fiercest rival.
+
+    Success decides; a score alone can show that the rival is ahead, and not that it is beaten.
+    """
+    rival, (score, success) = further.other, further.sides
+    if score * success < 0:
+        compared = relation(score, success, rival)
+        return Headline("flat", f"It improved, and {compared}: {further.in_both}")
+    if success > 0:
+        below = _lag(greedy)
+        if below:
+            return Headline("flat", f"Above {rival}, but below it with greedy actions: {below}")
+        more = f"more than {rival}" if score else relation(score, success, rival)
+        return Headline("up", f"It learned, and {more}: {further.in_success}")
+    if behind := _lag(further):
+        return Headline("down", f"It improved, but {rival} did better: {behind}")
+    return Headline("flat", f"It improved, and so did {rival}: {further.in_success}")
 
 
-def _success(paired: Difference) -> str:
-    """Write a difference in success."""
-    return f"{signed(paired.success_mean, paired.success_ci95)} in success"
+def _lag(change: Change | None) -> str:
+    """Return by how much the trained policy is behind in a measure; empty if it is in none.
+
+    A lower mean without an interval counts, as it did no better in any seed.
+    """
+    if change is None:
+        return ""
+    if direction(change.success_ci95 or [change.success_mean] * 2) < 0:
+        return change.in_success
+    return change.in_score if direction(change.score_ci95 or [change.score_mean] * 2) < 0 else ""

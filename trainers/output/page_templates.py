@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from trainers.output.remarks import direction, scaled_text, signed
+from agentgym.evaluation.reports.verdicts import direction, signed
+from trainers.output.remarks import scaled_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

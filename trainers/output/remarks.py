@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
@@ -17,7 +18,6 @@ from trainers.output.summary import (
     Difference,
     GreedyResults,
     HealthEvent,
-    Interval,
     Paired,
     RivalEnd,
     WarmStart,
@@ -29,7 +29,6 @@ __all__ = [
     "chosen_remark",
     "critic_remark",
     "cut_sentence",
-    "direction",
     "filter_remark",
     "gate_remark",
     "greedy_remark",
@@ -40,7 +39,6 @@ __all__ = [
     "reward_model_remark",
     "rival_remarks",
     "scaled_text",
-    "signed",
     "steps_remark",
     "teacher_remark",
     "untrained_verdict",
@@ -145,12 +143,6 @@ def arm_names(run: ResolvedRun) -> dict[str, str]:
     }
 
 
-def direction(interval: Interval) -> int:
-    """Return which side of zero a difference lies on: 1, -1, or 0 where its interval holds zero."""
-    low, high = interval
-    return int(low > 0) - int(high < 0)
-
-
 def verdict(paired: Paired, names: Mapping[str, str], fiercest: str = "") -> str:
     """Say what reinforcement learning did, by the intervals of the differences.
 
@@ -178,16 +170,14 @@ def untrained_verdict(steps: int) -> str:
 
 
 def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str:
-    """Say that the likeliest actions became worse, whatever sampled ones did; empty if not."""
+    """Say in which measure the likeliest actions became worse; empty if in none."""
     if greedy is None:
         return ""
     for arm in ("sft", *RIVALS):
         paired = minus(greedy, arm)
-        if paired is not None and direction(paired.success_ci95) < 0:
-            return (
-                f"With greedy actions the trained policy is worse than {names[arm]}: "
-                f"{_in_both(paired)}."
-            )
+        if paired is not None and min(_sides(paired)) < 0:
+            compared = relation(*_sides(paired), names[arm])
+            return f"With greedy actions the trained policy {compared}: {_in_both(paired)}."
     return ""
 
 
@@ -204,45 +194,31 @@ def filter_remark(run: ResolvedRun) -> str:
 def _change(paired: Difference, names: Mapping[str, str]) -> str:
     """Say whether reinforcement learning changed the policy that it began with."""
     verbs = {1: "raised", -1: "lowered"}
-    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
-    if score * success < 0:
-        found = f"Reinforcement learning {verbs[score]} the score and {verbs[success]} the success"
-    elif score:
-        found = f"Reinforcement learning {verbs[score]} the score"
-    elif success:
-        found = (
-            f"Reinforcement learning {verbs[success]} the success, but made no measurable "
-            "difference to the score"
+    score, success = _sides(paired)
+    if score == success:
+        effect = (
+            f"{verbs[score]} score and success"
+            if score
+            else "made no measurable difference to score or success"
         )
+    elif score and success:
+        effect = f"{verbs[score]} the score and {verbs[success]} the success"
     else:
-        found = "Reinforcement learning made no measurable difference to the score"
+        moved, level = ("score", "success") if score else ("success", "score")
+        effect = (
+            f"{verbs[score + success]} the {moved}, but made no measurable difference to the "
+            f"{level}"
+        )
     return (
-        f"{found}: {names['rl']} minus {names['sft']}, task by task on the same {paired.n} "
-        f"held-out tasks, is {_in_both(paired)} (95 % intervals)."
+        f"Reinforcement learning {effect}: {names['rl']} minus {names['sft']}, task by task on the "
+        f"same {paired.n} held-out tasks, is {_in_both(paired)} (95 % intervals)."
     )
 
 
 def _against_rival(paired: Difference, rival: str) -> str:
-    """Say whether reinforcement learning was worth more than its fiercest rival.
-
-    Success decides; where the score says something else, both are named.
-    """
-    score, success = direction(paired.score_ci95), direction(paired.success_ci95)
-    if score * success < 0:
-        more, beside = ("more", "lower") if success > 0 else ("fewer", "higher")
-        found = f"It solved {more} tasks than its fiercest rival, {rival}, at a {beside} score"
-    elif score and not success:
-        found = (
-            f"Its score is {'higher' if score > 0 else 'lower'} than that of its fiercest rival, "
-            f"{rival}, with no measurable difference in success"
-        )
-    else:
-        found = {
-            1: f"It did better than its fiercest rival, {rival}",
-            -1: f"Its fiercest rival, {rival}, did better",
-            0: f"It does not differ measurably from its fiercest rival, {rival}",
-        }[success]
-    return f"{found}: trained minus {rival} is {_in_both(paired)}."
+    """Say whether reinforcement learning was worth more than its fiercest rival."""
+    compared = relation(*_sides(paired), f"its fiercest rival, {rival}")
+    return f"It {compared}: trained minus {rival} is {_in_both(paired)}."
 
 
 def rival_remarks(
@@ -298,16 +274,22 @@ def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
 
 
 def teacher_remark(paired: Difference | None, demonstrator: str, env: str = "") -> str:
-    """Say that the trained policy is better than the expert that it imitated; empty if it is not.
+    """Say that the trained policy solves more than the expert that it imitated; empty if not.
 
     ``env`` names the environment, if it is one of several.
     """
     if paired is None or demonstrator != "expert" or direction(paired.success_ci95) < 1:
         return ""
+    expert = f"the expert that it imitated{f' in {env}' * bool(env)}"
     return (
-        f"The trained policy is better than the expert that it imitated{f' in {env}' * bool(env)}: "
-        f"trained minus demonstrator is {_in_both(paired)}."
+        f"The trained policy {relation(*_sides(paired), expert)}: trained minus demonstrator is "
+        f"{_in_both(paired)}."
     )
+
+
+def _sides(paired: Difference) -> tuple[int, int]:
+    """Return on which side of zero the differences in score and in success lie."""
+    return direction(paired.score_ci95), direction(paired.success_ci95)
 
 
 def _in_both(paired: Difference) -> str:
@@ -316,12 +298,6 @@ def _in_both(paired: Difference) -> str:
         f"{signed(paired.score_mean, paired.score_ci95)} in score and "
         f"{signed(paired.success_mean, paired.success_ci95)} in success"
     )
-
-
-def signed(mean: float, interval: Interval) -> str:
-    """Write a difference with its interval."""
-    low, high = interval
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def scaled_text(value: float | None) -> str:
@@ -407,7 +383,7 @@ def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
 
 
 def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
-    """Say that the trained policy is worse than random actions; empty if it is not.
+    """Say that the trained policy scores below random actions; empty if it does not.
 
     ``env`` names the environment, if it is one of several.
     """

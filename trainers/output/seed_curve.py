@@ -29,12 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_seeds", "seed_panels"]
 
+BAND = " (band: 95 %)"
+"""What the legend says of the band, where there is one."""
+
 
 def draw_seeds(seeds: Sequence[Records], names: Mapping[str, str], chosen: Sequence[int]) -> bytes:
     """Draw score and success on validation tasks over the steps, a thin line a seed: a PNG.
 
     The thick line is the mean over the seeds where all were validated, the band its 95 % interval
-    (Student t). Each of several environments has a row of its own.
+    (Student t), where `spread` gives one. Each of several environments has a row of its own.
 
     Args:
         seeds: Records of the run of each seed.
@@ -93,10 +96,11 @@ def _draw_panel(
     common = [step for step in curves[0] if all(step in curve for curve in curves)]
     if common:
         points = [spread([curve[step] for curve in curves], (0.0, 1.0)) for step in common]
-        label = "validation tasks, mean over seeds (band: 95 %)"
+        label = "validation tasks, mean over seeds" + BAND * any(p["ci95"] for p in points)
         means = [point["mean"] for point in points]
         axes.plot(common, means, "o-", color=VALIDATION, markersize=4, label=label)
-        low, high = ([point["ci95"][end] for point in points] for end in (0, 1))
+        ends = [point["ci95"] or (point["mean"], point["mean"]) for point in points]
+        low, high = zip(*ends, strict=True)
         axes.fill_between(common, low, high, color=VALIDATION, alpha=0.15, linewidth=0)
     tested = [held_out_mean(records, Phase.REINFORCEMENT.value, quantity) for records in seeds]
     means = [math.nan if mean is None else mean for mean in tested]

@@ -67,12 +67,13 @@ def seeds_table(summary: Mapping[str, Any]) -> Table:
         for arm, row in summary.get(kind, {}).items():
             cells = []
             for figure in (row["success"], row["score"]):
-                low, high = figure["ci95"]
-                cells += [f"{figure['mean']:.3f}", f"{low:.3f} to {high:.3f}"]
+                ends = figure["ci95"]
+                cells += [
+                    f"{figure['mean']:.3f}", f"{ends[0]:.3f} to {ends[1]:.3f}" if ends else "-"
+                ]  # fmt: skip
             table.add_row(summary["names"][arm] + how, *cells)
     table.caption = (
-        f"intervals over {len(summary['seeds'])} seeds (Student t); of policies that no seed "
-        "changes, over tasks"
+        f"intervals over seeds: {summary['interval']}; of policies that no seed changes: over tasks"
     )
     return table
 
@@ -87,8 +88,10 @@ def _parts(
         yield _Part(name, results, *seed_panels(own, results["names"], chosen))
 
 
-def _differences(summary: Mapping[str, Any]) -> Iterator[tuple[str, float, Sequence[float]]]:
-    """Yield what training changed over seeds, each a row of the plot."""
+def _differences(
+    summary: Mapping[str, Any],
+) -> Iterator[tuple[str, float, Sequence[float] | None]]:
+    """Yield what training changed over seeds, each a row of the plot, with its interval if any."""
     decoding = summary["evaluation"]["decoding"]
     for kind, how in (("paired", decoding), ("greedy_paired", "greedy")):
         for each in comparisons(summary, kind):

@@ -1,8 +1,9 @@
 """The result of one training over several seeds: figures with intervals over the seeds.
 
 Every figure of a seed is a mean over held-out tasks. What another training would give is told by
-the spread of these means alone, so intervals are Student's t over the seeds. The paired interval of
-each seed, over its tasks, stands beside them as a detail.
+the spread of these means alone, so intervals are Student's t over the seeds. Fewer than three
+seeds, or equal values, have no such interval, and the words say so. The paired interval of each
+seed, over its tasks, stands beside them as a detail.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agentgym.support.statistics import mean_ci95
-from trainers.output.headline import HANDFUL, Headline
-from trainers.output.remarks import direction, signed
+from agentgym.evaluation.reports.verdicts import signed
+from agentgym.support.statistics import FEWEST_TRAININGS, mean_over_trainings, why_no_interval
+from trainers.output.headline import Change, Headline, judge
 from trainers.output.summary import ARMS, RIVALS, field_of
 
 __all__ = [
@@ -52,23 +53,32 @@ class Comparison(NamedTuple):
     score: Mapping[str, Any]
     """Difference in score, likewise."""
 
+    @property
+    def change(self) -> Change:
+        """The comparison as the headline judges it."""
+        success, score = self.success, self.score
+        return Change(self.other, score["mean"], score["ci95"], success["mean"], success["ci95"])
+
+    @property
+    def problem(self) -> str:
+        """Why it has no interval over trainings; empty if both measures have one."""
+        return why_no_interval(self.success["values"]) or why_no_interval(self.score["values"])
+
 
 def spread(
     values: Sequence[float], bounds: tuple[float, float] = (-math.inf, math.inf)
 ) -> dict[str, Any]:
     """Return mean, standard deviation over seeds, 95 % interval and the values themselves.
 
-    The interval is Student's t over the values, cut to what is possible. Of one value neither
-    deviation nor interval is known: they are None.
+    The interval is Student's t over the values, cut to what is possible; None where
+    `agentgym.support.statistics.why_no_interval` says why there is none. One value has no standard
+    deviation either.
     """
-    interval = None
-    if len(values) > 1:
-        _, low, high = mean_ci95(values)
-        interval = [max(low, bounds[0]), min(high, bounds[1])]
+    estimate = mean_over_trainings(values, bounds)
     return {
         "mean": float(np.mean(values)),
-        "std": float(np.std(values, ddof=1)) if interval else None,
-        "ci95": interval,
+        "std": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        "ci95": [estimate.low, estimate.high] if estimate else None,
         "values": list(values),
     }
 
@@ -86,7 +96,7 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
         "env": first["env"],
         "preset": first["preset"],
         "seeds": [each["seed"] for each in summaries],
-        "interval": f"95 %, Student t over {len(summaries)} seeds",
+        "interval": _interval_kind(len(summaries)),
         "evaluation": first["evaluation"],
         **_results(summaries),
         **({"families": families} if families else {}),
@@ -96,6 +106,13 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
     }
     headline = seeds_headline(result)
     return {**result, "verdict": headline.text, "headline": headline._asdict()}
+
+
+def _interval_kind(count: int) -> str:
+    """Say what the intervals of so many seeds are."""
+    if count < FEWEST_TRAININGS:
+        return f"none over {count} seeds: it takes at least {FEWEST_TRAININGS}"
+    return f"95 %, Student t over {count} seeds"
 
 
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
@@ -108,54 +125,47 @@ def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Co
 def seeds_headline(result: Mapping[str, Any]) -> Headline:
     """Return the first line of the report, by the rules of a single run's.
 
-    It is green only where the policy is above its start and the fiercest rival, after more steps
-    than a handful, and no worse where both take their likeliest action. The fiercest is the rival
-    that the trained policy is ahead of by least.
+    The fiercest rival is the one that the trained policy is ahead of by least.
     """
     found = {each.name: each for each in comparisons(result)}
     start, runs = found[START], result["runs"]
-    change = direction(start.success["ci95"]) or direction(start.score["ci95"])
-    gain = f"{_said(start)} in success, trained minus {start.other}"
     if any(run["untrained"] for run in runs):
         return Headline("down", "In at least one seed nothing was trained")
-    if not change:
-        return Headline("flat", f"No effect shown over seeds: {gain}")
-    if change < 0:
-        return Headline("down", f"It got worse: {gain}")
-    if (steps := min(run["steps"] for run in runs)) <= HANDFUL:
-        return Headline("flat", f"Too few steps to tell ({steps}): {gain}")
     rivals = [each for name, each in found.items() if name in AGAINST]
-    if not rivals:
-        if any(run["imitated"] for run in runs):
-            return Headline("flat", f"Above its start, not compared with imitation: {gain}")
-        return Headline("up", f"It learned: {gain}")
-    fiercest = min(rivals, key=lambda each: each.success["mean"])
-    greedy = {each.name: each for each in comparisons(result, "greedy_paired")}.get(fiercest.name)
-    ahead, other = direction(fiercest.success["ci95"]), fiercest.other
-    said = f"{_said(fiercest)} in success, trained minus {other}"
-    if ahead > 0 and greedy and direction(greedy.success["ci95"]) < 0:
-        return Headline("flat", f"Above {other}, but below it with greedy actions: {_said(greedy)}")
-    if ahead > 0:
-        return Headline("up", f"It learned, and more than {other}: {said}")
-    if ahead < 0:
-        return Headline("down", f"It improved, but {other} did better: {said}")
-    return Headline("flat", f"It improved, not measurably more than {other}: {said}")
+    fiercest = min(rivals, key=lambda each: each.success["mean"], default=None)
+    if problem := start.problem or (fiercest.problem if fiercest else ""):
+        return Headline("flat", f"Not decided, as {problem}: {start.change.in_both}")
+    greedy = {each.name: each for each in comparisons(result, "greedy_paired")}
+    again = greedy.get(fiercest.name) if fiercest else None
+    tone, text = judge(
+        start.change,
+        fiercest.change if fiercest else None,
+        again.change if again else None,
+        steps=min(run["steps"] for run in runs),
+        imitated=any(run["imitated"] for run in runs),
+    )
+    return Headline(tone, f"{text}, over {len(runs)} seeds")
 
 
 def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """Say each comparison over the seeds in a sentence."""
+    """Say each comparison over the seeds in a sentence; where it has no interval, say why."""
     count = len(result["seeds"])
     for kind, how in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
         for each in comparisons(result, kind):
-            yield (
-                f"{how}trained minus {each.other} is {_said(each)} in success and "
-                f"{signed(each.score['mean'], each.score['ci95'])} in score, over {count} seeds."
+            change = each.change
+            compared = (
+                f"{how}trained minus {each.other} is {change.in_success} and {change.in_score}, "
+                f"over {count} seeds"
             ).capitalize()
-
-
-def _said(each: Comparison) -> str:
-    """Write a difference in success."""
-    return signed(each.success["mean"], each.success["ci95"])
+            if not each.problem:
+                yield f"{compared}."
+                continue
+            by_seed = zip(each.success["values"], each.success["paired"], strict=True)
+            over_tasks = ", ".join(signed(mean, interval) for mean, interval in by_seed)
+            yield (
+                f"{compared}: {each.problem}. Over the tasks of each seed, which say nothing about "
+                f"another training: {over_tasks} in success."
+            )
 
 
 def _results(parts: Summaries) -> dict[str, Any]:

@@ -163,6 +163,18 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WOR
         (ALIKE, {}, "It improved, and so did imitation: +0.000", "flat"),
         (HIGHER, {}, "It improved, and so did imitation: +0.000", "flat"),
         (
+            replace(BETTER, score_ci95=(-0.1, 0.1)),
+            {},
+            "It learned, and solves more tasks than imitation, with level scores: +0.200",
+            "up",
+        ),
+        (
+            replace(BETTER, score_mean=-0.1, score_ci95=(-0.2, -0.05)),
+            {},
+            "It improved, and solves more tasks than imitation, at a lower score: -0.100",
+            "flat",
+        ),
+        (
             LOWER,
             {},
             "It improved, but imitation did better: -0.200 (-0.300 to -0.100) in score",

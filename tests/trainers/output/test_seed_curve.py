@@ -30,7 +30,9 @@ def records(level: float, steps: tuple[int, ...] = (0, 2, 4)) -> list[dict[str, 
 
 
 def test_the_panels_name_what_is_over_seeds_and_what_is_not() -> None:
-    panels, keys = seed_panels([records(0.3), records(0.5)], {**NAMES, "rl": "trained"}, [4, 2])
+    panels, keys = seed_panels(
+        [records(0.3), records(0.45), records(0.5)], {**NAMES, "rl": "trained"}, [4, 3, 2]
+    )
     labels = [key.label for key in keys]
     assert labels == [
         "random, test",
@@ -39,6 +41,13 @@ def test_the_panels_name_what_is_over_seeds_and_what_is_not() -> None:
         "trained, test, each seed",
     ]
     assert set(panels) == {"score", "success"} and all("<svg" in each for each in panels.values())
+
+
+def test_two_seeds_or_equal_ones_have_no_band() -> None:
+    for seeds in ([records(0.3), records(0.5)], [records(0.3)] * 3):
+        panels, keys = seed_panels(seeds, NAMES, [4] * len(seeds))
+        assert "validation tasks, mean over seeds" in [key.label for key in keys]
+        assert all("<svg" in panel for panel in panels.values())
 
 
 def test_seeds_that_were_validated_at_other_steps_are_averaged_where_all_were() -> None:

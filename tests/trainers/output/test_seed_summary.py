@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from trainers.output.seed_summary import seeds_headline, seeds_sentences, seeds_summary, spread
+from trainers.output.page_templates import render
+from trainers.output.seed_report import seeds_table
+from trainers.output.seed_summary import (
+    comparisons,
+    seeds_headline,
+    seeds_sentences,
+    seeds_summary,
+    spread,
+)
 
 T_2 = 4.302652729911275
 """0.975 quantile of Student's t with two degrees of freedom."""
@@ -53,8 +65,42 @@ def test_an_interval_over_seeds_is_students() -> None:
     half = T_2 * std / 3**0.5
     assert found["ci95"] == pytest.approx([mean - half, mean + half], rel=1e-3)
     assert found["ci95"][0] < 0, "three paired intervals above zero are no such interval over seeds"
-    assert spread([0.9, 1.0], (0.0, 1.0))["ci95"][1] == 1.0
+    assert spread([0.9, 1.0, 1.0], (0.0, 1.0))["ci95"][1] == 1.0
     assert spread([0.5]) == {"mean": 0.5, "std": None, "ci95": None, "values": [0.5]}
+
+
+def test_two_seeds_or_equal_ones_have_no_interval_over_trainings() -> None:
+    for values in ([0.1, 0.3], [0.1, 0.1, 0.1], [0.0] * 5, [1 / 3, 1 / 3 + 1e-17, 1 / 3]):
+        found = spread(values)
+        assert found["ci95"] is None and found["std"] is not None
+    few = seeds_summary([run(0, 0.2), run(1, 0.3)])
+    assert few["interval"] == "none over 2 seeds: it takes at least 3"
+    assert few["headline"] == {
+        "tone": "flat",
+        "text": "Not decided, as an interval over trainings takes at least 3 seeds: +0.125 in "
+        "score, +0.250 in success",
+    }
+    (sentence,) = seeds_sentences(few)
+    assert sentence.startswith("Trained minus warm start is +0.250 in success and +0.125 in score,")
+    assert "over 2 seeds: an interval over trainings takes at least 3 seeds." in sentence
+    assert "+0.200 (+0.190 to +0.210), +0.300 (+0.290 to +0.310) in success." in sentence
+    equal = seeds_summary([run(seed, 0.2) for seed in range(4)])
+    assert equal["headline"]["tone"] == "flat"
+    assert "equal values in every seed give no interval" in next(seeds_sentences(equal))
+
+
+def test_seeds_without_an_interval_have_a_table_and_a_page(tmp_path: Path) -> None:
+    result = seeds_summary([run(0, 0.2), run(1, 0.3)])
+    text = io.StringIO()
+    Console(file=text, width=100).print(seeds_table(result))
+    assert "0.750" in text.getvalue() and " - " in text.getvalue()
+    assert "none over 2 seeds" in text.getvalue()
+    page = render(
+        "seed_report.html.j2", folder=tmp_path, summary=result, comparisons=comparisons,
+        differences=[("success", 0.25, None), ("score", 0.1, [0.05, 0.2])],
+        compared=[SimpleNamespace(name="", results=result, panels={}, keys=[])],
+    )  # fmt: skip
+    assert "no interval over trainings" in page and "+0.250" in page and "+0.050 to" in page
 
 
 def test_what_no_seed_changes_keeps_its_interval_over_tasks() -> None:
@@ -70,14 +116,18 @@ def test_a_rival_that_one_seed_lacks_is_left_out() -> None:
 
 
 def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None:
-    steady = {"start": 0.3, "imitation": 0.2}
-    assert headline(*[steady] * 3)[0] == "up"
-    tone, text = headline(*[{**steady, "successes": gain} for gain in (0.02, 0.2, -0.1)])
+    steady = [{"start": 0.3 + more, "imitation": 0.2 + more} for more in (0.0, 0.01, 0.02)]
+    assert headline(*steady)[0] == "up"
+
+    def with_successes(*gains: float) -> tuple[str, str]:
+        return headline(*({**each, "successes": g} for each, g in zip(steady, gains, strict=True)))
+
+    tone, text = with_successes(0.02, 0.2, -0.1)
     assert tone == "flat" and "successes" in text
-    assert headline(*[{**steady, "successes": -gain} for gain in (0.1, 0.11, 0.12)])[0] == "down"
-    assert headline({"start": 0.3}, {"start": 0.31})[0] == "up"
-    assert headline({"start": 0.3}, {"start": -0.2})[0] == "flat"
-    assert headline({"start": -0.3}, {"start": -0.31})[0] == "down"
+    assert with_successes(-0.1, -0.11, -0.12)[0] == "down"
+    assert headline({"start": 0.3}, {"start": 0.31}, {"start": 0.32})[0] == "up"
+    assert headline({"start": 0.3}, {"start": -0.2}, {"start": 0.1})[0] == "flat"
+    assert headline({"start": -0.3}, {"start": -0.31}, {"start": -0.32})[0] == "down"
     broken = seeds_summary([run(0, 0.2), {**run(1, 0.3), "untrained": True}])
     assert seeds_headline(broken).tone == "down"
 
@@ -95,6 +145,19 @@ def test_the_headline_has_the_rules_of_a_single_run() -> None:
     assert found["tone"] == "flat" and "with greedy actions" in found["text"]
 
 
+def test_the_headline_looks_at_score_and_success() -> None:
+    runs = [run(seed, 0.3 + seed / 100) for seed in range(3)]
+    for seed, each in enumerate(runs):
+        each["paired"]["rl_minus_sft"]["score_mean"] = -0.1 - seed / 100
+    found = seeds_summary(runs)["headline"]
+    assert found["tone"] == "flat" and found["text"].startswith("Mixed: -0.110")
+    level = [run(seed, gain) for seed, gain in enumerate((0.2, 0.01, -0.15))]
+    for seed, each in enumerate(level):
+        each["paired"]["rl_minus_sft"]["score_mean"] = 0.1 + seed / 100
+    found = seeds_summary(level)["headline"]
+    assert found["text"] == "It learned: +0.110 (+0.085 to +0.135) in score, over 3 seeds"
+
+
 def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
     name = "expert-iteration"
     runs = [{**run(n, 0.2, expert_iteration=0.1)} for n in (0, 1)]
@@ -105,10 +168,9 @@ def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
 
 
 def test_every_comparison_is_said() -> None:
-    said = list(
-        seeds_sentences(seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.2, imitation=0.1)]))
-    )
-    assert len(said) == 2 and said[1].startswith("Trained minus imitation is +0.100")
+    runs = [run(seed, 0.2, imitation=0.1 + seed / 100) for seed in range(3)]
+    said = list(seeds_sentences(seeds_summary(runs)))
+    assert len(said) == 2 and said[1].startswith("Trained minus imitation is +0.110 (+0.085 to ")
 
 
 def test_each_of_several_environments_is_compared_over_the_seeds() -> None:

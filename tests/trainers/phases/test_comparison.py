@@ -130,7 +130,7 @@ def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
     assert found.eval["oracle"].scaled == 100.0
     assert found.paired.rl_minus_demonstrator is not None
     assert found.paired.rl_minus_demonstrator.success_mean > 0
-    assert "better than the expert that it imitated" in teacher_remark(
+    assert "does better than the expert that it imitated" in teacher_remark(
         found.paired.rl_minus_demonstrator, part(made).env.demonstrator
     )
     plain = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
