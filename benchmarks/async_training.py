@@ -63,7 +63,8 @@ SHOP = {"difficulty": "easy", "observation_mode": "compact"}
 WARM_UP = 2
 """Steps that are not counted: the first one has nothing that was played ahead."""
 REDUCED = (
-    "--env", "webshop", "--sft.gate-success", "0.3", "--eval.every", "0", "--eval.tasks", "150",
+    "--env", "webshop", "--sft.target-success", "0.3", "--eval.every", "0", "--eval.num-tasks",
+    "150",
     "--rl.groups", "8",
 )  # fmt: skip
 """The default run with an earlier gate, fewer tasks a step, and fewer held-out ones."""

@@ -34,9 +34,9 @@ from trainers.multirun.process import begin_process
 
 GRADIENTS = "gradients.npy"
 """In the folder of a run: the gradients of its steps, one a row."""
-STILL = "--rl.lr 1e-12 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
+STILL = "--rl.learning-rate 1e-12 --rl.max-grad-norm 1e9 --rl.log-groups 0 --eval.every 0"
 """So small a rate changes no weight of 32 bits, and nothing is clipped."""
-CRITIC = "--critic.lr 0.03"
+CRITIC = "--critic.learning-rate 0.03"
 """A critic learns all the same."""
 
 

@@ -108,7 +108,7 @@ def arguments(model: Path, out: Path, asked: argparse.Namespace, steps: int) -> 
         "rl.turn-tokens": TURN_TOKENS,
         "rl.episode-tokens": EPISODE_TOKENS,
         "rl.save-every": steps,
-        "eval.tasks": 4,
+        "eval.num-tasks": 4,
         "eval.every": 0,
         "out": out,
     }

@@ -38,9 +38,10 @@ TASKS = (
 SEED = 0
 FLAGS = shlex.split(
     "--horizon 3 --rl.turn-tokens 120 --rl.episode-tokens 400 --sft.demonstrations 8 "
-    "--sft.batch-size 8 --sft.copy-steps 0 --sft.observation-weight 0 --sft.gate-success 0.3 "
-    "--sft.gate-tasks 8 --sft.gate-every 10 --sft.max-steps 300 --rl.groups 4 --rl.group-size 4 "
-    "--rollout.workers 2 --eval.tasks 8 --eval.rivals none --eval.every 4 --eval.valid-tasks 8"
+    "--sft.batch-size 8 --sft.copy-steps 0 --sft.observation-weight 0 --sft.target-success 0.3 "
+    "--sft.eval-tasks 8 --sft.eval-every 10 --sft.max-steps 300 --rl.groups 4 "
+    "--rl.num-generations 4 "
+    "--workers 2 --eval.num-tasks 8 --eval.rivals none --eval.every 4 --eval.valid-tasks 8"
 )
 ARMS = {"random": "random", "sft": "warm start", "rl": "trained", "oracle": "oracle"}
 """Arm of the run -> its name here; each also plays greedily where it samples."""

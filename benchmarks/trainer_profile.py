@@ -76,8 +76,8 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
         out = Path(folder) / "run"
         command = [
             sys.executable, "-m", "trainers.cli", f"--env={env}", f"--out={out}", "--minutes=0",
-            f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.gate-success=0.99",
-            "--eval.every=0", "--eval.tasks=16", "--eval.rivals=none", "--rl.save-every=1000",
+            f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.target-success=0.99",
+            "--eval.every=0", "--eval.num-tasks=16", "--eval.rivals=none", "--rl.save-every=1000",
             "--rl.groups=16", "--rl.log-groups=16",
         ]  # fmt: skip
         subprocess.run(command, check=True, env=ENVIRONMENT, stdout=sys.stderr)

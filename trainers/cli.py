@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "agentgym-train"
 LISTS = (
-    "--env-kwargs", "--template-args", "--rl.hooks", "--rl.filters", "--report-to",
+    "--env-kwargs", "--template-args", "--reward-hooks", "--rl.filters", "--report-to",
     "--health.ignore", "--eval.rivals",
 )  # fmt: skip
 """Flags that take a list and may be repeated."""

@@ -104,7 +104,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
         with (
             display as shown,
             _warnings_to(folder.warnings_path),
-            backend_session(run.config.rollout.backend),
+            backend_session(run.config.backend),
             processes.losses_explained(),
         ):
             for note in memory_notes(run, memory):

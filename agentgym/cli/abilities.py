@@ -69,7 +69,7 @@ PARTS: tuple[Part, ...] = (
     Part("training", "charts and notebooks", ("matplotlib", "nbclient"), "notebooks"),
     Part("training", "--engine vllm", ("vllm",), "vllm"),
     Part("training", "--memory.quantize (QLoRA)", ("bitsandbytes",), "memory"),
-    Part("training", "--rollout.backend ray", ("ray",), "ray"),
+    Part("training", "--backend ray", ("ray",), "ray"),
     Part("training", "--report-to dashboards", ("wandb", "tensorboard"), "dashboards"),
 )
 """What optional packages bring, in the order in which it is listed."""

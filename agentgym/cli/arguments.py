@@ -138,7 +138,7 @@ class Replay:
     """Compute new rewards with --hooks and --set, without a model, and show their means before and
     after. The environment is played again only if the new reward needs it."""
     hooks: tuple[str, ...] = ()
-    """Rescore: all reward hooks of the new reward, as in agentgym-train --rl.hooks: potential
+    """Rescore: all reward hooks of the new reward, as in agentgym-train --reward-hooks: potential
     turn_cost=0.01 potential:gamma=0.95,weight=0.5. If left out, only the family's own rewards."""
     set: tuple[str, ...] = ()
     """Rescore: arguments of the environment to change, each as name=value, such as reward=sparse.

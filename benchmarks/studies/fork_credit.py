@@ -24,23 +24,24 @@ SMALL = "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --ti
 """A policy that seconds of a processor train."""
 FAMILIES: Mapping[str, str] = {
     "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
-    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
-    "--sft.max-steps 90 --sft.gate-every 5 --sft.gate-success 0.25 --rl.turn-tokens 4 "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
+    "--sft.max-steps 90 --sft.eval-every 5 --sft.target-success 0.25 --rl.turn-tokens 4 "
     "--rl.episode-tokens 240 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
-    "--tiny.intermediate 64 --tiny.context 384 --rl.groups 4 --rl.lr 0.003 --rl.turn-budget 4000 "
-    "--eval.every 3",
+    "--tiny.intermediate 64 --tiny.context 384 --rl.groups 4 --rl.learning-rate 0.003 "
+    "--rl.turn-budget 4000 --eval.every 3",
     "textworld": "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels=1-4 "
     f"--horizon 8 --no-fit-horizon {SMALL} --tiny.context 1536 --sft.demonstrations 200 "
-    "--sft.copy-steps 50 --sft.batch-size 16 --sft.max-steps 160 --sft.gate-every 20 "
-    "--sft.gate-success 0.5 --rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.groups 4 "
-    "--rl.lr 0.001 --rl.turn-budget 3000 --eval.every 3",
-    "webshop": "--env webshop --sft.max-steps 1000 --sft.gate-every 1000 --sft.gate-success 1 "
-    "--rl.groups 12 --rl.lr 0.0012 --rl.turn-budget 6000 --eval.every 2",
+    "--sft.copy-steps 50 --sft.batch-size 16 --sft.max-steps 160 --sft.eval-every 20 "
+    "--sft.target-success 0.5 --rl.turn-tokens 6 --rl.episode-tokens 1400 --rl.groups 4 "
+    "--rl.learning-rate 0.001 --rl.turn-budget 3000 --eval.every 3",
+    "webshop": "--env webshop --sft.max-steps 1000 --sft.eval-every 1000 --sft.target-success 1 "
+    "--rl.groups 12 --rl.learning-rate 0.0012 --rl.turn-budget 6000 --eval.every 2",
 }
 """Families, and what suits the tasks of each."""
 COMMON = (
-    "--rl.group-size 8 --rl.minibatches 1 --rl.warmup 0 --steps 100000 --sft.gate-tasks 40 "
-    "--eval.valid-tasks 48 --eval.tasks 16 --eval.keep last --eval.rivals none "
+    "--rl.num-generations 8 --rl.minibatches 1 --rl.warmup-steps 0 --steps 100000 "
+    "--sft.eval-tasks 40 "
+    "--eval.valid-tasks 48 --eval.num-tasks 16 --eval.keep last --eval.rivals none "
     "--rl.save-every 1000 --rl.keep-checkpoints 1 --minutes 0"
 )
 METHODS: Mapping[str, str] = {

@@ -23,12 +23,14 @@ BAR = 0.8
 """Share of the held-out tasks."""
 RANDOM = (
     "--sft.demonstrator random --sft.demonstrations 300 --sft.batch-size 8 --sft.max-steps 100 "
-    "--sft.gate-every 100"
+    "--sft.eval-every 100"
 )
 """The warm start: random actions, and no more of them than teach to write some."""
-SIZES = "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.tasks 100 --eval.rivals none"
+SIZES = (
+    "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.num-tasks 100 --eval.rivals none"
+)
 """Sizes that all families share."""
-FREE = "--rl.lr .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
+FREE = "--rl.learning-rate .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
 """How mazes, households and searches are played. With a price on invalid actions a policy that has
 seen no reward yet learns to ask for its inventory, which is always valid. ``MORE_RANDOM`` sets
 other numbers of updates."""
@@ -37,9 +39,9 @@ FAMILIES: Mapping[str, str] = {
     'reward=dense games={"train":300,"valid":50,"test":100} --horizon 3 --steps 80 ' + FREE,
     "alfworld": "--env alfworld --env-kwargs reward=dense expert=oracle show_admissible=true "
     'difficulty={"task_types":["place"],"rooms":["Bathroom"],"receptacles":3,"distractors":0,'
-    '"hidden":false} --horizon 10 --no-fit-horizon --steps 300 --rl.hooks repeat=0.05 ' + FREE,
+    '"hidden":false} --horizon 10 --no-fit-horizon --steps 300 --reward-hooks repeat=0.05 ' + FREE,
     "webshop": "--env benchmarks.small_shop:benchmarks/SmallShop-v0 --horizon 3 --steps 60 "
-    "--rl.lr .0012 --tiny.layers 2",
+    "--rl.learning-rate .0012 --tiny.layers 2",
     "search": "--env search --env-kwargs difficulty=easy hops=1 topk=1 size=20000 --horizon 3 "
     "--steps 700 " + FREE,
 }
@@ -48,13 +50,13 @@ take the coin. ALFWorld: find a thing in one of three places, take it, and put i
 What can be done is listed in each turn, as in verl-agent's prompt.
 WebShop: search for what is asked, open the product and buy it. Search: search for the question,
 then for a name that is shown, and answer with the title that comes up."""
-MORE = "--sft.demonstrations 1600 --sft.max-steps 200 --sft.gate-every 200"
+MORE = "--sft.demonstrations 1600 --sft.max-steps 200 --sft.eval-every 200"
 MORE_RANDOM: Mapping[str, str] = {
     "textworld": MORE,
-    "alfworld": "--sft.demonstrations 6400 --sft.max-steps 800 --sft.gate-every 800 "
-    "--sft.copy-steps 400 --rl.lr .001 --rl.minibatches 1",
+    "alfworld": "--sft.demonstrations 6400 --sft.max-steps 800 --sft.eval-every 800 "
+    "--sft.copy-steps 400 --rl.learning-rate .001 --rl.minibatches 1",
     "webshop": MORE,
-    "search": "--sft.demonstrations 8000 --sft.max-steps 1200 --sft.gate-every 1200 "
+    "search": "--sft.demonstrations 8000 --sft.max-steps 1200 --sft.eval-every 1200 "
     "--sft.batch-size 16 --sft.copy-steps 600 --rl.groups 16 --rl.minibatches 1 "
     "--eval.every 10",
 }

@@ -25,7 +25,7 @@ FULL = "9"
 def arm(name: str) -> Arm:
     """Return the arm of a schedule."""
     flags = (
-        f"--env {ENV} --env-kwargs expert=thinking --sft.gate-success 0.45 "
+        f"--env {ENV} --env-kwargs expert=thinking --sft.target-success 0.45 "
         f"--horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
         f"--rl.turn-budget {TURNS} --eval.every 10 --eval.rivals none --rl.save-every 50 "
         "--rl.keep-checkpoints 1"

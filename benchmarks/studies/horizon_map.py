@@ -46,10 +46,10 @@ class Tasks:
 MAZES = "--env benchmarks.coin_mazes:benchmarks/CoinMazes-v0 --env-kwargs levels="
 SMALL = (
     "--tiny.hidden 48 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 24 --tiny.intermediate 128 "
-    "--tiny.context 1536 --sft.copy-steps 50 --sft.gate-tasks 36 --sft.demonstrations 600 "
-    "--rl.groups 4 --rl.group-size 6 --rl.log-groups 4 --rl.turn-tokens 6 "
+    "--tiny.context 1536 --sft.copy-steps 50 --sft.eval-tasks 36 --sft.demonstrations 600 "
+    "--rl.groups 4 --rl.num-generations 6 --rl.log-groups 4 --rl.turn-tokens 6 "
     "--rl.episode-tokens 1400 --rl.save-every 1000 --rl.keep-checkpoints 1 "
-    "--eval.tasks 72 --eval.valid-tasks 36 --eval.rivals none"
+    "--eval.num-tasks 72 --eval.valid-tasks 36 --eval.rivals none"
 )
 """Sizes with which a run takes half a minute of a processor, and its warm start as much."""
 TASKS: Mapping[str, Tasks] = {
@@ -72,22 +72,22 @@ TASKS: Mapping[str, Tasks] = {
         classes=(7, 8), dear=True,
         more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "
         "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
-        "--sft.gate-tasks 48 --sft.demonstrations 3200 --rl.groups 6 --rl.group-size 6 "
-        "--rl.log-groups 6 --rl.save-every 1000 --rl.keep-checkpoints 1 --eval.tasks 144 "
+        "--sft.eval-tasks 48 --sft.demonstrations 3200 --rl.groups 6 --rl.num-generations 6 "
+        "--rl.log-groups 6 --rl.save-every 1000 --rl.keep-checkpoints 1 --eval.num-tasks 144 "
         "--eval.valid-tasks 36 --eval.rivals none",
     ),
     "alfworld": Tasks(
         env="--env alfworld --env-kwargs difficulty=easy expert=searching", stages=(6, 10, 13, 16),
         every=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
         classes=(6, 9, 12, 16), dear=True,
-        more="--eval.rivals none --eval.tasks 100 --eval.valid-tasks 36 --sft.gate-tasks 64 "
+        more="--eval.rivals none --eval.num-tasks 100 --eval.valid-tasks 36 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.groups 8 --rl.log-groups 8 --rl.save-every 1000 "
         "--rl.keep-checkpoints 1",
     ),
     "search": Tasks(
         env=CHAINS, stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
         starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
-        more="--eval.rivals none --eval.tasks 200 --eval.valid-tasks 48 --sft.gate-tasks 64 "
+        more="--eval.rivals none --eval.num-tasks 200 --eval.valid-tasks 48 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.log-groups 16 --rl.save-every 1000 --rl.keep-checkpoints 1",
     ),
 }  # fmt: skip
@@ -116,10 +116,10 @@ def imitation(start: str, tasks: Tasks) -> str:
     if start == "none":
         # Random episodes are long: fewer make a step.
         return (
-            "--sft.demonstrator random --sft.batch-size 6 --sft.max-steps 160 --sft.gate-every 80"
+            "--sft.demonstrator random --sft.batch-size 6 --sft.max-steps 160 --sft.eval-every 80"
         )
-    gate = f"--sft.gate-success {tasks.starts[start]}"
-    return f"--sft.max-steps {tasks.imitation} --sft.gate-every {tasks.imitation // 30} {gate}"
+    gate = f"--sft.target-success {tasks.starts[start]}"
+    return f"--sft.max-steps {tasks.imitation} --sft.eval-every {tasks.imitation // 30} {gate}"
 
 
 def arm(start: str, name: str, schedule: str) -> Arm:

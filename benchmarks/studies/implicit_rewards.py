@@ -20,18 +20,22 @@ from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
 COMMON = (
-    "--preset istar --rl.group-size 8 --rl.minibatches 1 --eval.keep last --eval.rivals none "
+    "--preset istar --rl.num-generations 8 --rl.minibatches 1 --eval.keep last --eval.rivals none "
     "--rl.save-every 50 --rl.keep-checkpoints 1 --minutes 0"
 )
 BUNDLED = (
-    "--rl.groups 16 --rl.lr 0.0012 --rl.warmup 2 --steps 18 --sft.max-steps 300 "
-    "--sft.gate-every 300 --sft.gate-tasks 64 --eval.every 6 --eval.valid-tasks 64 --eval.tasks 200"
+    "--rl.groups 16 --rl.learning-rate 0.0012 --rl.warmup-steps 2 --steps 18 --sft.max-steps 300 "
+    "--sft.eval-every 300 --sft.eval-tasks 64 --eval.every 6 --eval.valid-tasks 64 "
+    "--eval.num-tasks 200"
 )
 FAMILIES: Mapping[str, str] = {
-    "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 5 --rl.groups 8 --rl.lr 0.001 "
-    "--rl.warmup 0 --steps 12 --rl.turn-tokens 4 --rl.episode-tokens 150 --sft.demonstrations 200 "
-    "--sft.max-steps 100 --sft.copy-steps 5 --sft.lr 0.005 --sft.gate-every 50 --sft.gate-tasks 16 "
-    "--eval.every 0 --eval.tasks 200 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
+    "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 5 --rl.groups 8 "
+    "--rl.learning-rate 0.001 "
+    "--rl.warmup-steps 0 --steps 12 --rl.turn-tokens 4 --rl.episode-tokens 150 "
+    "--sft.demonstrations 200 "
+    "--sft.max-steps 100 --sft.copy-steps 5 --sft.learning-rate 0.005 --sft.eval-every 50 "
+    "--sft.eval-tasks 16 "
+    "--eval.every 0 --eval.num-tasks 200 --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
     "--tiny.intermediate 64 --tiny.context 256",
     "textworld": f"{HESITANT_GAMES} {BUNDLED}",
     "webshop": f"--env webshop {BUNDLED}",

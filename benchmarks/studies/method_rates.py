@@ -28,7 +28,7 @@ ONE_UPDATE = ("cispo", "dapo")
 
 def at_rate(preset: str, rate: float) -> Arm:
     """Return the arm of a preset at a rate."""
-    settings = (*arm(preset).settings, "--rl.lr", f"{rate}")
+    settings = (*arm(preset).settings, "--rl.learning-rate", f"{rate}")
     return Arm(f"{preset}/{rate}", settings, {"preset": preset, "rate": f"{rate}"})
 
 

@@ -36,11 +36,12 @@ TURNS = 5_000
 """Environment turns of an arm."""
 FLAGS = (
     "--env tests.toy:agentgym-test/Toy-v0 --no-fit-horizon --horizon 8 "
-    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
-    "--sft.max-steps 90 --sft.gate-every 90 --sft.gate-tasks 40 --rl.groups 8 --rl.group-size 8 "
-    "--rl.lr 0.003 --rl.warmup 0 --rl.turn-tokens 4 --rl.episode-tokens 240 "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
+    "--sft.max-steps 90 --sft.eval-every 90 --sft.eval-tasks 40 --rl.groups 8 "
+    "--rl.num-generations 8 "
+    "--rl.learning-rate 0.003 --rl.warmup-steps 0 --rl.turn-tokens 4 --rl.episode-tokens 240 "
     f"--steps 100000 --rl.turn-budget {TURNS} --rl.save-every 1000 --minutes 0 "
-    "--eval.every 2 --eval.valid-tasks 40 --eval.tasks 200 --eval.keep last --eval.rivals none "
+    "--eval.every 2 --eval.valid-tasks 40 --eval.num-tasks 200 --eval.keep last --eval.rivals none "
     "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64 --tiny.context 384"
 )
 
@@ -53,7 +54,7 @@ def arm(preset: str, workers: int = 0) -> Arm:
     if preset == "lightning":
         flags += ["--agent", AGENT]
     if JUDGE in PRESETS[preset].needs:
-        flags += ["--rl.hooks", f"judge_mask:model=script,url={URL}"]
+        flags += ["--reward-hooks", f"judge_mask:model=script,url={URL}"]
     if branching := PRESETS[preset].branching:
         # Half a group of this size begins at the start of a task, where a preset has no fewer.
         flags += ["--rl.branch-roots", str(min(4, branching.roots or 4))]

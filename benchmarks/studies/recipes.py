@@ -28,14 +28,14 @@ SMALL = "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64"
 """A policy that a second of a processor trains a little."""
 FAMILIES: Mapping[str, str] = {
     "toy": "--env tests.toy:agentgym-test/Toy-v0 --horizon 8 --no-fit-horizon "
-    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
-    "--sft.max-steps 150 --sft.gate-every 5 --sft.gate-success 0.4 --sft.gate-tasks 40 "
+    "--sft.demonstrations 400 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
+    "--sft.max-steps 150 --sft.eval-every 5 --sft.target-success 0.4 --sft.eval-tasks 40 "
     f"--rl.groups 8 --rl.turn-tokens 4 --rl.episode-tokens 240 --rl.turn-budget 2600 {SMALL} "
     "--tiny.context 384",
     "coins": "--env textworld --env-kwargs difficulty=coin_collector,level=3 brief=true "
     'games={"train":200,"valid":100,"test":100} --horizon 3 --no-fit-horizon '
-    "--sft.demonstrations 200 --sft.copy-steps 20 --sft.batch-size 16 --sft.lr 0.005 "
-    "--sft.max-steps 300 --sft.gate-every 5 --sft.gate-success 0.35 --sft.gate-tasks 40 "
+    "--sft.demonstrations 200 --sft.copy-steps 20 --sft.batch-size 16 --sft.learning-rate 0.005 "
+    "--sft.max-steps 300 --sft.eval-every 5 --sft.target-success 0.35 --sft.eval-tasks 40 "
     f"--rl.groups 8 --rl.turn-tokens 4 --rl.episode-tokens 300 --rl.turn-budget 1500 {SMALL} "
     "--tiny.context 512",
 }
@@ -43,12 +43,13 @@ FAMILIES: Mapping[str, str] = {
 RATES = ("0.0003", "0.001", "0.003")
 """A third of the rate in the middle, that rate, and three times it."""
 COMMON = (
-    "--rl.group-size 8 --rl.warmup 2 --steps 100000 --eval.every 100000 --eval.valid-tasks 100 "
-    "--eval.tasks 100 --eval.keep last --eval.rivals none --rl.save-every 100000 --minutes 0"
+    "--rl.num-generations 8 --rl.warmup-steps 2 --steps 100000 --eval.every 100000 "
+    "--eval.valid-tasks 100 "
+    "--eval.num-tasks 100 --eval.keep last --eval.rivals none --rl.save-every 100000 --minutes 0"
 )
 SIZES: Mapping[str, str] = {
-    "groups of 4": "--rl.group-size 4 --rl.groups 16",
-    "groups of 16": "--rl.group-size 16 --rl.groups 4",
+    "groups of 4": "--rl.num-generations 4 --rl.groups 16",
+    "groups of 16": "--rl.num-generations 16 --rl.groups 4",
     "4 updates": "--rl.minibatches 4",
 }
 """Other sizes of the default preset, at as many episodes a step, by what they are called."""
@@ -71,7 +72,7 @@ RECIPES: Mapping[str, str] = {
 def arm(family: str, recipe: str, rate: str) -> Arm:
     """Return the arm of a recipe in a family at a rate."""
     preset = PRESETS[recipe.partition(",")[0]]
-    flags = f"{FAMILIES[family]} {COMMON} {RECIPES[recipe]} --rl.lr {rate}"
+    flags = f"{FAMILIES[family]} {COMMON} {RECIPES[recipe]} --rl.learning-rate {rate}"
     if branching := preset.branching:
         # Half a group of this size begins at the start of a task, where a preset has no fewer.
         flags += f" --rl.branch-roots {min(4, branching.roots or 4)}"

@@ -31,7 +31,7 @@ def played_methods_table() -> Table:
         table.append(
             [
                 f"`{preset}` with workers" if workers else f"`{name}`",
-                f"{PRESETS[preset].minibatches * PRESETS[preset].iterations}",
+                f"{PRESETS[preset].minibatches * PRESETS[preset].num_iterations}",
                 share(success["mean"]),
                 shares(success["values"]),
                 bold_without_zero(difference["mean"], difference["ci95"]) if difference else "",

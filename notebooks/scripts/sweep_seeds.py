@@ -1,6 +1,6 @@
 """Train with several values of one flag and several seeds each; print the verdict on each value.
 
-    python sweep_seeds.py --env webshop --flag rl.lr --values 3e-4 1e-3 --seeds 0 1 2 -- --quick
+    python sweep_seeds.py --flag rl.learning-rate --values 3e-4 1e-3 --seeds 0 1 2 -- --quick
 
 What follows -- are flags of agentgym-train. A sweep that was cut off goes on when it is repeated.
 """
@@ -13,7 +13,9 @@ from trainers.cli import main as agentgym_train
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--env", default="webshop")
-parser.add_argument("--flag", default="rl.lr", help="as agentgym-train has it, without --")
+parser.add_argument(
+    "--flag", default="rl.learning-rate", help="as agentgym-train has it, without --"
+)
 parser.add_argument("--values", nargs="+", default=["3e-4", "1e-3"])
 parser.add_argument("--seeds", nargs="+", default=["0", "1", "2"])
 parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")

@@ -76,8 +76,8 @@ def resting(family: str, method: str) -> Arm:
 
 @pytest.mark.slow
 def test_gradients_are_taken_down_and_no_weight_moves(tmp_path: Path) -> None:
-    out, small = tmp_path / "run", {"sft__max_steps": 4, "steps": 3, "eval__tasks": 2}
-    once = {name: None for name in ("rl__lr", "eval__every")}
+    out, small = tmp_path / "run", {"sft__max_steps": 4, "steps": 3, "eval__num_tasks": 2}
+    once = {name: None for name in ("rl__learning_rate", "eval__every")}
     with drawn(False):
         one = ("--preset=ppo", "--rl.minibatches=1", *STILL.split(), *CRITIC.split())
         assert recorded(toy_runs.arguments(out, *one, **small, **once)) == 0

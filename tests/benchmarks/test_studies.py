@@ -263,7 +263,9 @@ def test_runs_that_would_be_lost_are_named_before_play(
         assert main([*command(tmp_path), *more]) == 2
         error = capsys.readouterr().err
         assert "long, seed 0" in error and "will be played" in error
-    other_settings = [replace(arm, settings=(*arm.settings, "--rl.lr", "1")) for arm in STUDY.arms]
+    other_settings = [
+        replace(arm, settings=(*arm.settings, "--rl.learning-rate", "1")) for arm in STUDY.arms
+    ]
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms(other_settings))
     assert main(command(tmp_path)) == 2
     assert result(tmp_path) == before
@@ -322,7 +324,7 @@ def test_a_dry_run_shows_what_differs_and_what_is_cached(
     shown = capsys.readouterr().out
     for run in runs():
         assert run.keys.run in shown and run.keys.start in shown
-    assert "rounds" in shown and "rl.lr" not in shown
+    assert "rounds" in shown and "rl.learning_rate" not in shown
     assert shown.count("done") == 2
     assert main([*command(tmp_path), "--dry-run", "--only", "horizon=long"]) == 0
     shown = capsys.readouterr().out

@@ -11,10 +11,11 @@ from benchmarks.studies.runner.study import Arm, Runs, Study
 
 FLAGS = (
     "--env tests.toy:agentgym-test/Toy-v0 --steps 4 --no-fit-horizon --eval.horizon 5 "
-    "--sft.demonstrations 64 --sft.max-steps 20 --sft.copy-steps 5 --sft.gate-every 20 "
-    "--sft.gate-tasks 4 --sft.lr 1e-2 --rl.groups 4 --rl.group-size 4 --rl.turn-tokens 4 "
-    "--rl.episode-tokens 150 --rl.save-every 2 --rl.lr 1e-2 --rl.warmup 0 --rl.log-groups 4 "
-    "--eval.tasks 8 --eval.every 2 --eval.valid-tasks 4 --eval.rivals none "
+    "--sft.demonstrations 64 --sft.max-steps 20 --sft.copy-steps 5 --sft.eval-every 20 "
+    "--sft.eval-tasks 4 --sft.learning-rate 1e-2 --rl.groups 4 --rl.num-generations 4 "
+    "--rl.turn-tokens 4 "
+    "--rl.episode-tokens 150 --rl.save-every 2 --rl.learning-rate 1e-2 --rl.warmup-steps 0 "
+    "--rl.log-groups 4 --eval.num-tasks 8 --eval.every 2 --eval.valid-tasks 4 --eval.rivals none "
     "--tiny.hidden 16 --tiny.layers 1 --tiny.heads 2 --tiny.intermediate 32 --tiny.context 256"
 )
 

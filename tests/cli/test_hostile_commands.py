@@ -131,7 +131,7 @@ TRAIN = [
     (["--env", TOY_ID, "--template-args", "a"], "--template-args"),
     (["--env", TOY_ID, "--horizon", ""], "expected turn budgets"),
     (["--env", TOY_ID, "--horizon", "1e5"], "expected turn budgets"),
-    (["--env", TOY_ID, "--rl.lr", "nan"], "--rl.lr"),
+    (["--env", TOY_ID, "--rl.learning-rate", "nan"], "--rl.learning-rate"),
     (["--env", TOY_ID, "--minutes", "nan"], "--minutes"),
     (["--env", TOY_ID, "--tiny.head-dim", "-2"], "--tiny.head-dim"),
     (["--env", TOY_ID, "--fit-horizon", "maybe"], "maybe"),
@@ -218,8 +218,9 @@ def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsy
 
 TRAIN_FLAGS = (
     "--seed", "--horizon", "--steps", "--horizon-every", "--minutes", "--preset", "--model",
-    "--rl.groups", "--rl.lr", "--rl.temperature", "--sft.lr", "--sft.max-steps", "--lora.r",
-    "--eval.tasks", "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", 
+    "--rl.groups", "--rl.learning-rate", "--temperature", "--sft.learning-rate", "--sft.max-steps",
+    "--lora.r",
+    "--eval.num-tasks", "--eval.horizon", "--tiny.hidden", "--tiny.heads", "--tiny.head-dim", 
     "--fit-horizon", "--env-kwargs", "--template-args",
 )  # fmt: skip
 

@@ -85,7 +85,7 @@ def test_training_takes_steps_in_it(tmp_path: Path, capsys: Any) -> None:
 
     out = tmp_path / "run"
     less = dict.fromkeys(
-        ("horizon", "eval.tasks", "sft.max-steps", "sft.gate-every", "sft.gate-tasks"), 2
+        ("horizon", "eval.num-tasks", "sft.max-steps", "sft.eval-every", "sft.eval-tasks"), 2
     )
     settings = {
         **SMALL, **less, "env": NAME, "steps": 2, "sft.demonstrator": "random",

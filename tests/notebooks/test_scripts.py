@@ -102,8 +102,8 @@ def test_tasks_from_library(tmp_path: Path) -> None:
         (
             "sweep_seeds.py",
             ["--env", f"tests.toy:{TOY_ID}", "--values", "1e-3", "--seeds", "0", "1", "--"],
-            ("rl.lr=1e-3/seed0", "rl.lr=1e-3/seed1"),
-            "rl.lr 1e-3: ",
+            ("rl.learning-rate=1e-3/seed0", "rl.learning-rate=1e-3/seed1"),
+            "rl.learning-rate 1e-3: ",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_trainings(
 ) -> None:
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", ForkedRun)
     out = tmp_path / "run"
-    left = ["env", "rl__lr", *(() if told else TINY)]
+    left = ["env", "rl__learning_rate", *(() if told else TINY)]
     small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(left))
     small = [flag for flag in small if not flag.startswith("--out=")]
     with drawn(False), remembered():

@@ -59,9 +59,9 @@ def test_tools_are_trained_on(tmp_path: Path) -> None:
     from tests.trainers import toy_runs
 
     few = {
-        "steps": 1, "horizon": 3, "horizon_every": None, "rl__groups": 2, "rl__group_size": 2,
-        "sft__demonstrations": 8, "sft__max_steps": 2, "sft__copy_steps": 1, "sft__gate_every": 2,
-        "sft__gate_tasks": 2, "sft__save_every": 2, "rl__turn_tokens": 8, "eval__tasks": 2,
+        "steps": 1, "horizon": 3, "horizon_every": None, "rl__groups": 2, "rl__num_generations": 2,
+        "sft__demonstrations": 8, "sft__max_steps": 2, "sft__copy_steps": 1, "sft__eval_every": 2,
+        "sft__eval_tasks": 2, "sft__save_every": 2, "rl__turn_tokens": 8, "eval__num_tasks": 2,
         "eval__valid_tasks": 2,
     }  # fmt: skip
     name = f"tests.tools.sums:{SUMS_ID}"

@@ -23,7 +23,7 @@ from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
 from trainers.output.run_folder import RunFolder
 
-QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 12}
+QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 12}
 
 
 def sentence(capsys: pytest.CaptureFixture[str]) -> str:
@@ -324,7 +324,7 @@ def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
 @pytest.mark.slow
 def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_path, capsys):
     out = tmp_path / "run"
-    changes = {**QUICK, "env": toy_runs.FLAKY_ID, "eval__tasks": 40, "steps": 3}
+    changes = {**QUICK, "env": toy_runs.FLAKY_ID, "eval__num_tasks": 40, "steps": 3}
     assert main(toy_runs.arguments(out, **changes)) == 0
     assert "warnings.log" in capsys.readouterr().err
     tasks = ToyTasks()

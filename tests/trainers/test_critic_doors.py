@@ -23,8 +23,8 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.grpo.critic import CRITIC_FILE
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
-    "horizon": "3", "rl__minibatches": 2, "rl__groups": 8, "rl__group_size": 2,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,
+    "horizon": "3", "rl__minibatches": 2, "rl__groups": 8, "rl__num_generations": 2,
 }  # fmt: skip
 PPO = PRESETS["ppo"]
 (CREDIT,) = PPO.terms
@@ -82,24 +82,30 @@ def test_a_flag_is_the_part_that_it_names(knob):
 
 
 def test_what_is_left_open_is_decided():
-    run = resolved(rl__lr=1e-3)
-    assert (run.config.critic.lr, run.config.critic.updates) == (pytest.approx(1e-2), 16)
+    run = resolved(rl__learning_rate=1e-3)
+    assert (run.config.critic.learning_rate, run.config.critic.updates) == (pytest.approx(1e-2), 16)
     assert resolved("--critic.kind=model").config.critic.updates == 4
-    assert resolved("--critic.lr=0.5", "--critic.updates=2").config.critic.lr == 0.5
-    paper = resolved(preset="meowtea-ppo", rl__groups=None, rl__group_size=None)
-    assert (paper.config.rl.groups, paper.config.rl.group_size) == (256, 1)
-    assert resolved("--rl.kl=0.5", preset="mt-ppo").preset.terms == (Term(GAE(kl=0.5)),)
-    assert resolved("--rl.kl=0", preset="mt-ppo").preset.needs == ("critic",)
+    assert (
+        resolved("--critic.learning-rate=0.5", "--critic.updates=2").config.critic.learning_rate
+        == 0.5
+    )
+    paper = resolved(preset="meowtea-ppo", rl__groups=None, rl__num_generations=None)
+    assert (paper.config.rl.groups, paper.config.rl.num_generations) == (256, 1)
+    assert resolved("--rl.beta=0.5", preset="mt-ppo").preset.terms == (Term(GAE(kl=0.5)),)
+    assert resolved("--rl.beta=0", preset="mt-ppo").preset.needs == ("critic",)
 
 
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
         (["--critic.kind=zero", "--preset=rloo"], "because nothing of 'rloo' reads a value"),
-        (["--critic.warmup=3", "--preset=grpo"], "expected --critic.warmup with a preset that has"),
+        (
+            ["--critic.warmup-steps=3", "--preset=grpo"],
+            "expected --critic.warmup-steps with a preset that has",
+        ),
         (["--critic.kind=model", "--critic.trunk=shared"], "only with --critic.kind head"),
         (["--critic.gae=turn", "--critic.token-lam=0.5"], "expected --critic.token-lam with"),
-        (["--critic.lr=0"], "expected --critic.lr to be greater than 0"),
+        (["--critic.learning-rate=0"], "expected --critic.learning-rate to be greater than 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
@@ -123,9 +129,9 @@ ACTS: dict[str, list[str]] = {
     "left out": ["--critic.kind=zero"],
     "model": ["--critic.kind=model"],
     "shared": ["--critic.trunk=shared"],
-    "lr": ["--critic.lr=0.001"],
+    "learning_rate": ["--critic.learning-rate=0.001"],
     "updates": ["--critic.updates=3"],
-    "warm-up": ["--critic.warmup=1"],
+    "warm-up": ["--critic.warmup-steps=1"],
 }  # fmt: skip
 
 
@@ -183,7 +189,13 @@ def critics(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["head", "model"])
 def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_path):
-    changes = {**QUICK, "preset": "ppo", "steps": 4, "critic__kind": kind, "critic__warmup": 1}
+    changes = {
+        **QUICK,
+        "preset": "ppo",
+        "steps": 4,
+        "critic__kind": kind,
+        "critic__warmup_steps": 1,
+    }
     folders = [tmp_path / name for name in ("whole", "killed")]
     whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
     assert main(whole) == 0
@@ -210,13 +222,13 @@ def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_p
     ("launched", "critic"),
     [
         ("ddp", ["--critic.kind=model"]),
-        ("fsdp2", ["--critic.kind=head", "--critic.warmup=1"]),
+        ("fsdp2", ["--critic.kind=head", "--critic.warmup-steps=1"]),
         ("fsdp2", ["--critic.trunk=shared"]),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
 def test_two_processes_have_the_policy_and_the_critic_of_one(launched, critic, tmp_path):
-    changes = {**QUICK, "preset": "ppo", "rl__lr": 1e-3}
+    changes = {**QUICK, "preset": "ppo", "rl__learning_rate": 1e-3}
     one, two = tmp_path / "one", tmp_path / "two"
     assert main(toy_runs.arguments(one, *critic, **changes)) == 0
     [ended] = toy_runs.launch(toy_runs.arguments(two, *critic, **changes), launched)

@@ -25,8 +25,8 @@ from trainers.config.resolve import resolve
 from trainers.grpo.stale_policy import STALE_FILE
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__tasks": 4,
-    "horizon": "4", "rl__group_size": 4, "rl__groups": 4, "rl__log_groups": 4,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__num_tasks": 4,
+    "horizon": "4", "rl__num_generations": 4, "rl__groups": 4, "rl__log_groups": 4,
 }  # fmt: skip
 WEIGHTS = "checkpoints/trained/model.safetensors"
 EVERY = "--rl.stale-every=1"
@@ -139,7 +139,7 @@ def test_with_a_share_of_all_the_first_policy_plays_on(agentrl, tmp_path):
     flags = ("--rl.stale-share=1", "--rl.stale-every=9")
     three: Any = {"steps": 3, "start": agentrl[0]}
     stale = run(tmp_path / "stale", *flags, **three)
-    idle = run(tmp_path / "idle", "--rl.stale-share=0", **three, rl__lr=1e-30)
+    idle = run(tmp_path / "idle", "--rl.stale-share=0", **three, rl__learning_rate=1e-30)
     assert actions(tmp_path / "stale") == actions(tmp_path / "idle")
     assert not equal(stale, idle)
     played, turns = stale_turns(tmp_path / "stale")

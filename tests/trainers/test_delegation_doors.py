@@ -16,8 +16,9 @@ from trainers.config.resolve import resolve
 
 WEIGHTS = "checkpoints/trained/adapter_model.safetensors"
 SMALL: dict[str, Any] = {
-    "preset": "matpo", "horizon": "9", "horizon_every": None, "eval__every": 0, "eval__tasks": 2,
-    "rl__group_size": 4, "rl__groups": 2, "rl__log_groups": 2, "rl__turn_tokens": 16,
+    "preset": "matpo", "horizon": "9", "horizon_every": None, "eval__every": 0,
+    "eval__num_tasks": 2,
+    "rl__num_generations": 4, "rl__groups": 2, "rl__log_groups": 2, "rl__turn_tokens": 16,
     "rl__episode_tokens": 240, "rl__save_every": 1,
 }  # fmt: skip
 WORKERS, ALONE = "--env-kwargs=worker_turns=3", "--env-kwargs=worker_turns=0"
@@ -33,8 +34,8 @@ def run(out: Path, *flags: str, die_at: str = toy_runs.ALIVE, **changes: Any) ->
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One step of ``matpo`` after a short imitation of the expert with its workers."""
     changes = {
-        "steps": 1, "tiny__hidden": 32, "sft__max_steps": 110, "sft__gate_every": 110,
-        "sft__gate_tasks": 4, "sft__save_every": 110,
+        "steps": 1, "tiny__hidden": 32, "sft__max_steps": 110, "sft__eval_every": 110,
+        "sft__eval_tasks": 4, "sft__save_every": 110,
     }  # fmt: skip
     return run(tmp_path_factory.mktemp("matpo") / "begun", WORKERS, **changes)
 

@@ -24,7 +24,7 @@ from trainers.cli import main, parse_config
 from trainers.output.run_folder import RunFolder
 from trainers.phases.learning_clock import LearningClock
 
-QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 8}
+QUICK = {"steps": 2, "sft__max_steps": 10, "eval__every": 0, "eval__num_tasks": 8}
 HANGING_ID = "agentgym-test/Hanging-v0"
 if HANGING_ID not in gymnasium.registry:
     gymnasium.register(HANGING_ID, entry_point="tests.faulty:HangingEnv")
@@ -78,7 +78,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["thread", "process", "ray"])
 def test_a_run_is_the_same_on_every_back_end(plain, tmp_path, backend):
-    flags = ["--rollout.backend", backend, "--rollout.workers", "2"]
+    flags = ["--backend", backend, "--workers", "2"]
     assert trained(tmp_path / "run", *flags) == toy_runs.nearly(toy_runs.by_phase(plain))
 
 
@@ -87,20 +87,20 @@ def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, m
     # Of the two thousand that show words a quarter would hang, each for the time limit.
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     hangs = {"env": HANGING_ID, "sft__demonstrations": 4, "sft__max_steps": 2, "steps": 1}
-    hangs |= {"sft__gate_tasks": 2, "rl__groups": 6, "rl__group_size": 2, "eval__tasks": 4}
+    hangs |= {"sft__eval_tasks": 2, "rl__groups": 6, "rl__num_generations": 2, "eval__num_tasks": 4}
     # Greedy alone: every panel costs a second for each that hangs.
-    records = trained(tmp_path / "run", "--rollout.step-timeout=1", "--eval.greedy", **hangs)
+    records = trained(tmp_path / "run", "--step-timeout=1", "--eval.greedy", **hangs)
     assert records["rl"][0]["ended_by_error"] > 0
     reasons = {row["stop_reason"] for row in records["eval oracle"][0]["rows"]}
     assert reasons == {"success", "error"}
     stored = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
-    assert stored["resolved"]["rollout"]["backend"] == "process"
+    assert stored["resolved"]["backend"] == "process"
 
 
-@pytest.mark.parametrize("flag", ["--rollout.workers=2", "--rollout.step-timeout=1"])
+@pytest.mark.parametrize("flag", ["--workers=2", "--step-timeout=1"])
 def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
-    assert main(toy_runs.arguments(tmp_path / "run", flag, "--rollout.backend=sync")) == 2
-    assert f"expected {flag.split('=')[0]} only with --rollout.backend thread" in said(capsys)
+    assert main(toy_runs.arguments(tmp_path / "run", flag, "--backend=sync")) == 2
+    assert f"expected {flag.split('=')[0]} only with --backend thread" in said(capsys)
     assert not (tmp_path / "run").exists()
 
 
@@ -126,7 +126,7 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
 
 @pytest.mark.slow
 def test_a_nucleus_is_sampled_from_and_corrected_for(plain, tmp_path):
-    whole, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--rl.top-p=0.5")
+    whole, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--top-p=0.5")
     assert all("importance_mean" in record for record in nucleus["rl"])
     assert not any("importance_mean" in record for record in whole["rl"])
     assert nucleus["rl"][0]["entropy"] != whole["rl"][0]["entropy"]
@@ -140,7 +140,7 @@ def longest_prompt(folder: Path) -> int:
 
 @pytest.mark.slow
 def test_a_window_forgets_earlier_turns(plain, tmp_path):
-    trained(tmp_path / "run", "--rollout.window=1")
+    trained(tmp_path / "run", "--window=1")
     assert longest_prompt(tmp_path / "run") < longest_prompt(plain)
 
 
@@ -179,7 +179,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
 
 @pytest.mark.slow
 def test_reward_hooks_are_paid_in_training_alone(tmp_path):
-    records = trained(tmp_path / "run", "--rl.hooks", "potential", "turn_cost=0.01")
+    records = trained(tmp_path / "run", "--reward-hooks", "potential", "turn_cost=0.01")
     added = {"success_bonus", "invalid_action", "potential", "turn_cost"}
     assert added <= terms(tmp_path / "run")
     for arm in ("sft", "rl"):
@@ -190,7 +190,7 @@ def test_reward_hooks_are_paid_in_training_alone(tmp_path):
 def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
     from trainers.config.resolve import resolve
 
-    flags = ["--rl.hooks", "invalid_action=0.3", "success_bonus=2"]
+    flags = ["--reward-hooks", "invalid_action=0.3", "success_bonus=2"]
     run = resolve(toy_runs.config(tmp_path, *flags, preset=preset))
     hooks = {hook.name: hook for hook in run.envs[0].make_hooks()}
     assert len(run.envs[0].make_hooks()) == len(hooks) == 2
@@ -201,18 +201,24 @@ def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
-        (["--rl.hooks", "gold_evidence"], "'gold_evidence', which needs info['details'] to hold"),
-        (["--rl.hooks", "niceness"], "expected the name of a reward hook, got 'niceness'"),
-        (["--rl.hooks", "repeat", "--rl.hooks", "repeat"], "expected each reward hook once"),
         (
-            ["--rl.hooks", "invalid_action=0.1", "--rl.invalid-penalty", "0.1"],
-            "expected invalid_action in --rl.hooks or --rl.invalid-penalty, got both",
+            ["--reward-hooks", "gold_evidence"],
+            "'gold_evidence', which needs info['details'] to hold",
         ),
-        (["--rl.hooks", "success_bonus", "--rl.success-bonus", "1"], "--rl.success-bonus, got"),
+        (["--reward-hooks", "niceness"], "expected the name of a reward hook, got 'niceness'"),
+        (
+            ["--reward-hooks", "repeat", "--reward-hooks", "repeat"],
+            "expected each reward hook once",
+        ),
+        (
+            ["--reward-hooks", "invalid_action=0.1", "--rl.invalid-penalty", "0.1"],
+            "expected invalid_action in --reward-hooks or --rl.invalid-penalty, got both",
+        ),
+        (["--reward-hooks", "success_bonus", "--rl.success-bonus", "1"], "--rl.success-bonus, got"),
         (["--horizon", "5", "--horizon-gate", "0.5"], "expected --horizon with several stages"),
         (["--horizon", "5-8-9"], "expected turn budgets such as '8', '5,8,10' or '5-15'"),
         (["--horizon", "9-5"], "expected --horizon to grow"),
-        (["--rl.top-p", "1.5"], "expected --rl.top-p to be at most 1, got 1.5"),
+        (["--top-p", "1.5"], "expected --top-p to be at most 1, got 1.5"),
     ],
 )
 def test_contradictions_are_one_sentence(tmp_path, capsys, flags, expected):
@@ -269,12 +275,12 @@ def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(
         "env: webshop\nenv_kwargs: {difficulty: medium}\nhorizon: [5, 8]\nhorizon_every: 3\n"
-        "rl: {lr: 6e-4, hooks: [repeat]}\neval: {greedy: true}\n"
+        "rl: {learning_rate: 6e-4}\nreward_hooks: [repeat]\neval: {greedy: true}\n"
     )
-    read = parse_config(["--config", str(file), "--rl.lr=1e-3", "--seed=4"])
+    read = parse_config(["--config", str(file), "--rl.learning-rate=1e-3", "--seed=4"])
     asked = [
         "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--horizon-every=3",
-        "--rl.lr=1e-3", "--rl.hooks", "repeat", "--eval.greedy", "--seed=4",
+        "--rl.learning-rate=1e-3", "--reward-hooks", "repeat", "--eval.greedy", "--seed=4",
     ]  # fmt: skip
     assert read == parse_config(asked)
     assert parse_config(["--config", str(file), "--eval.no-greedy"]).eval.greedy is False
@@ -297,7 +303,7 @@ def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
         ("", "one 'name: value' a line; got nothing"),
         ("env: [webshop\n", "to hold YAML, but: line 2: expected ',' or ']'"),
         ("env: webshop\nrl: 3", "expected --rl to be a group of settings (name: value), got 3"),
-        ("env: webshop\nrl: {hooks: repeat}", "expected --rl.hooks to be a list, got repeat"),
+        ("env: webshop\nreward_hooks: repeat", "expected --reward-hooks to be a list, got repeat"),
         (None, "cannot be read: No such file"),
     ],
 )
@@ -314,11 +320,11 @@ def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch)
     out = tmp_path / "run"
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
         main(toy_runs.arguments(out))
-    assert main(["--resume", "--out", str(out), "--rl.lr=0.5"]) == 2
+    assert main(["--resume", "--out", str(out), "--rl.learning-rate=0.5"]) == 2
     words = said(capsys)
-    assert "rl.lr was 0.01 and is 0.5" in words and "; leave out what differs" in words
+    assert "rl.learning_rate was 0.01 and is 0.5" in words and "; leave out what differs" in words
     # Where environments run is no part of what a run is.
-    assert main(["--resume", "--out", str(out), "--rollout.backend=thread"]) == 0
+    assert main(["--resume", "--out", str(out), "--backend=thread"]) == 0
     assert toy_runs.by_phase(out) == toy_runs.nearly(toy_runs.by_phase(finished))
     for more in ([f"--env={TOY_ID}"], []):
         assert main(["--resume", "--out", str(tmp_path / "none"), *more]) == 2
@@ -420,7 +426,7 @@ def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path,
     """Of an episode of step s: terms that sum to alpha R + (1 - alpha) mean r, alpha = s / 4."""
     out = tmp_path / "run"
     hooked = toy_runs.arguments(
-        out, "--rl.hooks=progressive:start=0,end=1,steps=4", **{**QUICK, "steps": 3},
+        out, "--reward-hooks=progressive:start=0,end=1,steps=4", **{**QUICK, "steps": 3},
         rl__log_groups=99, rl__save_every=1,
     )  # fmt: skip
     with monkeypatch.context() as patch:
@@ -451,11 +457,11 @@ def test_progressive_rewards_follow_their_schedule_also_after_a_resume(tmp_path,
 def test_a_dry_run_shows_every_setting_and_writes_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     out = tmp_path / "run"
-    assert main(["--env=webshop", "--dry-run", "--rl.lr=0.002", f"--out={out}"]) == 0
+    assert main(["--env=webshop", "--dry-run", "--rl.learning-rate=0.002", f"--out={out}"]) == 0
     shown = capsys.readouterr().out
     lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
-    assert "0.002" in lines["--rl.lr"] and "you" in lines["--rl.lr"]
-    assert "0.006" in lines["--sft.lr"] and "default" in lines["--sft.lr"]
+    assert "0.002" in lines["--rl.learning-rate"] and "you" in lines["--rl.learning-rate"]
+    assert "0.006" in lines["--sft.learning-rate"] and "default" in lines["--sft.learning-rate"]
     assert "agentgym/WebShop-v0" in shown and str(out) in shown
     assert not out.exists()
     assert main(["--env=webshop", "--dry-run", "--horizon=x"]) == 2
@@ -492,8 +498,8 @@ def test_every_door_is_in_the_help(capsys):
         main(["--help"])
     shown = capsys.readouterr().out
     for flag in (
-        "--rollout.backend", "--rollout.workers", "--rollout.step-timeout", "--rollout.history",
-        "--rollout.window", "--rl.top-p", "--rl.hooks", "--horizon", "--horizon-every",
+        "--backend", "--workers", "--step-timeout", "--rollout.history",
+        "--window", "--top-p", "--reward-hooks", "--horizon", "--horizon-every",
         "--horizon-gate", "--fit-horizon", "--config", "--resume", "--dry-run",
         "--report-to", "--minutes", "--steps", "--health.on-alarm", "--health.ignore",
     ):  # fmt: skip
@@ -522,5 +528,7 @@ def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
     assert {name for name in PRESETS if runs.search(lines[name])} == set(runnable())
     assert lines["vspo"].endswith("  runs without value-smoothing clipping")
     assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("  runs")
-    assert lines["erpo"].endswith("a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL")
+    assert lines["erpo"].endswith(
+        "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL"
+    )
     assert "  Term(EpisodeReturn(), center='group', scale='group'), Loss(), " in lines["dapo"]

@@ -22,12 +22,12 @@ SMALL = {
     "horizon-every": 1,
     "sft.demonstrations": 24,
     "sft.max-steps": 4,
-    "sft.gate-every": 4,
-    "sft.gate-tasks": 4,
+    "sft.eval-every": 4,
+    "sft.eval-tasks": 4,
     "rl.groups": 2,
-    "rl.group-size": 2,
+    "rl.num-generations": 2,
     "memory.micro-tokens": 2000,
-    "eval.tasks": 6,
+    "eval.num-tasks": 6,
     "eval.every": 0,
 }
 """One step of everything."""
@@ -42,7 +42,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     out = tmp_path / "run"
     small = {**SMALL, "env": "search", "horizon": "3,4,6", "rl.turn-tokens": 8, "out": out}
     flags = [f"--{name}={value}" for name, value in small.items()]
-    flags += ["--fit-horizon", "--env-kwargs", *CHAINS, "--rl.hooks", *HOOKS]
+    flags += ["--fit-horizon", "--env-kwargs", *CHAINS, "--reward-hooks", *HOOKS]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
     assert summary["env"] == "agentgym/Search-v0"
@@ -87,8 +87,8 @@ def test_stages_of_search_draw_questions_by_their_hops(expert):
 def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     """Demonstrations, warm start, rollouts, steps, evaluation: not that a tiny model learns it."""
     out = tmp_path / "run"
-    small = {**SMALL, "env": "swe", "horizon": "5,6", "sft.demonstrations": 6, "sft.gate-tasks": 2,
-             "sft.max-steps": 2, "sft.gate-every": 2, "eval.tasks": 2, "rl.turn-tokens": 24,
+    small = {**SMALL, "env": "swe", "horizon": "5,6", "sft.demonstrations": 6, "sft.eval-tasks": 2,
+             "sft.max-steps": 2, "sft.eval-every": 2, "eval.num-tasks": 2, "rl.turn-tokens": 24,
              "eval.valid-tasks": 2, "tiny.context": 1024, "steps": 2, "out": out}  # fmt: skip
     flags = [f"--{name}={value}" for name, value in small.items()]
     assert main(flags) == 0, capsys.readouterr().err
@@ -105,8 +105,10 @@ def test_a_model_of_ones_own_trains_on_swe_by_one_command(tmp_path, capsys):
     """Rollouts in boxes, a step, evaluation and a model on disk; it is far too small to learn."""
     made, out = chat_model(tmp_path / "model"), tmp_path / "run"
     small = {**toy_runs.SETTINGS, "env": "swe", "model": made, "horizon": "6", "steps": 1,
-             "rl.groups": 1, "rl.group-size": 2, "rl.turn-tokens": 8, "rl.episode-tokens": 4000,
-             "sft.demonstrations": 1, "sft.max-steps": 0, "eval.tasks": 1, "eval.valid-tasks": 1,
+             "rl.groups": 1, "rl.num-generations": 2, "rl.turn-tokens": 8,
+             "rl.episode-tokens": 4000,
+             "sft.demonstrations": 1, "sft.max-steps": 0, "eval.num-tasks": 1,
+             "eval.valid-tasks": 1,
              "eval.every": 0, "out": out}  # fmt: skip
     assert main([f"--{name}={value}" for name, value in small.items()]) == 0
     summary = json.loads((out / "summary.json").read_text())
@@ -126,4 +128,4 @@ def chat_model(folder):
 
 def test_swe_is_rolled_out_in_threads():
     run = resolve(parse_config(["--env=swe"]))
-    assert run.config.rollout.backend == "thread"
+    assert run.config.backend == "thread"

@@ -22,8 +22,8 @@ from trainers.config.resolve import resolve
 
 RIGID_ID = "agentgym-test/Rigid-v0"
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__tasks": 4,
-    "horizon": "4", "rl__group_size": 8, "rl__groups": 2, "rl__log_groups": 2,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__num_tasks": 4,
+    "horizon": "4", "rl__num_generations": 8, "rl__groups": 2, "rl__log_groups": 2,
 }  # fmt: skip
 ROOTS = ("--rl.branch-roots=2",)
 
@@ -76,7 +76,7 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
     flags = ("--preset=arpo", *ROOTS)
     hard = run(tmp_path / "hard", *flags, "--rl.branch-credit=hard", start=soft[0])
     assert gap(soft[1], hard) < 2e-4
-    more: Any = {"rl__minibatches": 2, "rl__iterations": 2, "start": soft[0]}
+    more: Any = {"rl__minibatches": 2, "rl__num_iterations": 2, "start": soft[0]}
     several = run(tmp_path / "clipped", *flags, "--rl.branch-credit=hard", **more)
     again = run(tmp_path / "soft", *flags, **more)
     assert gap(several, again) > 1e-3

@@ -29,8 +29,8 @@ from trainers.grpo.advantages import assign_credit
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, judge_metrics
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 10, "eval__every": 0, "eval__tasks": 4,
-    "horizon": "3", "rollout__backend": "sync", "rl__log_groups": 4,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 10, "eval__every": 0, "eval__num_tasks": 4,
+    "horizon": "3", "backend": "sync", "rl__log_groups": 4,
 }  # fmt: skip
 Weights = dict[str, torch.Tensor]
 Plain = tuple[Path, Weights]
@@ -73,7 +73,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Plain:
 
 
 def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, str]:
-    return "--rl.hooks", f"{hook}:model=m,url={server.url},retries=0{more}"
+    return "--reward-hooks", f"{hook}:model=m,url={server.url},retries=0{more}"
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_a_mask_leaves_out_what_it_rejects(serve: Serve, plain: Plain, tmp_path:
 @pytest.mark.slow
 def test_erpo_runs_whole_with_a_judge(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     server = serve(judging(lambda record: "SOUND" if any_grade(record) % 4 else "RUINED"))
-    hooks = ["--rl.hooks", "progressive=0.5", *flag(server, "judge_mask")]
+    hooks = ["--reward-hooks", "progressive=0.5", *flag(server, "judge_mask")]
     more: Any = {"preset": "erpo", "start": plain[0]}
     whole = trained(tmp_path / "whole", *hooks, **more)
     steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
@@ -184,7 +184,7 @@ def test_erpo_wants_a_judge_of_episodes() -> None:
     erpo = PRESETS["erpo"]
     assert erpo.filters[0] == FlaggedTurns(JUDGE_REJECT, in_baseline=False)
     alone = replace(erpo, beyond=())
-    with pytest.raises(ConfigurationError, match=r"--rl\.hooks judge_mask:model=NAME,url=URL"):
+    with pytest.raises(ConfigurationError, match=r"--reward-hooks judge_mask:model=NAME,url=URL"):
         alone.require(SERVES)
     alone.require((*SERVES, JUDGE))
 
@@ -195,7 +195,7 @@ def test_a_preset_file_that_masks_wants_a_judge_too(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="needs judge"):
         resolve(toy_runs.config(tmp_path / "run", f"--preset-file={own}"))
     hook = "judge_mask:model=m,url=http://127.0.0.1:9/v1"
-    flags = [f"--preset-file={own}", "--rl.hooks", hook]
+    flags = [f"--preset-file={own}", "--reward-hooks", hook]
     assert resolve(toy_runs.config(tmp_path / "run", *flags)).preset.needs == (JUDGE,)
 
 
@@ -204,15 +204,15 @@ def test_a_dry_run_says_what_is_asked(
 ) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    command = toy_runs.arguments(tmp_path / "run", "--dry-run", "--rl.hooks", "judge:model=m")
+    command = toy_runs.arguments(tmp_path / "run", "--dry-run", "--reward-hooks", "judge:model=m")
     assert main(command) == 2
     assert "API key in the environment variable OPENAI_API_KEY" in capsys.readouterr().err
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert main([*command[:-1], "judge:model=m,calls=50"]) == 0
     said = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert "judge is asked of m: at most 50 questions and 10,000,000 tokens in each" in said
-    config = toy_runs.config(tmp_path / "run", "--rl.hooks", "judge:model=m")
-    assert resolve(config).config.rollout.backend == "thread"
+    config = toy_runs.config(tmp_path / "run", "--reward-hooks", "judge:model=m")
+    assert resolve(config).config.backend == "thread"
 
 
 def test_another_rubric_is_another_run(tmp_path: Path) -> None:
@@ -221,6 +221,6 @@ def test_another_rubric_is_another_run(tmp_path: Path) -> None:
     for text in ("Red is good.", "Blue is good."):
         rubric.write_text(text)
         hook = f"judge:model=m,url=http://127.0.0.1:9/v1,rubric={rubric}"
-        run = resolve(toy_runs.config(tmp_path / "run", "--rl.hooks", hook))
+        run = resolve(toy_runs.config(tmp_path / "run", "--reward-hooks", hook))
         found.append(run.resolved()["rubric_sha256"]["judge"])
     assert found[0] != found[1]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 FSDP = {"ACCELERATE_USE_FSDP": "true"}
 ZERO2 = {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "2"}
 ZERO3 = {**ZERO2, "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}
-QUICK: dict[str, Any] = {"steps": 1, "eval__every": 0, "eval__tasks": 4, "sft__max_steps": 0}
+QUICK: dict[str, Any] = {"steps": 1, "eval__every": 0, "eval__num_tasks": 4, "sft__max_steps": 0}
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,9 @@ def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, 
     from safetensors.torch import load_file
 
     out = tmp_path / "run"
-    asked = QUICK | changes | {"memory__quantize": bits, "rl__lr": 1e-3, "model": chat_model}
+    asked = (
+        QUICK | changes | {"memory__quantize": bits, "rl__learning_rate": 1e-3, "model": chat_model}
+    )
     assert main(toy_runs.arguments(out, **asked)) == 0
     weights = load_file(out / "checkpoints" / "trained" / "adapter_model.safetensors")
     assert all(weight.dtype == torch.float32 for weight in weights.values())

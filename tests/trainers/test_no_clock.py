@@ -18,10 +18,10 @@ from trainers.cli import main
 pytestmark = pytest.mark.slow
 
 SHORTENED = (
-    "--env-kwargs", "size=200", "--steps=2", "--rl.groups=2", "--rl.group-size=4",
+    "--env-kwargs", "size=200", "--steps=2", "--rl.groups=2", "--rl.num-generations=4",
     "--rl.turn-tokens=16", "--tiny.layers=1", "--tiny.hidden=16", "--tiny.intermediate=32",
-    "--sft.demonstrations=12", "--sft.max-steps=8", "--sft.copy-steps=5", "--sft.gate-every=4",
-    "--sft.gate-tasks=2", "--eval.every=1", "--eval.valid-tasks=2", "--eval.tasks=3",
+    "--sft.demonstrations=12", "--sft.max-steps=8", "--sft.copy-steps=5", "--sft.eval-every=4",
+    "--sft.eval-tasks=2", "--eval.every=1", "--eval.valid-tasks=2", "--eval.num-tasks=3",
 )  # fmt: skip
 """The default run but for its sizes: its own expert, credit, rivals and turns."""
 CLOCKS = ("monotonic", "perf_counter", "time", "thread_time")

@@ -23,7 +23,7 @@ from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,
     "eval__rivals": "none", "rl__log_groups": 99, "horizon": "3",
 }  # fmt: skip
 SOURCE = '''
@@ -163,8 +163,8 @@ def test_a_run_goes_on_with_the_source_that_it_began_with(mine, plain, tmp_path,
 def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, capsys):
     from agentgym.cli import main as agentgym
 
-    hooks = ["--rl.hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
-    flags = [*hooks, "--rollout.backend=process", "--rollout.workers=1"]
+    hooks = ["--reward-hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
+    flags = [*hooks, "--backend=process", "--workers=1"]
     out = trained(tmp_path / "run", *flags, start=plain)
     assert not same_weights(out, plain)
     turns = [turn for episode in episodes(out) for turn in episode["turns"]]
@@ -206,8 +206,9 @@ def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
     out = tmp_path / "run"
     asked = {
         **QUICK, "env": "swe", "horizon": "6", "env_kwargs": "sandbox=mine:Box", "minutes": 0,
-        "sft__demonstrations": 2, "sft__max_steps": 1, "sft__gate_tasks": 1, "rl__groups": 1,
-        "rl__group_size": 2, "eval__tasks": 1, "rl__episode_tokens": 300, "tiny__context": 1024,
+        "sft__demonstrations": 2, "sft__max_steps": 1, "sft__eval_tasks": 1, "rl__groups": 1,
+        "rl__num_generations": 2, "eval__num_tasks": 1, "rl__episode_tokens": 300,
+        "tiny__context": 1024,
     }  # fmt: skip
     assert main(toy_runs.arguments(out, **asked)) == 0
     assert {each["env_kwargs"]["sandbox"] for each in episodes(out)} == {"mine:Box"}
@@ -283,8 +284,11 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
         ("--preset=mine:PRSET", "mine has no 'PRSET' (did you mean 'PRESET'?)"),
         ("--preset=mine:NOTHING", "with a trainers.algorithms.preset.Preset, got 'mine:NOTHING'"),
         ("--preset=mine:", "expected --preset MODULE:NAME, got 'mine:'"),
-        ("--rl.hooks=mine:Fresh=1", "with the class of a reward hook: a dataclass with name"),
-        ("--rl.hooks=mine:Bonus:gain=1", "expected the fields of mine:Bonus (weight), each once"),
+        ("--reward-hooks=mine:Fresh=1", "with the class of a reward hook: a dataclass with name"),
+        (
+            "--reward-hooks=mine:Bonus:gain=1",
+            "expected the fields of mine:Bonus (weight), each once",
+        ),
         ("--rl.sampler=nobody", "expected --rl.sampler to be 'uniform', 'interleaved', 'value' or"),
         ("--rl.sampler=nobody", "or MODULE:NAME of your own, got nobody"),
         ("--rl.sampler=mine:Zigzag", "a class or function of (n_tasks, seed) that makes a task"),

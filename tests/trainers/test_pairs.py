@@ -14,8 +14,8 @@ from trainers.cli import main
 
 SMALL = {
     "steps": 1, "horizon": "2", "horizon_every": None, "sft__max_steps": 0,
-    "sft__demonstrations": 4, "rl__groups": 2, "rl__group_size": 2, "rl__minibatches": 1,
-    "rl__turn_tokens": 8, "rl__episode_tokens": 400, "eval__tasks": 1, "eval__every": 1,
+    "sft__demonstrations": 4, "rl__groups": 2, "rl__num_generations": 2, "rl__minibatches": 1,
+    "rl__turn_tokens": 8, "rl__episode_tokens": 400, "eval__num_tasks": 1, "eval__every": 1,
     "eval__valid_tasks": 1,
     "tiny__context": 4096, "fit_horizon": False,
 }  # fmt: skip

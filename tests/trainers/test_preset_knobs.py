@@ -23,7 +23,7 @@ from trainers.cli import main
 from trainers.config.resolve import resolve
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__tasks": 4,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,
     "horizon": "3", "rl__minibatches": 2,
 }  # fmt: skip
 HOUSE = PRESETS["turn-loo"]
@@ -32,10 +32,10 @@ KNOBS: dict[str, tuple[list[str], Preset]] = {
     "gamma": (
         ["--rl.gamma=0.5"], replace(HOUSE, terms=(replace(CREDIT, signal=RewardToGo(0.5)),))
     ),
-    "kl": (["--rl.kl=0.5"], replace(HOUSE, loss=replace(HOUSE.loss, kl_beta=0.5))),
+    "beta": (["--rl.beta=0.5"], replace(HOUSE, loss=replace(HOUSE.loss, kl_beta=0.5))),
     "entropy": (["--rl.entropy=0.1"], replace(HOUSE, loss=replace(HOUSE.loss, entropy=0.1))),
-    "clip-low": (["--rl.clip-low=0"], replace(HOUSE, loss=replace(HOUSE.loss, low=0.0))),
-    "clip-high": (["--rl.clip-high=0"], replace(HOUSE, loss=replace(HOUSE.loss, high=0.0))),
+    "epsilon": (["--rl.epsilon=0"], replace(HOUSE, loss=replace(HOUSE.loss, low=0.0))),
+    "epsilon-high": (["--rl.epsilon-high=0"], replace(HOUSE, loss=replace(HOUSE.loss, high=0.0))),
     "aggregation": (
         ["--rl.aggregation=seq-mean-token-sum"],
         replace(HOUSE, loss=replace(HOUSE.loss, aggregation="seq-mean-token-sum")),
@@ -79,7 +79,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tor
 def test_a_flag_is_the_part_that_it_names(knob):
     flags, preset = KNOBS[knob]
     assert parts(resolved(*flags)) == parts(preset) != parts(HOUSE)
-    assert resolved(*flags).needs == preset.needs == (("reference",) if knob == "kl" else ())
+    assert resolved(*flags).needs == preset.needs == (("reference",) if knob == "beta" else ())
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_a_flag_changes_the_weights_of_two_steps(knob, plain, tmp_path):
 
 @pytest.mark.slow
 def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path, plain):
-    flags = ["--rl.gamma=0.5", "--rl.entropy=0.1", "--rl.clip-high=0.1", "--rl.filters=none"]
+    flags = ["--rl.gamma=0.5", "--rl.entropy=0.1", "--rl.epsilon-high=0.1", "--rl.filters=none"]
     by_flags = trained(tmp_path / "flags", *flags, start=plain[0])
     kept = yaml.safe_load((tmp_path / "flags" / "config.yaml").read_text())
     assert kept["rl"]["filters"] == ["none"] and kept["rl"]["gamma"] == 0.5
@@ -118,10 +118,10 @@ def test_dpo_learns_from_pairs_of_episodes(plain, tmp_path):
 
 
 def test_a_penalty_in_the_rewards_stays_there():
-    changed = resolved("--rl.kl=0.2", preset="reinforce++")
+    changed = resolved("--rl.beta=0.2", preset="reinforce++")
     assert changed.terms == (Term(RewardToGo()), Term(KLToGo(), weight=-0.2))
     assert changed.loss.kl_beta == 0 and changed.needs == ("reference",)
-    assert resolved("--rl.kl=0", preset="reinforce++").needs == ()
+    assert resolved("--rl.beta=0", preset="reinforce++").needs == ()
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -170,7 +170,7 @@ def test_a_file_of_parts_is_refused_in_one_sentence(content, sentence, tmp_path)
     [
         (["--rl.gamma=0.9", "--preset=rloo"], "because 'rloo' compares whole returns"),
         (["--rl.gamma=1.5"], "expected --rl.gamma to be at most 1"),
-        (["--rl.kl=-1"], "expected --rl.kl to be at least 0"),
+        (["--rl.beta=-1"], "expected --rl.beta to be at least 0"),
         (["--rl.filters=zero"], "to be 'none', 'zero-variance'"),
         (["--rl.filters=no_module:FILTER"], "a module that can be imported"),
     ],

@@ -12,9 +12,9 @@ from trainers.cli import main
 from trainers.rollouts.priced_tasks import PricedTasks
 
 SMALL: dict[str, Any] = {
-    "steps": 3, "horizon": "5", "horizon_every": None, "eval__every": 0, "eval__tasks": 2,
+    "steps": 3, "horizon": "5", "horizon_every": None, "eval__every": 0, "eval__num_tasks": 2,
     "sft__max_steps": 5, "sft__demonstrations": 8, "rl__save_every": 1,
-    "rl__hooks": "characters=10", "rl__price_rate": 0.001,
+    "reward_hooks": "characters=10", "rl__price_rate": 0.001,
 }  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def test_without_the_rate_prices_stay_and_weights_are_others(whole: Path, tmp_pa
 
 
 def test_a_rate_without_a_limit_is_refused(tmp_path: Path, capsys: Any) -> None:
-    changes = {**SMALL, "rl__hooks": "characters"}
+    changes = {**SMALL, "reward_hooks": "characters"}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
     assert "expected a cost with a limit" in capsys.readouterr().err
 

@@ -18,8 +18,8 @@ from trainers.cli import launch_config, main
 
 SETTINGS = {
     "steps": 3, "horizon": "3", "horizon_every": None, "sft__max_steps": 10,
-    "sft__demonstrations": 32, "sft__gate_tasks": 4, "rl__groups": 3, "rl__save_every": 1,
-    "rl__lr": 1e-3, "rl__minibatches": 2, "eval__tasks": 5, "eval__every": 2,
+    "sft__demonstrations": 32, "sft__eval_tasks": 4, "rl__groups": 3, "rl__save_every": 1,
+    "rl__learning_rate": 1e-3, "rl__minibatches": 2, "eval__num_tasks": 5, "eval__every": 2,
     "eval__valid_tasks": 3,
     "eval__rivals": "imitation", "eval__rival_steps": 10,
 }  # fmt: skip
@@ -157,7 +157,7 @@ def test_a_process_that_hangs_is_named(tmp_path):
 def test_what_is_wrong_is_said_once(tmp_path):
     """Of all that is launched here, the first of these two alone is an interpreter, as a user's."""
     command = toy_runs.arguments(
-        tmp_path / "run", **{**SETTINGS, "rl__group_size": 3, "rl__minibatches": 1}
+        tmp_path / "run", **{**SETTINGS, "rl__num_generations": 3, "rl__minibatches": 1}
     )
     [ended] = toy_runs.launch(command, unforked=0)
     assert ended.returncode != 0

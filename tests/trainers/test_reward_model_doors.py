@@ -24,7 +24,8 @@ from trainers.grpo.reward_model import REWARD_MODEL_FILE
 
 QUICK: dict[str, Any] = {
     "preset": "istar", "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0,
-    "eval__tasks": 4, "horizon": "3", "rl__groups": 4, "rl__group_size": 4, "rl__minibatches": 2,
+    "eval__num_tasks": 4, "horizon": "3", "rl__groups": 4, "rl__num_generations": 4,
+    "rl__minibatches": 2,
     "reward_model__preferred": "return",
 }  # fmt: skip
 ISTAR = PRESETS["istar"]
@@ -85,9 +86,9 @@ def test_it_can_stand_beside_the_rewards_of_any_preset():
 
 
 def test_what_is_left_open_is_decided():
-    assert resolved(rl__lr=1e-3).config.reward_model.lr == pytest.approx(2e-3)
-    assert resolved("--reward-model.lr=0.5").config.reward_model.lr == 0.5
-    assert resolved(rl__group_size=None).config.rl.group_size == 8
+    assert resolved(rl__learning_rate=1e-3).config.reward_model.learning_rate == pytest.approx(2e-3)
+    assert resolved("--reward-model.learning-rate=0.5").config.reward_model.learning_rate == 0.5
+    assert resolved(rl__num_generations=None).config.rl.num_generations == 8
 
 
 @pytest.mark.parametrize(
@@ -96,7 +97,7 @@ def test_what_is_left_open_is_decided():
         ({"beta": "1", "preset": "rloo"}, "expected --reward-model.beta with a preset that has"),
         ({"alone": "True", "preset": "ppo"}, "because nothing of 'ppo' reads it"),
         ({"alone": "True", "weight": "0"}, "expected --reward-model.weight above 0 with"),
-        ({"lr": "0"}, "expected --reward-model.lr to be greater than 0"),
+        ({"learning-rate": "0"}, "expected --reward-model.learning-rate to be greater than 0"),
         ({"updates": "0"}, "expected --reward-model.updates to be at least 1"),
         ({"weight": "1", "preset": "archer"}, "its rows are actions that a critic judged"),
         ({"weight": "1", "preset": "agentrl"}, "its ratio is to whoever acted"),
@@ -123,9 +124,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, tor
 
 ACTS: dict[str, list[str]] = {
     **{knob: flags for knob, (flags, _) in KNOBS.items()},
-    "lr": ["--reward-model.lr=0.001"],
+    "learning_rate": ["--reward-model.learning-rate=0.001"],
     "updates": ["--reward-model.updates=3"],
-    "warm-up": ["--reward-model.warmup=1"],
+    "warm-up": ["--reward-model.warmup-steps=1"],
     "preferred": ["--reward-model.preferred=success"],
 }
 
@@ -160,7 +161,7 @@ def reward_models(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_path):
-    changes = {**QUICK, "steps": 4, "reward_model__warmup": 1}
+    changes = {**QUICK, "steps": 4, "reward_model__warmup_steps": 1}
     folders = [tmp_path / name for name in ("whole", "killed")]
     whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
     assert main(whole) == 0
@@ -182,7 +183,7 @@ def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_p
     assert equal(*map(load_file, names))
 
 
-SLOWER = {**QUICK, "rl__lr": 1e-3}
+SLOWER = {**QUICK, "rl__learning_rate": 1e-3}
 
 
 @pytest.fixture(scope="module")

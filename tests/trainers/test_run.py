@@ -23,7 +23,7 @@ from trainers.output.run_folder import RunFolder
 from trainers.run import train
 
 ARMS = ("random", "sft", "rl", "oracle")
-TASKS, VALID = toy_runs.SETTINGS["eval.tasks"], toy_runs.SETTINGS["eval.valid-tasks"]
+TASKS, VALID = toy_runs.SETTINGS["eval.num-tasks"], toy_runs.SETTINGS["eval.valid-tasks"]
 
 
 def of(folder: Path, phase: str) -> list[dict[str, Any]]:
@@ -110,7 +110,7 @@ def test_every_file_of_the_folder_is_there(finished):
     assert kept == {"checkpoint-4", "checkpoint-6"}
     settings = yaml.safe_load((finished / "config.yaml").read_text())
     assert settings["env"] == TOY_ID
-    assert settings["rl"]["group_size"] == 4
+    assert settings["rl"]["num_generations"] == 4
 
 
 def test_the_pictures_are_pictures_and_the_page_holds_its_own(finished):
@@ -204,7 +204,7 @@ def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys)
         "eval__every": 0,
         "fit_horizon": False,
     }
-    changes["eval__tasks"] = 8
+    changes["eval__num_tasks"] = 8
     summary = train(toy_runs.config(tmp_path / "run", **changes))
     assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
     shown = capsys.readouterr().err
@@ -222,7 +222,7 @@ def test_a_gate_of_the_horizon_that_never_opens_is_said(tmp_path):
     }
     summary = train(
         toy_runs.config(
-            tmp_path / "run", **changes, sft__max_steps=5, eval__tasks=8, fit_horizon=False
+            tmp_path / "run", **changes, sft__max_steps=5, eval__num_tasks=8, fit_horizon=False
         )
     )
     told = " ".join(summary["remarks"])
@@ -348,7 +348,7 @@ def test_the_turn_budget_ends_the_training(tmp_path):
 
 def test_the_gate_ends_the_warm_start(tmp_path):
     out = tmp_path / "run"
-    changes = {"steps": 1, "sft__gate_success": 0, "eval__every": 0}
+    changes = {"steps": 1, "sft__target_success": 0, "eval__every": 0}
     summary = train(toy_runs.config(out, **changes), Display(quiet=True))
     assert summary["warm_start"]["steps"] == 20
     assert summary["warm_start"]["gated"] is True

@@ -18,8 +18,8 @@ from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "horizon": "3", "sft__max_steps": 20, "eval__every": 0,
-    "eval__tasks": 4, "rl__log_groups": 99, "rl__minibatches": 1, "rl__invalid_penalty": 0,
-    "rl__groups": 3, "rl__group_size": 2,
+    "eval__num_tasks": 4, "rl__log_groups": 99, "rl__minibatches": 1, "rl__invalid_penalty": 0,
+    "rl__groups": 3, "rl__num_generations": 2,
 }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatc
     """DAPO whole, and without the refill; killed behind a checkpoint it ends as it would have."""
     settings = {
         "preset": "dapo", "steps": 3, "rl__save_every": 1, "rl__sampler": "informative",
-        "rl__hooks": "progressive=0.5",
+        "reward_hooks": "progressive=0.5",
     }  # fmt: skip
     whole = trained(tmp_path / "whole", **settings)
     records = toy_runs.by_phase(whole)["rl"]
@@ -100,7 +100,7 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     """What records hold of step s satisfies R = alpha(s) outcome + (1 - alpha(s)) mean gain."""
     stages = "progressive:first=0.3,second=0.7,third=1,every=1,gate=1"
     settings = {
-        "preset": "vspo", "steps": 4, "rl__save_every": 2, "rl__hooks": stages,
+        "preset": "vspo", "steps": 4, "rl__save_every": 2, "reward_hooks": stages,
         "rl__invalid_penalty": 0.25, "sft__max_steps": 80,
     }  # fmt: skip
     whole = trained(tmp_path / "whole", **settings)
@@ -131,7 +131,7 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     [
         ("vspo", {"rl__sampler": "uniform"}),
         ("vspo", {"rl__refill": 0}),
-        ("vspo", {"rl__hooks": "progressive=1"}),
+        ("vspo", {"reward_hooks": "progressive=1"}),
         ("dapo", {"rl__refill": 0}),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, run
 
 def varied(out: Path, preset: str, **changes: Any) -> Path:
     """Train with rewards that differ although hardly any task is solved."""
-    hooks = {} if preset == "vspo" else {"rl__hooks": "progressive=0.5"}
+    hooks = {} if preset == "vspo" else {"reward_hooks": "progressive=0.5"}
     return trained(out, preset=preset, **{**hooks, **changes})
 
 
@@ -157,7 +157,7 @@ def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
         *calls, last = episode["turns"]
         valid = sum(turn["action_valid"] for turn in calls)
         assert last["reward_terms"]["tool_bonus"] == pytest.approx(0.1 * valid)
-    plain = trained(tmp_path / "plain", start=out, **settings, rl__hooks="tool_bonus=0")
+    plain = trained(tmp_path / "plain", start=out, **settings, reward_hooks="tool_bonus=0")
     assert not same_weights(out, plain)
 
 
@@ -180,7 +180,7 @@ def test_a_preset_brings_its_rewards_and_stages(tmp_path):
     assert [hook.name for hook in env.make_hooks()][
         -1
     ] == "progressive" and found.config.steps == 300
-    own = resolve(toy_runs.config(tmp_path / "run", preset="vspo", rl__hooks="progressive=0.5"))
-    assert own.envs[0].hooks == ("progressive=0.5",)
+    own = resolve(toy_runs.config(tmp_path / "run", preset="vspo", reward_hooks="progressive=0.5"))
+    assert own.envs[0].reward_hooks == ("progressive=0.5",)
     assert (found.config.rl.sampler, found.config.rl.refill) == ("value", 4)
     assert resolve(toy_runs.config(tmp_path / "run")).config.rl.refill == 0

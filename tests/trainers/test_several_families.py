@@ -28,8 +28,8 @@ MIX = [
         "horizon": "4,5",
         "horizon_every": 2,
         "horizon_gate": 0.01,
-        "hooks": ["potential"],
-        "gate_success": 0.0,
+        "reward_hooks": ["potential"],
+        "target_success": 0.0,
     },
 ]
 NOT_FLAGS = ("env", "horizon", "horizon_every")
@@ -90,7 +90,7 @@ def test_each_is_validated_compared_and_drawn(mixed: Path) -> None:
     assert list(summary["families"]) == [SHORT, LONG]
     parts = summary["families"].values()
     for arm in ("random", "sft", "rl", "oracle"):
-        assert summary["eval"][arm]["n"] == 2 * toy_runs.SETTINGS["eval.tasks"]
+        assert summary["eval"][arm]["n"] == 2 * toy_runs.SETTINGS["eval.num-tasks"]
         mean = sum(part["eval"][arm]["score_mean"] for part in parts) / 2
         assert summary["eval"][arm]["score_mean"] == pytest.approx(mean)
     paired = [part["paired"]["rl_minus_sft"]["score_mean"] for part in parts]
@@ -129,7 +129,13 @@ def test_a_killed_run_goes_on_as_if_nothing_had_been(mixed: Path, tmp_path: Path
 
 def test_an_environment_without_expert_is_trained_beside_one_with(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    changes = {"steps": 1, "eval__tasks": 10, "eval__every": 0, "horizon_every": None, "horizon": 4}
+    changes = {
+        "steps": 1,
+        "eval__num_tasks": 10,
+        "eval__every": 0,
+        "horizon_every": None,
+        "horizon": 4,
+    }
     env = f"{TOY_ID},{toy_runs.NO_EXPERT_ID}"
     train(toy_runs.config(out, **{**changes, "env": env, "fit_horizon": "False"}))
     summary = json.loads((out / "summary.json").read_text())

@@ -25,15 +25,15 @@ def test_erpo_trains_on_the_bundled_specifications(
     changes = {
         "env": names, "preset": "erpo", "steps": 2, "horizon": "6",
         "fit_horizon": False, "horizon_every": None,
-        "sft__demonstrations": 24, "sft__max_steps": 2, "sft__gate_tasks": 4, "eval__tasks": 4,
-        "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__group_size": 2,
-        "rl__refill": 0, "rollout__backend": "sync", "tiny__context": 2048,
+        "sft__demonstrations": 24, "sft__max_steps": 2, "sft__eval_tasks": 4, "eval__num_tasks": 4,
+        "eval__valid_tasks": 4, "eval__every": 0, "rl__groups": 3, "rl__num_generations": 2,
+        "rl__refill": 0, "backend": "sync", "tiny__context": 2048,
         "rl__turn_tokens": 10, "rl__episode_tokens": 1600,
     }  # fmt: skip
     sizes = '--env-kwargs=sizes={"train": 6, "valid": 4, "test": 4}'
     # What is written costs a little, so that returns differ before anything is solved.
     judge = f"judge_mask:model=m,url={server.url},retries=0"
-    hooks = ("--rl.hooks", judge, "characters:price=0.001")
+    hooks = ("--reward-hooks", judge, "characters:price=0.001")
     assert main(toy_runs.arguments(tmp_path / "run", sizes, *hooks, **changes)) == 0
     steps = toy_runs.by_phase(tmp_path / "run")["rl"]
     assert len(steps) == 2 and server.requests

@@ -30,12 +30,12 @@ from trainers.phases.reinforcement import plans_of
 from trainers.rollouts.trajectory import Trajectory
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__tasks": 4,
-    "horizon": "3", "rl__groups": 8, "rl__group_size": 2, "rl__lr": 1e-3,
+    "steps": 2, "horizon_every": None, "sft__max_steps": 40, "eval__every": 0, "eval__num_tasks": 4,
+    "horizon": "3", "rl__groups": 8, "rl__num_generations": 2, "rl__learning_rate": 1e-3,
 }  # fmt: skip
 OF_PRESET: dict[str, list[str]] = {
-    "archer": ["--critic.warmup=0", "--critic.updates=3", "--critic.batch=16"],
-    "sweet": ["--critic.warmup=0", "--critic.updates=2", "--critic.candidates=4"],
+    "archer": ["--critic.warmup-steps=0", "--critic.updates=3", "--critic.batch=16"],
+    "sweet": ["--critic.warmup-steps=0", "--critic.updates=2", "--critic.candidates=4"],
 }
 both = pytest.mark.parametrize("preset", OF_PRESET)
 
@@ -82,13 +82,13 @@ def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, whole, 
 
 
 ACTS: dict[str, tuple[str, list[str]]] = {
-    "warm-up": ("archer", ["--critic.warmup=1"]),
+    "warm-up": ("archer", ["--critic.warmup-steps=1"]),
     "updates": ("archer", ["--critic.updates=4"]),
     "batch": ("archer", ["--critic.batch=8"]),
     "replay": ("archer", ["--critic.replay=20"]),
     "tau": ("archer", ["--critic.tau=1"]),
     "gamma": ("archer", ["--rl.gamma=0.5"]),
-    "lr": ("archer", ["--critic.lr=0.001"]),
+    "learning_rate": ("archer", ["--critic.learning-rate=0.001"]),
     "candidates": ("sweet", ["--critic.candidates=6"]),
     "pairs": ("sweet", ["--critic.pairs=1"]),
     "updates of pairs": ("sweet", ["--critic.updates=3"]),
@@ -122,13 +122,13 @@ def test_a_flag_is_the_part_that_it_names():
         preset="archer",
     )  # fmt: skip
     assert run.preset.terms == (Term(QMinusV(0.5, 0.5, 9, 8)),)
-    assert (run.config.critic.updates, run.config.critic.warmup) == (8, 2)
+    assert (run.config.critic.updates, run.config.critic.warmup_steps) == (8, 2)
     run = resolved("--critic.candidates=6", "--critic.pairs=2", preset="sweet")
     assert run.preset.terms == (Term(TurnPreference(candidates=6, pairs=2)),)
-    assert (run.config.critic.updates, run.config.critic.warmup) == (4, 2)
-    assert resolved(preset="ppo").config.critic.warmup == 0
-    paper = resolved(preset="archer", rl__groups=None, rl__group_size=None)
-    assert (paper.config.rl.groups, paper.config.rl.group_size) == (128, 1)
+    assert (run.config.critic.updates, run.config.critic.warmup_steps) == (4, 2)
+    assert resolved(preset="ppo").config.critic.warmup_steps == 0
+    paper = resolved(preset="archer", rl__groups=None, rl__num_generations=None)
+    assert (paper.config.rl.groups, paper.config.rl.num_generations) == (128, 1)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,9 @@ def test_a_flag_is_the_part_that_it_names():
         ("ppo", {"critic.tau": "0.5"}, "a preset that has a critic of turns, archer or sweet"),
         ("rloo", {"critic.replay": "5"}, "a preset that has a critic of turns, archer or sweet"),
         ("archer", {"rl.staleness": "1"}, "expected --rl.staleness 0 with --preset archer"),
-        ("sweet", {"rl.groups": "3", "rl.group-size": "3"}, "expected an even number of episodes"),
-        ("sweet", {"rl.group-size": "1"}, "expected --rl.group-size to be at least 2"),
+        ("sweet", {"rl.groups": "3", "rl.num-generations": "3"},
+        "expected an even number of episodes"),
+        ("sweet", {"rl.num-generations": "1"}, "expected --rl.num-generations to be at least 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_sentence(preset, flags, sentence):
@@ -228,8 +229,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "textworld": {"rl.turn-tokens": 8},
     "search": {"rl.turn-tokens": 8, "env-kwargs": "size=400"},
     "swe": {
-        "rl.turn-tokens": 24, "sft.demonstrations": 4, "sft.gate-tasks": 2, "sft.max-steps": 2,
-        "sft.gate-every": 2, "eval.tasks": 2, "eval.valid-tasks": 2, "tiny.context": 1024,
+        "rl.turn-tokens": 24, "sft.demonstrations": 4, "sft.eval-tasks": 2, "sft.max-steps": 2,
+        "sft.eval-every": 2, "eval.num-tasks": 2, "eval.valid-tasks": 2, "tiny.context": 1024,
     },
 }  # fmt: skip
 families = pytest.mark.parametrize(
@@ -253,7 +254,7 @@ def test_every_family_is_trained(preset, tmp_path, capsys, monkeypatch):
     """All in one run, a group of each."""
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     out = tmp_path / "run"
-    flags = ["--critic.warmup=0", "--critic.updates=1"]
+    flags = ["--critic.warmup-steps=0", "--critic.updates=1"]
     flags += ["--critic.batch=10"] if preset == "archer" else ["--critic.candidates=2"]
     changes = {**TOGETHER, "env": ",".join(SIZES), "rl__groups": len(SIZES), "preset": preset}
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0, capsys.readouterr().err

@@ -15,7 +15,8 @@ from trainers.phases.warm_start import FINISHED
 
 QUICK: dict[str, Any] = {
     "env": toy_runs.TAUGHT_ID, "env_kwargs": "expert=wavering", "steps": 1, "sft__max_steps": 12,
-    "sft__copy_steps": 1, "eval__every": 0, "eval__tasks": 2, "rl__groups": 1, "rl__group_size": 2,
+    "sft__copy_steps": 1, "eval__every": 0, "eval__num_tasks": 2, "rl__groups": 1,
+    "rl__num_generations": 2,
     "horizon": "5", "horizon_every": None,
 }  # fmt: skip
 

@@ -50,19 +50,19 @@ SETTINGS: Mapping[str, Any] = {
     "sft.demonstrations": 64,
     "sft.max-steps": 40,
     "sft.copy-steps": 5,
-    "sft.gate-every": 20,
-    "sft.gate-tasks": 16,
+    "sft.eval-every": 20,
+    "sft.eval-tasks": 16,
     "sft.save-every": 10,
-    "sft.lr": 1e-2,
+    "sft.learning-rate": 1e-2,
     "rl.groups": 4,
-    "rl.group-size": 4,
+    "rl.num-generations": 4,
     "memory.micro-tokens": 400,
     "rl.turn-tokens": 4,
     "rl.episode-tokens": 150,
     "rl.save-every": 2,
-    "rl.lr": 1e-2,
-    "rl.warmup": 0,
-    "eval.tasks": 20,
+    "rl.learning-rate": 1e-2,
+    "rl.warmup-steps": 0,
+    "eval.num-tasks": 20,
     "eval.every": 2,
     "eval.valid-tasks": 10,
     "eval.rivals": "none",
@@ -90,7 +90,7 @@ def arguments(out: Path, *flags: str, **changes: Any) -> list[str]:
     Args:
         out: Folder of the run.
         *flags: Further arguments.
-        **changes: Settings, ``rl__group_size`` for ``--rl.group-size``; None leaves one out.
+        **changes: Settings, ``rl__groups`` for ``--rl.groups``; None leaves one out.
     """
     renamed = {k.replace("__", ".").replace("_", "-"): v for k, v in changes.items()}
     pairs = {**SETTINGS, **renamed, "out": out}

@@ -137,7 +137,8 @@ class Branching:
         """
         if group_size % self.roots or group_size <= self.roots:
             raise ConfigurationError(
-                f"expected --rl.group-size to be a multiple of the {self.roots} episodes that a "
+                f"expected --rl.num-generations to be a multiple of the {self.roots} episodes "
+                "that a "
                 f"group starts with (--rl.branch-roots), and more than that, got {group_size}"
             )
         return group_size // self.roots

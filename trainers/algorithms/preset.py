@@ -45,7 +45,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
         "branching": "environments with snapshots, to fork a rollout mid-way",
-        JUDGE: "a judge of episodes: --rl.hooks judge_mask:model=NAME,url=URL",
+        JUDGE: "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL",
     }
 )
 """What a preset may need beyond a policy, and what that is."""
@@ -81,13 +81,13 @@ class Preset:
     """Reward corrections made on the packed batch."""
     horizon: Stages | None = None
     """Turn budget over steps; None leaves it to the run."""
-    group_size: int | None = None
+    num_generations: int | None = None
     """Trajectories of a task instance; None leaves it to the run."""
     groups: int | None = None
     """Task instances of a batch; None leaves it to the run."""
     minibatches: int = 1
     """Parts of a batch that are one optimiser step each."""
-    iterations: int = 1
+    num_iterations: int = 1
     """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert,
     unless it is the ratio to who acted (``Loss.behave``)."""
     sampler: str = "uniform"
@@ -95,7 +95,7 @@ class Preset:
     refill: int = 0
     """Groups that may be played in a step for each that it wants, to replace those that the filters
     drop until enough train; 0 replaces none."""
-    hooks: tuple[str, ...] = ()
+    reward_hooks: tuple[str, ...] = ()
     """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
     a run that names one of them means its own."""
     worker_turns: int = 0

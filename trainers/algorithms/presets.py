@@ -66,7 +66,7 @@ _ALL = (
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3, entropy=1e-3),
         horizon=Stages((5, 8, 10), 100),
-        group_size=8,
+        num_generations=8,
         minibatches=4,
         note="The paper's score is the reward of the last step; here the rewards of all turns "
         "count, which is the same where only the last turn is paid, so that turn-level rewards "
@@ -83,7 +83,7 @@ _ALL = (
         shapers=(EndPenalty(-0.2),),
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
-        group_size=8,
+        num_generations=8,
         note="Several environments take turns in every preset; its normalisation acts among them. "
         "Its asynchronous generation is --rl.staleness, with a fixed lag in place of a queue of "
         "two batches. The ratio is that to whoever acted, as in its released trainer.",
@@ -95,7 +95,7 @@ _ALL = (
         (Term(GAE()),),
         post=Whiten(eps=1e-8),
         loss=_PPO,
-        group_size=1,
+        num_generations=1,
         groups=128,
         minibatches=4,
         note="gamma = lambda = 1, whitened advantages and a value clip of .5, as PPO is used on "
@@ -108,9 +108,9 @@ _ALL = (
         (Term(GAE(kl=0.01)),),
         post=Whiten(eps=1e-8),
         loss=_PPO,
-        group_size=1,
+        num_generations=1,
         groups=256,
-        note="Rewards of turns are those of the environment and of --rl.hooks.",
+        note="Rewards of turns are those of the environment and of --reward-hooks.",
     ),
     Preset(
         "starpo",
@@ -120,7 +120,7 @@ _ALL = (
         post=Whiten(eps=1e-8),
         loss=replace(_STARPO_S, high=0.2, kl_beta=1e-3),
         shapers=(FlagPenalty(INVALID, -0.1),),
-        group_size=16,
+        num_generations=16,
         groups=8,
         minibatches=4,
         note="8 groups of 16 in parts of 32. Its bi-level advantages are --critic.gae bi-level "
@@ -135,7 +135,7 @@ _ALL = (
         loss=_STARPO_S,
         filters=(TopVariance(0.25),),
         shapers=(FlagPenalty(INVALID, -0.1),),
-        group_size=16,
+        num_generations=16,
         groups=8,
         minibatches=4,
         note="StarPO without KL, with a higher upper clip, and the quarter of the groups that "
@@ -149,7 +149,7 @@ _ALL = (
         loss=replace(_STARPO_S, value_clip=None),
         filters=(TopVariance(0.25),),
         shapers=(FlagPenalty(INVALID, -0.1),),
-        group_size=16,
+        num_generations=16,
         groups=8,
         minibatches=4,
         note="StarPO-S in its GRPO form.",
@@ -161,7 +161,7 @@ _ALL = (
         (_Z,),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=0.04),
         note="One update per batch (section 4.2), so that the clip never acts. The paper's groups "
-        "of 64 are left to --rl.group-size.",
+        "of 64 are left to --rl.num-generations.",
     ),
     Preset(
         "dr_grpo",
@@ -169,7 +169,7 @@ _ALL = (
         "2503.20783",
         (Term(EpisodeReturn(), center="group"),),
         loss=Loss(high=0.2, aggregation="const"),
-        group_size=8,
+        num_generations=8,
         minibatches=8,
         note="loss.const is the most action tokens a trajectory may have, see `Preset.within`. The "
         "released script updates on 128 of 128 x 8 responses at a time.",
@@ -198,7 +198,7 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         refill=10,
-        group_size=16,
+        num_generations=16,
         minibatches=16,
         note="512 x 16 responses in parts of 512 (section 4.1). The filter looks at returns before "
         "the overlong punishment. The released script plays at most 10 batches for one that is "
@@ -213,7 +213,7 @@ _ALL = (
         filters=(ZeroVariance(),),
         shapers=(Overlong(),),
         sampler="informative",
-        hooks=("tool_bonus=0.1",),
+        reward_hooks=("tool_bonus=0.1",),
         minibatches=4,
         note="Batches of 64 tasks in parts of 16, as in a released script. The pass rates that "
         "decide which tasks are left are those of the run itself.",
@@ -225,7 +225,7 @@ _ALL = (
         (Term(RewardToGo()), Term(KLToGo(), weight=-0.01)),
         post=Whiten(eps=1e-8),
         loss=_CLIP,
-        group_size=1,
+        num_generations=1,
         groups=128,
         minibatches=8,
         note="One response to a prompt; the authors' script updates on 128 of 1,024 at a time.",
@@ -266,7 +266,7 @@ _ALL = (
         (Term(EpisodeReturn(), center="group"), Term(RewardToGo(0.95), center="state")),
         loss=_SEQ_MEAN,
         shapers=(FlagPenalty("invalid_action", -0.1),),
-        group_size=8,
+        num_generations=8,
         minibatches=8,
         note="F = 1, the paper's variant without deviations; turns in a state of their own get 0. "
         "The released code updates on 256 turns at a time: about an eighth of 16 x 8 episodes.",
@@ -280,10 +280,10 @@ _ALL = (
             Term(StepReward(), center="turn_index", scale="turn_index", where="non_final"),
         ),
         loss=_SEQ_MEAN,
-        group_size=21,
-        iterations=2,
+        num_generations=21,
+        num_iterations=2,
         note="Compares living members only, which is biased when the policy chooses when to stop. "
-        "Its turn rewards by a judge are --rl.hooks judge:model=NAME,url=URL.",
+        "Its turn rewards by a judge are --reward-hooks judge:model=NAME,url=URL.",
     ),
     Preset(
         "mt-ppo",
@@ -292,10 +292,10 @@ _ALL = (
         (Term(GAE(kl=1e-3)),),
         post=Whiten(eps=1e-8),
         loss=_PPO,
-        group_size=1,
+        num_generations=1,
         groups=128,
-        note="Rewards of turns are those of the environment and of --rl.hooks; the paper does not "
-        "say how many episodes a step has.",
+        note="Rewards of turns are those of the environment and of --reward-hooks; the paper does "
+        "not say how many episodes a step has.",
     ),
     Preset(
         "archer",
@@ -303,13 +303,13 @@ _ALL = (
         "2402.19446",
         (Term(QMinusV()),),
         loss=Loss(clip="none", aggregation="turn-mean-token-sum"),
-        group_size=1,
+        num_generations=1,
         groups=128,
         minibatches=2,
         omits="the baseline of tokens, an option of the paper",
         note="128 episodes a step, as in the released code, where the critic makes 50 updates on "
         "256 turns and learns alone for 20 steps: --critic.updates 50 --critic.batch 256 "
-        "--critic.warmup 20. The policy trains on as many turns of the replay as a step has "
+        "--critic.warmup-steps 20. The policy trains on as many turns of the replay as a step has "
         "episodes, in two parts whose actions are sampled together; there on 256 anew for each of "
         "three updates. The critic begins as a copy of the policy, there as another model.",
     ),
@@ -321,7 +321,8 @@ _ALL = (
         loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
         note="What the critic sees is the plan of the environment's own expert. Each step plays "
         "its own episodes, teaches the critic on them and trains on pairs of actions; the paper "
-        "does each once, with episodes of the first policy: --critic.warmup teaches the critic "
+        "does each once, with episodes of the first policy: --critic.warmup-steps teaches the "
+        "critic "
         "alone. The gradient is that of TRL's DPOTrainer; one update a batch, so that each pair is "
         "used once.",
     ),
@@ -342,7 +343,7 @@ _ALL = (
         "2509.19199",
         (_Z, Term(Implicit(), center="group", scale="group")),
         loss=Loss("turn", high=0.2),
-        group_size=8,
+        num_generations=8,
         note="The reward model learns from every pair of a solved and an unsolved episode of a "
         "group, before it pays. One update a batch, so that the clip never acts, unless "
         "--rl.minibatches says otherwise.",
@@ -354,7 +355,7 @@ _ALL = (
         (_Z,),
         loss=_CLIP,
         branching=Branching(EntropyRise()),
-        group_size=16,
+        num_generations=16,
         note="The budget of 16 is dealt to the 8 first episodes, so that none waits for another.",
     ),
     Preset(
@@ -364,7 +365,7 @@ _ALL = (
         (Term(ForkValue(prior=2.0)),),
         filters=(ZeroVariance(),),
         branching=Branching(EveryTurn(2), roots=8, nested=False, refill=False, credit="tree"),
-        group_size=16,
+        num_generations=16,
         note="Every advantage is a difference of mean returns, so that a group of equal returns "
         "has none; prior=0 compares in the very same state alone. Without forks it is rloo.",
     ),
@@ -378,11 +379,11 @@ _ALL = (
         branching=Branching(
             EveryTurn(), roots=2, copies=3, nested=False, refill=False, credit="tree"
         ),
-        group_size=64,
+        num_generations=64,
         groups=4,
         note="A step of its reasoning is a turn here. The continuations of a state, 3 as in its "
-        "ablation and 9 as in its main runs (--rl.branch-copies 9 --rl.group-size 128), are not "
-        "trained. The value of the first state is that of the other episodes that begin there.",
+        "ablation and 9 as in its main runs (--rl.branch-copies 9 --rl.num-generations 128), are "
+        "not trained. The value of the first state is that of the other episodes that begin there.",
     ),
     Preset(
         "tree-grpo",
@@ -394,7 +395,7 @@ _ALL = (
         ),
         loss=Loss(high=0.2, aggregation="seq-mean-token-mean", kl_beta=1e-3),
         branching=Branching(EveryTurn(), roots=4, copies=1),
-        group_size=16,
+        num_generations=16,
         note="Trees grow as they are played: a fork at every turn while the budget of a tree "
         "lasts, where the paper draws states of finished episodes.",
     ),
@@ -405,7 +406,7 @@ _ALL = (
         (_Z,),
         loss=_SEQ_MEAN,
         worker_turns=5,
-        group_size=8,
+        num_generations=8,
         note="All rows of an episode, the planner's and those of its workers, have its advantage, "
         "and episodes count alike however many workers they had. Groups of 8 and one update, as in "
         "the released script. There a worker also reads the user's question; here it reads the "
@@ -422,9 +423,9 @@ _ALL = (
         filters=(ZeroVariance(),),
         sampler="value",
         refill=4,
-        hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
+        reward_hooks=("progressive:first=0.3,second=0.7,third=1,every=100,gate=1",),
         steps=300,
-        group_size=5,
+        num_generations=5,
         omits="value-smoothing clipping",
         note="Value-smoothing clipping weakens the advantages of tasks that a batch repeats. Its "
         "formula was not to be had, and here it has nothing to act on: a group without variance "
@@ -451,7 +452,7 @@ _ALL = (
         (_LOO,),
         loss=Loss(high=0.28, dead_zone=0.01),
         filters=(HarnessEndings(),),
-        group_size=6,
+        num_generations=6,
         groups=40,
         minibatches=4,
         note="40 tasks x 6 rollouts (appendix D). Several updates per batch tell it from RLOO; the "

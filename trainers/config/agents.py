@@ -53,7 +53,7 @@ def check_agent(
         )
     for name, given in (
         ("--prompt", asked.prompt),
-        ("--rollout.window", asked.rollout.window),
+        ("--window", asked.window),
         ("--sft.episodes", " ".join(map(str, asked.sft.episodes))),
         ("--sft.rounds", asked.sft.rounds),
     ):

@@ -22,7 +22,7 @@ RESOLVED = "resolved"
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
 FREE = (
-    "report_to", "rollout.backend", "rollout.workers", "rollout.step_timeout",
+    "report_to", "backend", "workers", "step_timeout",
     "rollout.rank_timeout", "export", "push_to_hub", "hub_private", "memory.checkpointing",
     "memory.micro_tokens", "memory.logits_mib", "vllm.memory", "vllm.max_sequences", "vllm.sleep",
     "vllm.eager", "vllm.url", "vllm.folder", "vllm.patience",
@@ -151,14 +151,14 @@ def _length(values: Mapping[str, Any], name: str) -> float:
 
 
 def _parts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings under names such as ``rl.lr``, and what was decided as ``resolved.rl.lr``."""
+    """Return settings as ``rl.groups``, and what was decided as ``resolved.rl.groups``."""
     asked = {key: value for key, value in values.items() if key != RESOLVED}
     parts = _flat(kept(from_mapping(asked)))
     return parts | _flat(for_others(values.get(RESOLVED) or {}), f"{RESOLVED}.")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings under names such as ``rl.lr``."""
+    """Return nested settings under names such as ``rl.learning_rate``."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

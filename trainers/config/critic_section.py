@@ -37,7 +37,7 @@ TURNS_WARMUP = 2
 """First steps in which a critic of turns learns alone."""
 OF_TURNS = ("replay", "batch", "tau", "candidates", "pairs")
 """Flags that are fields of such a signal."""
-OF_ANY = ("lr", "warmup", "updates")
+OF_ANY = ("learning_rate", "warmup_steps", "updates")
 """Flags of every critic."""
 RATE = 10.0
 """Learning rate of a critic, relative to that of the policy (arXiv 2510.01132)."""
@@ -55,9 +55,9 @@ class CriticConfig:
     trunk: Literal["detached", "shared"] = "detached"
     """Whether the error of a head also trains the policy's layers (shared). It then learns in the
     policy's updates; otherwise in ``updates`` of its own, before them."""
-    lr: Positive | None = None
+    learning_rate: Positive | None = None
     """Learning rate, constant. None: ten times that of the policy."""
-    warmup: Whole | None = None
+    warmup_steps: Whole | None = None
     """First steps in which the critic learns and the policy does not. None: 0, or 2 of a critic of
     turns."""
     updates: Count | None = None
@@ -102,17 +102,17 @@ class CriticConfig:
 class FilledCritic(CriticConfig):
     """The critic, with every default decided."""
 
-    lr: float
-    warmup: int
+    learning_rate: float
+    warmup_steps: int
     updates: int
 
 
 def times_to_learn(preset: Preset, critic: CriticConfig) -> dict[str, int]:
     """Return how often the critic of a preset learns, where nobody says so."""
     if "turn_critic" not in preset.needs:
-        return {"warmup": 0, "updates": UPDATES[critic.kind]}
+        return {"warmup_steps": 0, "updates": UPDATES[critic.kind]}
     signals = [type(term.signal) for term in preset.terms]
-    return {"warmup": TURNS_WARMUP, "updates": next(TURNS_UPDATES[each] for each in signals
+    return {"warmup_steps": TURNS_WARMUP, "updates": next(TURNS_UPDATES[each] for each in signals
                                                     if each in TURNS_UPDATES)}  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def check_turn_critic(
         )
     if not any(isinstance(term.signal, TurnPreference) for term in preset.terms):
         return
-    episodes = settings["rl"]["groups"] * settings["rl"]["group_size"]
+    episodes = settings["rl"]["groups"] * settings["rl"]["num_generations"]
     if episodes % 2:
         raise ConfigurationError(
             f"expected an even number of episodes of a step with --preset {preset.name}, which "

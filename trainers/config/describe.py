@@ -28,7 +28,7 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         *(sentence for env in run.envs for sentence in _environment(run, env)),
         f"warm start: {_warm_start(run)}",
         f"reinforcement learning: {config.steps} steps of {config.rl.groups} tasks x "
-        f"{config.rl.group_size} episodes with {run.preset.name!r}"
+        f"{config.rl.num_generations} episodes with {run.preset.name!r}"
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else "")
         + (f", of a budget of {' '.join(config.budget)}" if config.budget else ""),
         f"folder: {config.out} (nothing was written)",
@@ -60,7 +60,7 @@ def parts_in_words(preset: Preset) -> Iterator[str]:
     for part in parts:
         if part is not None:
             yield _part(part)
-    yield from preset.hooks
+    yield from preset.reward_hooks
     if preset.worker_turns:
         yield f"workers: {preset.worker_turns} turns"
     if preset.sampler != "uniform":
@@ -111,7 +111,7 @@ def _warm_start(run: ResolvedRun) -> str:
     if not sft.max_steps:
         return f"none, from {origin}"
     gates = " and ".join(
-        f"{env.gate_success:g} of the validation tasks" + (f" of {env.name}" * run.several)
+        f"{env.target_success:g} of the validation tasks" + (f" of {env.name}" * run.several)
         for env in run.envs
         if env.demonstrator
     )

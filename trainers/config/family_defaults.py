@@ -24,7 +24,7 @@ class FamilyDefaults:
     """Reinforcement learning steps."""
     groups: int = 16
     """Tasks of a step."""
-    rl_lr: float = 6e-4
+    rl_learning_rate: float = 6e-4
     """Learning rate of reinforcement learning of the tiny policy."""
     demonstrations: int = 16_000
     """Episodes of the expert that the warm start imitates."""
@@ -32,10 +32,10 @@ class FamilyDefaults:
     """Most steps of the warm start, over which the learning rate falls."""
     sft_batch: int = 16
     """Demonstrations of such a step."""
-    gate_success: float = 0.45
+    target_success: float = 0.45
     """Validation success at which the warm start ends. It lies above what a policy that acts
     unchecked reaches, since reinforcement learning does not leave that plateau."""
-    gate_every: int = 25
+    sft_eval_every: int = 25
     """Steps between two validations of the warm start."""
     only_successes: bool = False
     """Whether the warm start leaves out demonstrations that failed."""
@@ -87,15 +87,15 @@ SHOP = FamilyDefaults(
     # Small batches: what is learned, reading, comes with the number of steps. One look at the end.
     sft_batch=8,
     sft_steps=1000,
-    gate_every=1000,
-    gate_success=0.25,
+    sft_eval_every=1000,
+    target_success=0.25,
     # Short stages teach to buy unchecked, and where plans are as alike as here no ladder helps
     # (benchmarks/README.md, the map).
     horizon=(9,),
     horizon_every=6,
     steps=24,
     groups=12,
-    rl_lr=1.2e-3,
+    rl_learning_rate=1.2e-3,
     valid_every=8,
     valid_tasks=64,
     eval_tasks=300,
@@ -129,8 +129,8 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=2400,
         sft_batch=8,
         sft_steps=600,
-        gate_every=600,
-        gate_success=0.25,
+        sft_eval_every=600,
+        target_success=0.25,
         # How long its plan is says nothing of a household.
         fit_horizon=False,
         horizon=(8,),
@@ -161,13 +161,13 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=800,
         sft_batch=8,
         sft_steps=300,
-        gate_every=300,
-        gate_success=0.1,
+        sft_eval_every=300,
+        target_success=0.1,
         horizon=(12,),
         horizon_every=10,
         steps=10,
         groups=8,
-        rl_lr=1.2e-3,
+        rl_learning_rate=1.2e-3,
         valid_every=5,
         valid_tasks=64,
         eval_tasks=100,
@@ -185,15 +185,15 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=1500,
         sft_batch=8,
         sft_steps=500,
-        gate_every=500,
-        gate_success=0.2,
+        sft_eval_every=500,
+        target_success=0.2,
         # How long its plan is says nothing of a task.
         fit_horizon=False,
         horizon=(4,),
         horizon_every=7,
         steps=28,
         groups=12,
-        rl_lr=2e-3,
+        rl_learning_rate=2e-3,
         valid_every=7,
         valid_tasks=64,
         eval_tasks=200,
@@ -210,14 +210,14 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         only_successes=True,
         demonstrations=8000,
         sft_steps=400,
-        gate_every=400,
-        gate_success=0.25,
+        sft_eval_every=400,
+        target_success=0.25,
         # Every plan is as long as the others.
         fit_horizon=False,
         horizon=(3,),
         horizon_every=12,
         steps=36,
-        rl_lr=2e-3,
+        rl_learning_rate=2e-3,
         valid_every=12,
         valid_tasks=64,
         eval_tasks=200,
@@ -236,15 +236,15 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         only_successes=True,
         demonstrations=3200,
         sft_steps=600,
-        gate_every=600,
-        gate_success=0.25,
+        sft_eval_every=600,
+        target_success=0.25,
         # How long its plan is says nothing of a question.
         fit_horizon=False,
         horizon=(4,),
         horizon_every=7,
         steps=21,
         groups=12,
-        rl_lr=1.5e-3,
+        rl_learning_rate=1.5e-3,
         valid_every=7,
         valid_tasks=64,
         eval_tasks=150,
@@ -262,14 +262,14 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=300,
         sft_batch=8,
         sft_steps=400,
-        gate_every=400,
-        gate_success=0.2,
+        sft_eval_every=400,
+        target_success=0.2,
         fit_horizon=False,
         horizon=(4,),
         horizon_every=6,
         steps=12,
         groups=8,
-        rl_lr=2e-3,
+        rl_learning_rate=2e-3,
         valid_every=6,
         valid_tasks=32,
         eval_tasks=100,
@@ -291,7 +291,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         horizon=(8, 12, 20),
         horizon_every=10,
         steps=20,
-        gate_success=0.05,
+        target_success=0.05,
         episode_tokens=4000,
         exact_text=True,
         task_args=(
@@ -319,15 +319,15 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=4000,
         sft_batch=8,
         sft_steps=1000,
-        gate_every=1000,
-        gate_success=0.01,
+        sft_eval_every=1000,
+        target_success=0.01,
         # Every plan is as long as the others.
         fit_horizon=False,
         horizon=(4,),
         horizon_every=7,
         steps=14,
         groups=12,
-        rl_lr=2e-3,
+        rl_learning_rate=2e-3,
         valid_every=7,
         valid_tasks=64,
         eval_tasks=200,
@@ -345,15 +345,15 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         demonstrations=1000,
         sft_batch=8,
         sft_steps=320,
-        gate_every=320,
-        gate_success=0.25,
+        sft_eval_every=320,
+        target_success=0.25,
         # How long its plan is says nothing of a task.
         fit_horizon=False,
         horizon=(5,),
         horizon_every=7,
         steps=14,
         groups=12,
-        rl_lr=2e-3,
+        rl_learning_rate=2e-3,
         valid_every=7,
         valid_tasks=64,
         eval_tasks=150,

@@ -36,15 +36,15 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         ConfigurationError: The preset has no such part, or a part of one's own cannot be found.
     """
     asked: dict[str, Any] = {
-        "entropy": rl.entropy, "low": rl.clip_low, "high": rl.clip_high,
+        "entropy": rl.entropy, "low": rl.epsilon, "high": rl.epsilon_high,
         "aggregation": rl.aggregation,
     }  # fmt: skip
     given = {name: value for name, value in asked.items() if value is not None}
     preset = replace(preset, loss=replace(preset.loss, **given))
     if rl.gamma is not None:
         preset = _discounted(preset, rl.gamma)
-    if rl.kl is not None:
-        preset = _penalised(preset, rl.kl)
+    if rl.beta is not None:
+        preset = _penalised(preset, rl.beta)
     if rl.filters is not None:
         preset = replace(preset, filters=_filters(rl.filters))
     if rl.refill is not None:

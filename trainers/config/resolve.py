@@ -60,7 +60,7 @@ from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)
 
-GROUP_SIZE = 8
+NUM_GENERATIONS = 8
 """Episodes of a task."""
 TINY_SFT_RATE, PRETRAINED_RATES = 6e-3, (1e-5, 1e-6)
 """Learning rates of warm start and reinforcement learning; a family has that of the tiny one's."""
@@ -192,7 +192,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     limited = any(cost.limit >= 0 for env in envs for cost in env.costs)
     if asked.rl.price_rate and not limited:
         raise ConfigurationError(
-            "expected a cost with a limit for --rl.price-rate, such as --rl.hooks calls=3, got none"
+            "expected a cost with a limit for --rl.price-rate, such as --reward-hooks calls=3, "
+            "got none"
         )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
     preset.require((*SERVES, JUDGE) if masked else SERVES)
@@ -201,7 +202,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     if len(envs) == 1:
         _fill_from(settings, envs[0])
     _fill_tokens(asked, settings["rl"], envs)
-    _choose_backend(settings["rollout"], envs)
+    _choose_backend(settings, envs)
     _check_engine(asked, settings["engine"])
     check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
@@ -236,8 +237,8 @@ def _fill_from(settings: dict[str, Any], env: ResolvedEnv) -> None:
     """Fill in what the only environment of a run decided."""
     settings["horizon"] = env.schedule or ",".join(map(str, env.rounds))
     settings["horizon_every"], settings["fit_horizon"] = env.horizon_every, env.fit_horizon
-    settings["eval"] |= {"horizon": env.full_horizon, "tasks": env.eval_tasks}
-    settings["sft"]["gate_success"] = env.gate_success
+    settings["eval"] |= {"horizon": env.full_horizon, "num_tasks": env.eval_tasks}
+    settings["sft"]["target_success"] = env.target_success
     settings["rl"]["success_bonus"] = env.success_bonus
 
 
@@ -266,7 +267,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     tiny, stages = asked.model == TINY, preset.horizon
     sizes = [env.defaults for env in envs]
     rivals = tuple(dict.fromkeys(name for each in sizes for name in each.rivals))
-    own_rates = TINY_SFT_RATE, min(each.rl_lr for each in sizes)
+    own_rates = TINY_SFT_RATE, min(each.rl_learning_rate for each in sizes)
     sft_rate, rl_rate = own_rates if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
         rl_rate = ADAPTER_RATE
@@ -285,7 +286,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             "prompt": prompt_name(asked),
             "minutes": minutes if math.isfinite(minutes) else 0.0,
             "sft": {
-                "lr": sft_rate,
+                "learning_rate": sft_rate,
                 "max_steps": sum(imitation_steps) if tiny else 0,
                 # Of files all.
                 "demonstrations": 0
@@ -293,8 +294,8 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 else sum(each.demonstrations for each in sizes),
                 "only_successes": any(each.only_successes for each in sizes),
                 "batch_size": max(each.sft_batch for each in sizes),
-                "gate_every": max(each.gate_every for each in sizes),
-                "gate_tasks": max(each.valid_tasks for each in sizes),
+                "eval_every": max(each.sft_eval_every for each in sizes),
+                "eval_tasks": max(each.valid_tasks for each in sizes),
             },
             "eval": {
                 "every": max(each.valid_every for each in sizes),
@@ -304,16 +305,17 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
             },
             "rl": {
                 "groups": preset.groups or max(each.groups for each in sizes),
-                "group_size": preset.group_size or GROUP_SIZE,
-                "iterations": preset.iterations,
-                "lr": rl_rate,
+                "num_generations": preset.num_generations or NUM_GENERATIONS,
+                "num_iterations": preset.num_iterations,
+                "learning_rate": rl_rate,
                 "invalid_penalty": _invalid_penalty(preset, envs),
                 "sampler": preset.sampler,
                 "refill": preset.refill,
             },
-            "reward_model": {"lr": REWARD_RATE * (asked.rl.lr or rl_rate)},
+            "reward_model": {"learning_rate": REWARD_RATE * (asked.rl.learning_rate or rl_rate)},
             "critic": {
-                "lr": RATE * (rl_rate if asked.rl.lr is None else asked.rl.lr),
+                "learning_rate": RATE
+                * (rl_rate if asked.rl.learning_rate is None else asked.rl.learning_rate),
                 **times_to_learn(preset, asked.critic),
             },
             "engine": _engine(asked),
@@ -464,7 +466,7 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
-                f"expected --rollout.{name.replace('_', '-')} only with --rollout.backend thread, "
+                f"expected --rollout.{name.replace('_', '-')} only with --backend thread, "
                 f"process or ray, because nothing can stop or share out an environment that runs "
                 f"in this process; got {settings[name]} with sync"
             )
@@ -511,24 +513,25 @@ def _check_engine(asked: TrainConfig, engine: str) -> None:
 
 def _divide(rl: dict[str, Any], preset: Preset) -> None:
     """Fill in how the episodes of a step are divided into updates."""
-    groups, size, parts = rl["groups"], rl["group_size"], rl["minibatches"]
+    groups, size, parts = rl["groups"], rl["num_generations"], rl["minibatches"]
     if size < 2 and preset.compares_groups:
         raise ConfigurationError(
-            f"expected --rl.group-size to be at least 2, because preset {preset.name!r} compares "
-            f"the episodes of a task; got {size}"
+            f"expected --rl.num-generations to be at least 2, because preset {preset.name!r} "
+            f"compares the episodes of a task; got {size}"
         )
     if preset.branching is not None:
         preset.branching.leaves(size)
     episodes = groups * size
     if episodes < 2:
         raise ConfigurationError(
-            "expected at least 2 episodes per step, got --rl.groups 1 and --rl.group-size 1"
+            "expected at least 2 episodes per step, got --rl.groups 1 and --rl.num-generations 1"
         )
     if parts is None:
         parts = largest_divisor(episodes, preset.minibatches)
     elif episodes % parts:
         raise ConfigurationError(
-            f"expected --rl.minibatches to divide groups x group_size = {episodes}, got {parts}"
+            f"expected --rl.minibatches to divide groups x num_generations = {episodes}, got "
+            f"{parts}"
         )
     rl["minibatches"] = parts
 

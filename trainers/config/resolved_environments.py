@@ -82,9 +82,9 @@ class ResolvedEnv:
     """Reward of the turn that solves the task; 0: none, or a hook's."""
     invalid_penalty: float
     """Price of an invalid turn; 0: none, or that of a hook or a correction of the preset."""
-    hooks: tuple[str, ...]
+    reward_hooks: tuple[str, ...]
     """Further turn-level rewards."""
-    gate_success: float
+    target_success: float
     """Validation success at which the warm start ends."""
     eval_tasks: int
     """Held-out tasks of the comparison."""
@@ -118,7 +118,7 @@ class ResolvedEnv:
     @property
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
-        return _names_hook(self.hooks, "invalid_action")
+        return _names_hook(self.reward_hooks, "invalid_action")
 
     @property
     def judges(self) -> list[JudgedReward]:
@@ -145,7 +145,7 @@ class ResolvedEnv:
             hooks.append(SuccessBonus(self.success_bonus))
         if self.invalid_penalty:
             hooks.append(InvalidAction(self.invalid_penalty))
-        return [*hooks, *parse_hooks(self.hooks)]
+        return [*hooks, *parse_hooks(self.reward_hooks)]
 
     def make_training_tasks(self, seed: int, sampler: SamplerMaker) -> TrainingTasks:
         """Make the source of training tasks."""
@@ -294,7 +294,11 @@ def _demonstrator(asked: TrainConfig, expert: bool) -> str:
 def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
     """Return reward hooks after those of a preset, except the ones that they name themselves."""
     return (
-        *(each for each in preset.hooks if not _names_hook(hooks, parse_hooks([each])[0].name)),
+        *(
+            each
+            for each in preset.reward_hooks
+            if not _names_hook(hooks, parse_hooks([each])[0].name)
+        ),
         *hooks,
     )
 
@@ -319,7 +323,9 @@ class _Decision:
         workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
         self._arguments = {**grammar, **workers, **arguments, **own}
         self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
-        self._hooks = _with_those_of(preset, asked.rl.hooks if entry.hooks is None else entry.hooks)
+        self._hooks = _with_those_of(
+            preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
+        )
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
@@ -345,7 +351,7 @@ class _Decision:
                 env_id=self._env_id,
                 kwargs=kwargs,
                 prompt=prompt.name,
-                layout=prompt.layout.windowed(asked.rollout.window),
+                layout=prompt.layout.windowed(asked.window),
                 weight=entry.weight,
                 schedule=schedule,
                 rounds=rounds,
@@ -355,11 +361,11 @@ class _Decision:
                 full_horizon=full,
                 success_bonus=bonus,
                 invalid_penalty=penalty,
-                hooks=self._hooks,
-                gate_success=_first(
-                    entry.gate_success,
-                    asked.sft.gate_success,
-                    RANDOM_GATE if asked.sft.demonstrator == "random" else defaults.gate_success,
+                reward_hooks=self._hooks,
+                target_success=_first(
+                    entry.target_success,
+                    asked.sft.target_success,
+                    RANDOM_GATE if asked.sft.demonstrator == "random" else defaults.target_success,
                 ),
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
@@ -413,7 +419,7 @@ class _Decision:
         ):
             if value is not None and _names_hook(self._hooks, name):
                 raise ConfigurationError(
-                    f"expected {name} in --rl.hooks or {flag}, got both; leave one out"
+                    f"expected {name} in --reward-hooks or {flag}, got both; leave one out"
                 )
         bonus = _first(settings.success_bonus, SUCCESS_BONUS)
         penalty = _first(settings.invalid_penalty, INVALID_PENALTY)
@@ -451,10 +457,10 @@ class _Decision:
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
         """Return the number of evaluation tasks; refuse more than the test split has."""
-        size, asked = env.tasks.len(TEST), self._asked.eval.tasks
+        size, asked = env.tasks.len(TEST), self._asked.eval.num_tasks
         if asked is not None and asked > size and not several:
             raise ConfigurationError(
-                f"expected --eval.tasks of at most {size}, the size of the test split of "
+                f"expected --eval.num-tasks of at most {size}, the size of the test split of "
                 f"{env.tasks.name}; got {asked}"
             )
         return min(self._defaults.eval_tasks if asked is None else asked, size)

@@ -42,9 +42,9 @@ class RewardModelConfig:
     preferred: PreferredBy = "success"
     """Which episode of a group is better: one that solved its task than one that did not (success);
     or the one that was paid more (return), where there are parts of success."""
-    lr: Positive | None = None
+    learning_rate: Positive | None = None
     """Learning rate, constant. None: twice that of the policy."""
-    warmup: Whole = 0
+    warmup_steps: Whole = 0
     """First steps in which it learns and pays nothing."""
     updates: Count = 1
     """Updates of a step, each on all pairs of its episodes."""
@@ -54,7 +54,7 @@ class RewardModelConfig:
 class FilledRewardModel(RewardModelConfig):
     """The reward model, with every default decided."""
 
-    lr: float
+    learning_rate: float
 
 
 def with_reward_model(preset: Preset, asked: RewardModelConfig) -> Preset:

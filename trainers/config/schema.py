@@ -26,19 +26,21 @@ from trainers.config.field_types import (
     HorizonText,
     NotNegative,
     Pairs,
+    Positive,
+    Probability,
     Whole,
     as_names,
     strict,
 )
 from trainers.config.reward_model_section import FilledRewardModel, RewardModelConfig
 from trainers.config.sections import (
+    Backend,
     EngineName,
     EnvConfig,
     EvalConfig,
     FilledEval,
     FilledMemory,
     FilledRl,
-    FilledRollout,
     FilledSft,
     HealthConfig,
     LoraConfig,
@@ -117,6 +119,36 @@ class TrainConfig:
     """Let a stage draw only tasks whose expert needs no more turns than its horizon.
 
     None: on where expert lengths are known."""
+    reward_hooks: tuple[str, ...] = ()
+    """Turn-level rewards by name, besides ``--rl.success-bonus`` and ``--rl.invalid-penalty``:
+    ``potential turn_cost=0.01 repeat``; or ``MODULE:CLASS=0.5``, a dataclass of your own.
+
+    Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
+    instead of those two flags, not as well."""
+    window: Count | None = None
+    """Last turns that the policy reads, besides the opening; None: all, or as many as a paper's
+    prompt shows.
+
+    Every turn after the window has filled is a training row of its own."""
+    temperature: Positive = 1.0
+    """Sampling temperature of the policy."""
+    top_p: Probability = 1.0
+    """Nucleus of the policy: sample from the likeliest tokens that together have this probability.
+    Below 1 every token is weighed by how much likelier it was made to be sampled."""
+    backend: Backend | None = None
+    """Where environments run: in this process (sync), in threads (for those that wait), in
+    processes (for those that keep a CPU busy or may crash), or in actors of a Ray cluster (for more
+    than one machine can run): the cluster of RAY_ADDRESS, or a local one.
+
+    None: what suits the environment, or processes if one of the next two is given. The same seed
+    gives the same episodes everywhere, but for rounding where answers come in an order of their
+    own (threads, processes, Ray)."""
+    workers: Count | None = None
+    """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
+    cluster."""
+    step_timeout: Positive | None = None
+    """Seconds that an environment may take for one turn, and ten times that for a reset; after that
+    its episode ends with ``error`` and is left out. None: no limit."""
     minutes: NotNegative | None = None
     """Wall time after which training is cut short, so that evaluation ends soon after; 0 and None:
     never.
@@ -192,11 +224,11 @@ class FilledConfig(TrainConfig):
     steps: int
     minutes: float
     out: Path
+    backend: Backend
     sft: FilledSft
     rl: FilledRl
     critic: FilledCritic
     reward_model: FilledRewardModel
-    rollout: FilledRollout
     eval: FilledEval
     memory: FilledMemory
 

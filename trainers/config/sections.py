@@ -69,9 +69,9 @@ class EnvConfig:
     """Success, of its own episodes, at which its next stage begins."""
     fit_horizon: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon."""
-    hooks: tuple[str, ...] | None = None
-    """Its turn-level rewards, in place of those of ``--rl.hooks``."""
-    gate_success: NotNegative | None = None
+    reward_hooks: tuple[str, ...] | None = None
+    """Its turn-level rewards, in place of those of ``--reward-hooks``."""
+    target_success: NotNegative | None = None
     """Success on its validation tasks that the warm start has to reach."""
 
 
@@ -102,7 +102,7 @@ class SftConfig:
     """Temperature of these weights, in units of reward."""
     batch_size: Count | None = None
     """Demonstrations per step; None: the family's default, mostly 16."""
-    lr: Positive | None = None
+    learning_rate: Positive | None = None
     """Peak learning rate (linear warm-up, then cosine).
 
     None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
@@ -127,14 +127,14 @@ class SftConfig:
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
     """Steps that teach a fresh tiny model to copy, before the demonstrations."""
-    gate_success: NotNegative | None = None
+    target_success: NotNegative | None = None
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
     None: the family's default, which ``--dry-run`` shows; 1 with random actions, which solve
     little."""
-    gate_every: Count | None = None
+    eval_every: Count | None = None
     """Steps between two validations; None: the family's default, mostly 25."""
-    gate_tasks: Count | None = None
+    eval_tasks: Count | None = None
     """Validation tasks per gate check; None: the family's default, mostly 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
@@ -147,7 +147,7 @@ class RlConfig:
 
     groups: Count | None = None
     """Tasks per step; None: the preset's, else the family's, mostly 16."""
-    group_size: Count | None = None
+    num_generations: Count | None = None
     """Episodes per task and step, which share the task and the environment seed.
 
     None: the preset's, else 8."""
@@ -155,20 +155,15 @@ class RlConfig:
     """Updates of the weights in one pass over a step's episodes.
 
     None: the preset's. Above 1 the ratio to the policy that played, and its clip, take effect."""
-    iterations: Count | None = None
+    num_iterations: Count | None = None
     """Passes over the episodes of a step; None: the preset's."""
-    lr: Positive | None = None
+    learning_rate: Positive | None = None
     """Learning rate of every update, constant after the warm-up.
 
     None: for ``--model tiny`` the family's, mostly 6e-4; 2e-5 for adapters, 1e-6 for all weights of
     another model."""
-    warmup: Whole = 5
+    warmup_steps: Whole = 5
     """Steps of linear warm-up."""
-    temperature: Positive = 1.0
-    """Sampling temperature of the behaviour policy."""
-    top_p: Probability = 1.0
-    """Nucleus of the behaviour policy: sample from the likeliest tokens that together have this
-    probability. Below 1 every token is weighed by how much likelier it was made to be sampled."""
     turn_tokens: Count | None = None
     """Most tokens that the policy may write in a turn, its thinking included.
 
@@ -184,20 +179,14 @@ class RlConfig:
     adam_beta2: Share = 0.98
     """Decay of AdamW's second moment."""
     success_bonus: NotNegative | None = None
-    """Reward added to the turn that solves the task; None: 1, or that of ``--rl.hooks``."""
+    """Reward added to the turn that solves the task; None: 1, or that of ``--reward-hooks``."""
     invalid_penalty: NotNegative | None = None
     """Reward taken from a turn whose action was invalid.
 
-    None: that of ``--rl.hooks``, else the preset's, else .05. It is taken once."""
-    hooks: tuple[str, ...] = ()
-    """Turn-level rewards besides those two, by name: ``potential turn_cost=0.01 repeat``; or
-    ``MODULE:CLASS=0.5``, a dataclass of your own.
-
-    Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
-    instead of the two flags above, not as well."""
+    None: that of ``--reward-hooks``, else the preset's, else .05. It is taken once."""
     price_rate: NotNegative = 0.0
-    """By how much the price of a cost with a limit (``--rl.hooks calls=3``) changes after a step,
-    for each unit that its episodes used above the limit, or below it; 0: prices stay."""
+    """By how much the price of a cost with a limit (``--reward-hooks calls=3``) changes after a
+    step, for each unit that its episodes used above the limit, or below it; 0: prices stay."""
     turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25
@@ -228,14 +217,14 @@ class RlConfig:
     nobody (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
     """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
-    kl: NotNegative | None = None
+    beta: NotNegative | None = None
     """Weight of the KL penalty to the policy at the start of this phase: in the rewards if the
     preset has it there, else in the loss. None: the preset's."""
     entropy: NotNegative | None = None
     """Weight of the entropy bonus; None: the preset's."""
-    clip_low: Fraction | None = None
+    epsilon: Fraction | None = None
     """Lower distance of the clip: ratios below 1 less this are clipped; None: the preset's."""
-    clip_high: NotNegative | None = None
+    epsilon_high: NotNegative | None = None
     """Upper distance of the clip: ratios above 1 and this are clipped; None: the preset's."""
     aggregation: Aggregation | None = None
     """How the loss averages tokens (see ``trainers.algorithms.loss``); None: the preset's."""
@@ -269,29 +258,10 @@ class RlConfig:
 class RolloutConfig:
     """How episodes are played."""
 
-    backend: Backend | None = None
-    """Where environments run: in this process (sync), in threads (for those that wait), in
-    processes (for those that keep a CPU busy or may crash), or in actors of a Ray cluster (for more
-    than one machine can run): the cluster of RAY_ADDRESS, or a local one.
-
-    None: what suits the environment, or processes if one of the next two is given. The same seed
-    gives the same episodes everywhere, but for rounding where answers come in an order of their
-    own (threads, processes, Ray)."""
-    workers: Count | None = None
-    """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
-    cluster."""
-    step_timeout: Positive | None = None
-    """Seconds that an environment may take for one turn, and ten times that for a reset; after that
-    its episode ends with ``error`` and is left out. None: no limit."""
     history: Literal["auto", "keep", "error"] = "auto"
     """What to do if the chat template rewrites earlier turns (Qwen3's drops their thinking): let
     the policy read what a chat server would feed it, with a training row per rewrite (auto), let it
     read what it wrote (keep), or refuse the model (error)."""
-    window: Count | None = None
-    """Last turns that the policy reads, besides the opening; None: all, or as many as a paper's
-    prompt shows.
-
-    Every turn after the window has filled is a training row of its own."""
     agent_timeout: Positive = 600.0
     """Seconds that an agent (``--agent``) may take for an episode, which then ends as it stands."""
     agent_calls: Count | None = None
@@ -319,7 +289,7 @@ class LoraConfig:
 class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
-    tasks: Count | None = None
+    num_tasks: Count | None = None
     """Held-out test tasks, the same for every policy; None: the family's default, mostly 500, or
     all if there are fewer."""
     greedy: bool = False
@@ -432,7 +402,7 @@ class HealthConfig:
     """Alarm where the gradient norm is above this multiple of the usual."""
     rollbacks: Whole = 2
     """Most times that training goes back; the next alarm ends it."""
-    lr_factor: Probability = 0.5
+    learning_rate_factor: Probability = 0.5
     """Share of the learning rate that remains after going back."""
     reseed: bool = True
     """Play other episodes of the same tasks after going back."""
@@ -518,10 +488,10 @@ class FilledSft(SftConfig):
     demonstrations: int
     only_successes: bool
     batch_size: int
-    lr: float
+    learning_rate: float
     max_steps: int
-    gate_every: int
-    gate_tasks: int
+    eval_every: int
+    eval_tasks: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,10 +499,10 @@ class FilledRl(RlConfig):
     """Reinforcement learning, with every default decided."""
 
     groups: int
-    group_size: int
+    num_generations: int
     minibatches: int
-    iterations: int
-    lr: float
+    num_iterations: int
+    learning_rate: float
     turn_tokens: int
     episode_tokens: int
     invalid_penalty: float
@@ -542,19 +512,12 @@ class FilledRl(RlConfig):
     @property
     def episodes(self) -> int:
         """Episodes of a step."""
-        return self.groups * self.group_size
+        return self.groups * self.num_generations
 
     @property
     def updates(self) -> int:
         """Updates of the weights per step."""
-        return self.minibatches * self.iterations
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledRollout(RolloutConfig):
-    """How episodes are played, with every default decided."""
-
-    backend: Backend
+        return self.minibatches * self.num_iterations
 
 
 @dataclass(frozen=True, kw_only=True)

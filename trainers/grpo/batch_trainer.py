@@ -248,17 +248,17 @@ class BatchTrainer(GRPOTrainer):
 
     # -- going back --------------------------------------------------------------------------------
 
-    def adapt(self, rollbacks: int, lr_factor: float, reseed: bool) -> None:
+    def adapt(self, rollbacks: int, learning_rate_factor: float, reseed: bool) -> None:
         """Go on as a run that went back so many times: more slowly, or on other episodes.
 
         Args:
             rollbacks: Times that training went back.
-            lr_factor: Share of the learning rate that each leaves.
+            learning_rate_factor: Share of the learning rate that each leaves.
             reseed: Whether each changes the seeds of the episodes.
         """
-        self.args.learning_rate = self._peak * lr_factor**rollbacks
+        self.args.learning_rate = self._peak * learning_rate_factor**rollbacks
         for model in self._beside:
-            model.slow_down(lr_factor**rollbacks)
+            model.slow_down(learning_rate_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:

@@ -271,7 +271,7 @@ def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
     """
     if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
-            "expected --critic.warmup 0 with DeepSpeed, which updates the policy within its "
+            "expected --critic.warmup-steps 0 with DeepSpeed, which updates the policy within its "
             f"backward pass, got {settings.warmup}: launch with ddp or fsdp2"
         )
 

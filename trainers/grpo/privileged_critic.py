@@ -88,7 +88,7 @@ class PrivilegedCritic(TurnCritic):
         if len(share) % 2:
             raise ConfigurationError(
                 "expected an even number of episodes of a step in each process, because they make "
-                f"room for pairs, got {len(share)}; change --rl.groups or --rl.group-size"
+                f"room for pairs, got {len(share)}; change --rl.groups or --rl.num-generations"
             )
         figures = self._learn([each for each in played if tells_of_the_policy(each)])
         pairs = range(share.start // 2, share.stop // 2)

@@ -60,7 +60,7 @@ class SftSettings:
     """Weight w of the language-model loss on tokens the policy does not write."""
     bucket: int = 8
     """Batches whose rows are sorted by length together, to save padding."""
-    gate_every: int = 50
+    eval_every: int = 50
     """Steps between two calls of the gate."""
     log_every: int = 10
     """Steps between two calls of the progress function."""
@@ -125,7 +125,7 @@ class Sft:
         """Train until the gate opens or the steps are used up.
 
         Args:
-            gate: Asked every ``gate_every`` steps and after the last one.
+            gate: Asked every ``eval_every`` steps and after the last one.
             progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second``, and the
                 ``tokens`` and ``seconds`` of training since it was last told, every ``log_every``
                 steps.
@@ -153,7 +153,7 @@ class Sft:
                     figures["tokens"] = tokens
                     progress(self.step, {**figures, **speed})
                 seconds, since, clock = seconds + clock, np.zeros(3), 0.0
-            if gate is not None and (self.step % settings.gate_every == 0 or last):
+            if gate is not None and (self.step % settings.eval_every == 0 or last):
                 gated = bool(gate(self.step))
         self.model.eval()
         return SftResult(self.step, loss, gated, seconds + clock)

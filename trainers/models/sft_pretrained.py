@@ -185,7 +185,7 @@ class _Watch(TrainerCallback):
         last = sft.step == settings.steps
         if sft.step % settings.log_every == 0 or last:
             self._tell(sft.step)
-        if self._gate is not None and (sft.step % settings.gate_every == 0 or last):
+        if self._gate is not None and (sft.step % settings.eval_every == 0 or last):
             self.gated = bool(self._gate(sft.step))
             control.should_training_stop |= self.gated
 

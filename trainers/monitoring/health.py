@@ -23,7 +23,7 @@ grad_norm        above a multiple of the usual    RAGEN's echo trap, at its end
 
 RAGEN (arXiv 2504.20073) saw, in this order: the spread of rewards within groups fall, their mean
 fall, gradient norms spike, after which no run recovered. A loss, a gradient or a weight that is not
-finite needs no rule. With ``--rl.top-p`` below 1, or a stale policy, the policy that plays differs
+finite needs no rule. With ``--top-p`` below 1, or a stale policy, the policy that plays differs
 from the one that is trained on purpose, and neither ``kl_behaviour`` nor ``logp_gap`` is judged.
 """
 
@@ -95,23 +95,26 @@ class HealthRule:
 SIGNALS = (
     HealthRule(
         "entropy", "entropy", falls=True, limit=False,
-        meaning="the policy no longer explores: a lower --rl.lr, or an entropy bonus, helps",
+        meaning="the policy no longer explores: a lower --rl.learning-rate, or an entropy bonus, "
+        "helps",
     ),
     HealthRule(
         "entropy_rise", "entropy", limit=False,
-        meaning="the policy is turning to noise: a lower --rl.lr helps",
+        meaning="the policy is turning to noise: a lower --rl.learning-rate helps",
     ),
     HealthRule(
         "clip_fraction", "clip_fraction",
-        meaning="updates are too large for their data: a lower --rl.lr or fewer updates help",
+        meaning="updates are too large for their data: a lower --rl.learning-rate or fewer "
+        "updates help",
     ),
     HealthRule(
         "kl", "kl",
-        meaning="the policy has left its reference far behind: a lower --rl.lr helps",
+        meaning="the policy has left its reference far behind: a lower --rl.learning-rate helps",
     ),
     HealthRule(
         "kl_behaviour", "kl_behaviour",
-        meaning="a step changes the policy too much: a lower --rl.lr or fewer updates help",
+        meaning="a step changes the policy too much: a lower --rl.learning-rate or fewer "
+        "updates help",
     ),
     HealthRule(
         "logp_gap", "logp_gap_mean",
@@ -120,7 +123,7 @@ SIGNALS = (
     HealthRule(
         "zero_variance", "zero_variance_groups", unsolved=True,
         meaning="members of a group get equal returns, so nothing can be learned: other tasks, "
-        "larger groups or a higher --rl.temperature help",
+        "larger groups or a higher --temperature help",
     ),
     HealthRule(
         "trained_fraction", "trained_fraction", falls=True, unsolved=True,
@@ -129,12 +132,12 @@ SIGNALS = (
     ),
     HealthRule(
         "repeat", "repeat", times_usual=2.0,
-        meaning="the policy goes round in circles: --rl.hooks repeat penalizes that",
+        meaning="the policy goes round in circles: --reward-hooks repeat penalizes that",
     ),
     HealthRule(
         "invalid", "valid", times_usual=2.0, inverted=True,
-        meaning="the policy forgets how actions are written: a lower --rl.lr or a higher "
-        "--rl.invalid-penalty helps",
+        meaning="the policy forgets how actions are written: a lower --rl.learning-rate or a "
+        "higher --rl.invalid-penalty helps",
     ),
     HealthRule(
         "reward_spread", "group_return_std", falls=True, limit=False, unsolved=True,
@@ -142,7 +145,7 @@ SIGNALS = (
     ),
     HealthRule(
         "grad_norm", "grad_norm", limit=False,
-        meaning="gradients spike, the last sign of a collapse: a lower --rl.lr helps",
+        meaning="gradients spike, the last sign of a collapse: a lower --rl.learning-rate helps",
     ),
 )  # fmt: skip
 """All rules."""
@@ -190,7 +193,7 @@ class HealthMonitor:
         if record.get(FINITE, 1.0) < 1:
             sentence = (
                 "expected loss, gradients and weights that are finite, got some that are not; a "
-                "lower --rl.lr helps"
+                "lower --rl.learning-rate helps"
             )
             return [Alarm(NON_FINITE, step, step - 1, None, None, sentence)]
         found = (self._judge(rule, record, step) for rule in self._rules)

@@ -53,7 +53,7 @@ class RunLogger:
     ) -> None:
         self._folder, self._display, self._schedule = folder, display, schedule
         self._clips = run.config.rl.updates > 1 or run.preset.loss.behave == "ratio"
-        self._logged = run.config.rl.log_groups * run.config.rl.group_size
+        self._logged = run.config.rl.log_groups * run.config.rl.num_generations
         self._log = EpisodeLog(run, chat, training=True)
         self.turns = 0
         self.tokens = 0

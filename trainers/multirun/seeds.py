@@ -230,7 +230,7 @@ def _share_baselines(
         try:
             comparison = PolicyComparison(first, made)
             if planned := comparison.baseline_episodes:
-                with backend_session(first.config.rollout.backend), Display(console) as shown:
+                with backend_session(first.config.backend), Display(console) as shown:
                     comparison.add_baselines(shown.episodes("baselines", planned))
         finally:
             made.close()

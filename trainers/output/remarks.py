@@ -310,7 +310,7 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
 
     ``several`` says that the environment is one of several, each of which has a gate.
     """
-    steps, success, gate = warm_start.steps, warm_start.success, env.gate_success
+    steps, success, gate = warm_start.steps, warm_start.success, env.target_success
     where = f" in {env.name}" if several else ""
     if env.demonstrator == "random":
         return (

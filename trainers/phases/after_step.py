@@ -64,7 +64,7 @@ class StopConditions:
     def _spent(self) -> bool:
         """Return whether both phases together have reached a limit of the budget."""
         imitation, log, budget = self._imitation, self._log, self._run.budget
-        passes = self._run.config.rl.iterations + GENERATION
+        passes = self._run.config.rl.num_iterations + GENERATION
         both = Spent(
             imitation.turns + log.turns,
             imitation.episodes + log.episodes,

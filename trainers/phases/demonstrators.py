@@ -74,17 +74,15 @@ class Demonstrator:
     """
 
     def __init__(self, run: ResolvedRun, resolved: ResolvedEnv, count: int = 0) -> None:
-        self._settings, self._resolved, self._name = run.config.rollout, resolved, resolved.name
+        self._resolved, self._name = resolved, resolved.name
         self._run, self.spent = run, Spent()
         self._seed = run.config.seed
         self.imitated = run.imitates and bool(resolved.demonstrator)
         quick = resolved.backend == "sync"
         few = not quick or run.plays_agent
         self._count = min(count, WORDS_OF_A_SLOW_ONE) if few and not self.imitated else count
-        self._at_once = (
-            1 if quick else self._settings.workers or usual_workers(self._settings.backend)
-        )
-        self._envs = [make_safe_env(resolved, self._settings)]
+        self._at_once = 1 if quick else run.config.workers or usual_workers(run.config.backend)
+        self._envs = [make_safe_env(resolved, run.config)]
         self._server = GatewayServer()
         self._play = agent_shower(run, self._server) if run.plays_agent else play
         shown, others = demonstration_tasks(run, resolved)
@@ -137,7 +135,7 @@ class Demonstrator:
     ) -> Generator[Demonstration, None, None]:
         """Play tasks, as many at a time as the back end does."""
         while len(self._envs) < min(self._at_once, len(tasks)):
-            self._envs.append(make_safe_env(self._resolved, self._settings))
+            self._envs.append(make_safe_env(self._resolved, self._run.config))
         seed = self._seed + first
         # Looked up at each episode: who is told says so after this was begun.
         yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode(), play_one)

@@ -118,7 +118,7 @@ class FurtherImitation:
             rows = self._shown.rows(policy, only_successes=self._name == "successes")
             records = self._folder.metrics()
             validations = sum(r.get("phase") == Phase.VALIDATION and r["step"] > 0 for r in records)
-            tokens = computed(records, run.config.rl.iterations)
+            tokens = computed(records, run.config.rl.num_iterations)
             asked = run.config.eval.rival_steps
             least = asked or imitation_steps(tokens, rows, run.config.sft.batch_size)
             return rows, validations, *spaced(least, validations)

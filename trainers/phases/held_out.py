@@ -56,14 +56,14 @@ class HeldOutPlayer:
         """
         # An engine that shares the model leaves the stream unread, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)
-        rl = self._run.config.rl
+        config = self._run.config
         mine = processes.share(len(tasks)) if self._together else range(len(tasks))
         played = self._runner.run(
             [tasks[index] for index in mine],
             groups=mine,
             first_episode=mine.start,
             seed=seed,
-            sampling=Sampling(temperature=rl.temperature, top_p=rl.top_p, greedy=greedy),
+            sampling=Sampling(temperature=config.temperature, top_p=config.top_p, greedy=greedy),
             on_episode=on_episode,
         )
         if not self._together:

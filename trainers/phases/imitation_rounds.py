@@ -156,7 +156,7 @@ class ImitationRounds:
             return to_rows([each for each in episodes if each.success]), Spent()
         rows: list[Row] = []
         for resolved in self._run.envs:
-            env = make_safe_env(resolved, self._run.config.rollout)
+            env = make_safe_env(resolved, self._run.config)
             mine = [each for each in episodes if each.family == resolved.name]
             for each in mine:
                 rows += labelled_rows(each, env, policy.chat, policy.prompts[resolved.name])

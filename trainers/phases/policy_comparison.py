@@ -216,21 +216,21 @@ class EnvComparison:
 
     def _play_baseline(self, arm: str, on_episode: Callable[[], None]) -> None:
         """Play a policy that does not learn."""
-        settings, resolved = self._run.config.rollout, self.env
+        config, resolved = self._run.config, self.env
         if arm == "oracle":
             own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
             resolved = replace(resolved, kwargs=own)
         env: str | TextEnv = resolved.env_id
         where: dict[str, Any] = {}
-        if settings.backend == "sync":
+        if config.backend == "sync":
             env = resolved.make_env()
         else:
             # There a hanging environment can be given up.
             where = {
                 "env_kwargs": resolved.kwargs,
-                "backend": settings.backend,
-                "concurrency": settings.workers,
-                "step_timeout": settings.step_timeout,
+                "backend": config.backend,
+                "concurrency": config.workers,
+                "step_timeout": config.step_timeout,
             }
         record = self._folder.eval_episodes(arm, self._where)
         record.unlink(missing_ok=True)  # Of a run that was killed here.

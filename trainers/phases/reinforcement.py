@@ -99,7 +99,7 @@ class Reinforcement:
             tasks=tasks,
             horizon=schedule,
             preset=run.preset,
-            group_size=run.config.rl.group_size,
+            group_size=run.config.rl.num_generations,
             staleness=run.config.rl.staleness,
             on_rollout=_both(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
@@ -178,7 +178,7 @@ class Reinforcement:
         _rewind(self._folder, step)
         self._best.forget_after(step)
         self._log.reload()
-        rate = self._run.config.rl.lr * self._run.config.health.lr_factor ** (
+        rate = self._run.config.rl.learning_rate * self._run.config.health.learning_rate_factor ** (
             self._health.rollbacks + 1
         )
         self._health.went_back(step, rate)
@@ -192,7 +192,7 @@ class Reinforcement:
     def _adapt(self) -> None:
         """Let rate and seeds be those that the rollbacks so far have led to."""
         health = self._run.config.health
-        self._trainer.adapt(self._health.rollbacks, health.lr_factor, health.reseed)
+        self._trainer.adapt(self._health.rollbacks, health.learning_rate_factor, health.reseed)
 
     def _keep_finite(self) -> None:
         """Load the last checkpoint if training ended with weights that are no numbers."""
@@ -202,7 +202,8 @@ class Reinforcement:
         if checkpoint is None:
             raise DataError(
                 "expected weights that are finite after reinforcement learning, but they are not, "
-                "and no checkpoint was saved before; choose a lower --rl.lr, or --rl.save-every 1"
+                "and no checkpoint was saved before; choose a lower --rl.learning-rate, or "
+                "--rl.save-every 1"
             )
         self._trainer.restore(checkpoint)
         self._display.note(f"weights are not finite: those of {checkpoint.name} take their place")
@@ -273,8 +274,8 @@ def _critic(run: ResolvedRun) -> CriticSettings:
     return CriticSettings(
         asked.kind,
         asked.trunk,
-        lr=asked.lr,
-        warmup=asked.warmup,
+        lr=asked.learning_rate,
+        warmup=asked.warmup_steps,
         updates=asked.updates,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
@@ -284,8 +285,8 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
     """Return how the reward model of a run learns, if its preset has one."""
     asked = run.config.reward_model
     return RewardModelSettings(
-        lr=asked.lr,
-        warmup=asked.warmup,
+        lr=asked.learning_rate,
+        warmup=asked.warmup_steps,
         updates=asked.updates,
         preferred=asked.preferred,
         max_grad_norm=run.config.rl.max_grad_norm,
@@ -300,7 +301,7 @@ def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     for env in run.envs:
         # The expert that is imitated may err; the environment's own knows the answers.
         own = {name: value for name, value in env.kwargs.items() if name != EXPERT}
-        made[env.name] = make_safe_env(replace(env, kwargs=own), run.config.rollout)
+        made[env.name] = make_safe_env(replace(env, kwargs=own), run.config)
     return ExpertPlans(made)
 
 
@@ -370,19 +371,19 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
     return grpo_arguments(
         output,
         groups=settings.groups,
-        group_size=settings.group_size,
+        group_size=settings.num_generations,
         steps=config.steps,
-        lr=settings.lr,
+        lr=settings.learning_rate,
         budget=policy.budget,
-        warmup=settings.warmup,
-        temperature=settings.temperature,
-        top_p=settings.top_p,
+        warmup=settings.warmup_steps,
+        temperature=config.temperature,
+        top_p=config.top_p,
         max_grad_norm=settings.max_grad_norm,
         save_every=settings.save_every,
         keep_checkpoints=settings.keep_checkpoints,
         seed=config.seed,
         minibatches=settings.minibatches,
-        iterations=settings.iterations,
+        iterations=settings.num_iterations,
         adam_beta2=settings.adam_beta2,
         **precision_arguments(
             config.memory.precision, config.memory.checkpointing == "on", config.memory.optimizer

@@ -127,7 +127,7 @@ def slot_families(run: ResolvedRun, slots: int) -> list[str]:
     """
     if not run.several:
         return [run.envs[0].name] * slots
-    total, spare = sum(env.weight for env in run.envs), run.config.rl.group_size
+    total, spare = sum(env.weight for env in run.envs), run.config.rl.num_generations
     counts = [min(slots, math.ceil(slots * env.weight / total) + spare) for env in run.envs]
     return [env.name for env, count in zip(run.envs, counts, strict=True) for _ in range(count)]
 
@@ -137,13 +137,13 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
 
     Their infos tell what a record holds. Those of training pay what its reward hooks add.
     """
-    settings = run.config.rollout
+    config = run.config
     makers = {env.name: _Recordable(_spec(env, training)) for env in run.envs}
     return TextVectorEnv(
         [makers[name] for name in families],
-        backend=settings.backend,
-        workers=settings.workers,
-        step_timeout=settings.step_timeout,
+        backend=config.backend,
+        workers=config.workers,
+        step_timeout=config.step_timeout,
     )
 
 
@@ -153,7 +153,7 @@ def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -
     def made(env: ResolvedEnv) -> gymnasium.Env[str, str]:
         hooks = env.make_hooks() if training else []
         extra = {"reward_hooks": hooks} if hooks else {}
-        return make_safe_env(env, run.config.rollout, **extra)
+        return make_safe_env(env, run.config, **extra)
 
     return AgentEnvs([partial(made, run.env(name)) for name in families])
 

@@ -10,22 +10,20 @@ import gymnasium
 from agentgym.core.guard import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
 from trainers.config.resolved_environments import ResolvedEnv
-from trainers.config.sections import FilledRollout
+from trainers.config.schema import FilledConfig
 
 
-def make_safe_env(
-    env: ResolvedEnv, settings: FilledRollout, **extra: Any
-) -> gymnasium.Env[str, str]:
+def make_safe_env(env: ResolvedEnv, config: FilledConfig, **extra: Any) -> gymnasium.Env[str, str]:
     """Make one environment where the run's environments live, such as the expert is watched in.
 
     Args:
         env: The environment.
-        settings: Where it lives.
+        config: The settings of the run, which say where it lives.
         **extra: Further keyword arguments.
     """
     extra = {"expose_oracle": False, **extra}
-    if settings.backend == "sync":
+    if config.backend == "sync":
         return GuardedEnv(env.make_env(**extra))
     spec = copy.deepcopy(gymnasium.spec(env.env_id))
     spec.kwargs |= {**env.kwargs, **extra}
-    return IsolatedEnv(spec, settings.backend, settings.step_timeout)
+    return IsolatedEnv(spec, config.backend, config.step_timeout)

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 __all__ = ["SftCheckpoints", "make_sft", "sft_settings"]
 
 
-def sft_settings(run: ResolvedRun, steps: int, gate_every: int) -> SftSettings:
+def sft_settings(run: ResolvedRun, steps: int, eval_every: int) -> SftSettings:
     """Return how a run imitates.
 
     Args:
         run: The run.
         steps: Most steps; the learning rate's cosine ends there.
-        gate_every: Steps between two validations.
+        eval_every: Steps between two validations.
     """
     config = run.config.sft
     return SftSettings(
         steps=steps,
         batch_size=config.batch_size,
-        lr=config.lr,
+        lr=config.learning_rate,
         observation_weight=config.observation_weight,
-        gate_every=gate_every,
+        eval_every=eval_every,
         seed=run.config.seed,
     )
 

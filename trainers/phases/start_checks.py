@@ -63,7 +63,7 @@ def _check_packages(run: ResolvedRun) -> None:
     if run.plays_agent:
         require("uvicorn", "serve")
         agent_of(run)
-    if run.config.rollout.backend == "ray":
+    if run.config.backend == "ray":
         require("ray", "ray")
     for hook in (hook for env in run.envs for hook in env.judges):
         if isinstance(hook, AskingHook):
@@ -82,8 +82,8 @@ def _check_processes(run: ResolvedRun) -> None:
     if settings.episodes % (settings.minibatches * count):
         raise ConfigurationError(
             f"expected a number of processes that divides the {settings.episodes} episodes of a "
-            f"step (--rl.groups x --rl.group-size, in {settings.minibatches} --rl.minibatches), "
-            f"got {count}"
+            f"step (--rl.groups x --rl.num-generations, in {settings.minibatches} "
+            f"--rl.minibatches), got {count}"
         )
     config = run.config
     if count > 1 and settings.refill and settings.staleness:

@@ -127,7 +127,7 @@ def _imitate(
     together: bool,
 ) -> None:
     """Run the supervised phase from the latest checkpoint to the gate."""
-    settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.gate_every)
+    settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.eval_every)
     sft = make_sft(run, folder, policy, rows, settings)
     checkpoints = SftCheckpoints(folder, PREFIX)
     checkpoint = checkpoints.latest
@@ -159,7 +159,7 @@ def _imitate(
         where = f" in {name}" * run.several
         display.note(
             f"warm start: {result.steps} steps, validation success {part['success']:.3f}{where} "
-            f"(gate {run.env(name).gate_success} {reached})"
+            f"(gate {run.env(name).target_success} {reached})"
         )
     folder.note(sft=found if run.several else found[run.envs[0].name])
 
@@ -181,8 +181,8 @@ class ValidationGate:
         self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, *, together: bool = False
     ) -> None:
         self._run, self._folder = run, folder
-        self._gates = {env.name: env.gate_success for env in run.envs if env.demonstrator}
-        most = run.config.sft.gate_tasks
+        self._gates = {env.name: env.target_success for env in run.envs if env.demonstrator}
+        most = run.config.sft.eval_tasks
         panels = {name: run.env(name).panel(VALID, most) for name in self._gates}
         self._tasks = panel_tasks(panels, run)
         self._together = together
@@ -250,7 +250,7 @@ class _WarmStartLog:
             tokens_s=figures["tokens_per_second"],
         )
         # At a step with a gate `validate` saves, once the gate has let training go on.
-        if step % self._config.gate_every:
+        if step % self._config.eval_every:
             self._save(step)
 
     def validate(self, step: int) -> bool:

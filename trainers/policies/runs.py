@@ -229,8 +229,8 @@ class RunSettings:
             precision=self.get("memory", "precision"),
             quantize=self.get("memory", "quantize") or "none",
             sampling=Sampling(
-                temperature=self.get("rl", "temperature"),
-                top_p=self.get("rl", "top_p"),
+                temperature=self.get("temperature"),
+                top_p=self.get("top_p"),
                 greedy=bool(self.get("eval", "greedy")),
             ),
         )

@@ -116,7 +116,7 @@ class EvaluationSettings:
     set: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     hooks: tuple[str, ...] = ()
-    """Turn-level rewards besides the environment's own, as in agentgym-train --rl.hooks: a judge of
+    """Turn-level rewards besides the environment's own, as in training: a judge of
     every turn is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. Score and success stay the
     environment's own."""
 

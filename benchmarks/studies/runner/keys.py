@@ -33,13 +33,13 @@ AFTER_START = (
 )  # fmt: skip
 """Settings that take effect after the warm start and its evaluation."""
 START_RL = (
-    "rl.temperature", "rl.top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
-    "rl.group_size", "rl.staleness",
+    "temperature", "top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
+    "rl.num_generations", "rl.staleness",
 )  # fmt: skip
 """Settings of the section ``rl`` that the gate and the evaluation of the warm start obey, too: how
 many episodes are played at once decides which of the random numbers an action gets."""
 AFTER_START_ENV = (
-    "rounds", *HORIZONS, "success_bonus", "invalid_penalty", "hooks",
+    "rounds", *HORIZONS, "success_bonus", "invalid_penalty", "reward_hooks",
 )  # fmt: skip
 """What is decided for an environment and takes effect after the warm start."""
 
@@ -49,7 +49,7 @@ class Settings:
     """The settings of an arm with every default decided, whatever the seed."""
 
     config: Mapping[str, Any]
-    """Settings by their flags' names, such as ``rl.lr``."""
+    """Settings by their flags' names, such as ``rl.learning_rate``."""
     envs: tuple[Mapping[str, Any], ...]
     """What was decided about each environment."""
     preset: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Settings:
     """Arguments of the chat template."""
 
     def flat(self) -> dict[str, Any]:
-        """Return all settings under names such as ``rl.lr`` and ``rounds``.
+        """Return all settings under names such as ``rl.learning_rate`` and ``rounds``.
 
         Those of one environment among several have its name before them: ``webshop.rounds``.
         """
@@ -137,7 +137,7 @@ def _within(name: str, places: Sequence[str]) -> bool:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings under names such as ``rl.lr``."""
+    """Return nested settings under names such as ``rl.learning_rate``."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):

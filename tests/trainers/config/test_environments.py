@@ -26,9 +26,9 @@ LONG = {
     "horizon": [4, 5],
     "horizon_gate": 0.5,
     "fit_horizon": False,
-    "hooks": ["potential", "invalid_action=0.2"],
+    "reward_hooks": ["potential", "invalid_action=0.2"],
     "env_kwargs": {"horizon": 9},
-    "gate_success": 0.1,
+    "target_success": 0.1,
 }
 
 
@@ -37,7 +37,7 @@ def listed(*entries: Any, **changes: Any) -> ResolvedRun:
 
 
 def test_every_entry_decides_about_its_own_environment() -> None:
-    run = listed(SHORT, LONG, eval={"tasks": 20}, horizon_every=7)
+    run = listed(SHORT, LONG, eval={"num_tasks": 20}, horizon_every=7)
     short, long = run.envs
     assert (short.name, long.name, run.name) == ("short", "long", "short+long")
     assert (short.rounds, short.horizon_every, short.horizon_gate) == ((2, 3), 1, None)
@@ -52,7 +52,7 @@ def test_every_entry_decides_about_its_own_environment() -> None:
         "potential",
         "invalid_action",
     ]
-    assert (short.gate_success, long.gate_success) == (0.45, 0.1)
+    assert (short.target_success, long.target_success) == (0.45, 0.1)
     assert [env.most_turns for env in run.envs] == [3, 5]
 
 
@@ -104,7 +104,7 @@ def test_a_dry_run_tells_of_each(capsys: pytest.CaptureFixture[str]) -> None:
 def test_of_backends_the_one_that_isolates_most_serves_all() -> None:
     run = resolve(parse_config(["--env=search,swe,textworld"]))
     assert [env.backend for env in run.envs] == ["sync", "thread", "sync"]
-    assert run.config.rollout.backend == "thread"
+    assert run.config.backend == "thread"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_wrong_entries_are_clear_errors(values: dict[str, Any], message: str) ->
 
 
 def test_a_preset_that_prices_invalid_turns_cannot_leave_some_to_a_hook() -> None:
-    entries = [SHORT, {**LONG, "hooks": ["invalid_action=0.2"]}]
+    entries = [SHORT, {**LONG, "reward_hooks": ["invalid_action=0.2"]}]
     with pytest.raises(ConfigurationError, match=r"for all environments or for none.*long only"):
         listed(*entries, preset="gigpo")
 

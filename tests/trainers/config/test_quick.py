@@ -18,11 +18,15 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
     small = FAMILY_DEFAULTS["webshop"].quick
     assert small is not None
     config, rl = quick.config, quick.config.rl
-    assert (config.steps, rl.groups, rl.lr) == (small.steps, small.groups, small.rl_lr)
-    assert config.eval.rivals == small.rivals and config.eval.tasks == small.eval_tasks
+    assert (config.steps, rl.groups, rl.learning_rate) == (
+        small.steps,
+        small.groups,
+        small.rl_learning_rate,
+    )
+    assert config.eval.rivals == small.rivals and config.eval.num_tasks == small.eval_tasks
     assert quick.envs[0].kwargs["expert"] == small.env["expert"]
     assert quick.envs[0].kwargs == whole.envs[0].kwargs, "the same tasks"
-    assert config.steps < whole.config.steps and config.eval.tasks < whole.config.eval.tasks
+    assert config.steps < whole.config.steps and config.eval.num_tasks < whole.config.eval.num_tasks
     assert not config.eval.rivals and whole.config.eval.rivals
     flags = ["--quick", "--steps=3", "--sft.no-only-successes", "--eval.rivals=none"]
     asked = resolve(parse_config(["--env=webshop", *flags])).config

@@ -26,17 +26,17 @@ def test_the_default_run_is_the_one_that_was_measured():
     made = resolve(parse_config(["--env=webshop"]))
     config, rl = made.config, made.config.rl
     assert (config.horizon, config.steps, config.minutes) == ("9", 24, 0)
-    assert (rl.groups, rl.group_size, rl.minibatches, rl.iterations) == (12, 8, 1, 1)
-    assert (rl.lr, rl.invalid_penalty) == (1.2e-3, 0.05)
+    assert (rl.groups, rl.num_generations, rl.minibatches, rl.num_iterations) == (12, 8, 1, 1)
+    assert (rl.learning_rate, rl.invalid_penalty) == (1.2e-3, 0.05)
     memory = config.memory
     assert (memory.precision, memory.checkpointing, memory.micro_tokens) == ("fp32", "off", 2048)
     assert (rl.turn_tokens, rl.episode_tokens) == (18, 512)
     sft = config.sft
-    assert (sft.lr, sft.max_steps, sft.batch_size) == (6e-3, 1000, 8)
-    assert (sft.gate_success, sft.gate_every, sft.only_successes) == (0.25, 1000, True)
+    assert (sft.learning_rate, sft.max_steps, sft.batch_size) == (6e-3, 1000, 8)
+    assert (sft.target_success, sft.eval_every, sft.only_successes) == (0.25, 1000, True)
     assert (sft.demonstrations, sft.demonstrator) == (16_000, "expert")
     assert config.eval.rivals == ("imitation", "successes")
-    assert (config.eval.tasks, config.eval.horizon, config.fit_horizon) == (300, 9, True)
+    assert (config.eval.num_tasks, config.eval.horizon, config.fit_horizon) == (300, 9, True)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,11 @@ def test_the_default_run_is_the_one_that_was_measured():
     ],
 )
 def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes):
-    config = resolve(parse_config([f"--env={TOY_ID}", "--eval.tasks=10", *flags])).config
-    assert ((config.sft.lr, config.rl.lr), config.sft.max_steps) == (rates, steps)
+    config = resolve(parse_config([f"--env={TOY_ID}", "--eval.num-tasks=10", *flags])).config
+    assert ((config.sft.learning_rate, config.rl.learning_rate), config.sft.max_steps) == (
+        rates,
+        steps,
+    )
     assert config.minutes == minutes
 
 
@@ -63,10 +66,10 @@ NONE_IS_A_CHOICE = {
     "push_to_hub",
     "rl.normalize",
     "rl.gamma",
-    "rl.kl",
+    "rl.beta",
     "rl.entropy",
-    "rl.clip_low",
-    "rl.clip_high",
+    "rl.epsilon",
+    "rl.epsilon_high",
     "rl.branch",
     "rl.branch_roots",
     "rl.branch_copies",
@@ -88,9 +91,9 @@ NONE_IS_A_CHOICE = {
     "critic.pairs",
     "rl.aggregation",
     "rl.filters",
-    "rollout.workers",
-    "rollout.step_timeout",
-    "rollout.window",
+    "workers",
+    "step_timeout",
+    "window",
     "vllm.max_length",  # these are decided by policy and device
     "vllm.max_sequences",
     "rl.stale_share",
@@ -124,11 +127,11 @@ def test_a_plan_leaves_no_setting_open_and_keeps_what_it_filled_in(model):
     assert open_settings(made.config) == NONE_IS_A_CHOICE
     filled = flat(made.resolved())
     assert open_settings(config) - {"out"} - NONE_IS_A_CHOICE <= set(filled)
-    assert filled["rl.lr"] == made.config.rl.lr
+    assert filled["rl.learning_rate"] == made.config.rl.learning_rate
 
 
 def flat(values: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested mappings under names such as ``rl.lr``."""
+    """Nested mappings under names such as ``rl.learning_rate``."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         nested = isinstance(value, dict)
@@ -175,17 +178,19 @@ def test_a_run_is_resumed_by_asking_for_what_was_decided(tmp_path):
 
 
 def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
-    config = toy_runs.config(tmp_path, sft__lr=None)
+    config = toy_runs.config(tmp_path, sft__learning_rate=None)
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     again = dataclasses.replace(config, resume=True)
     RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
     monkeypatch.setattr("trainers.config.resolve.TINY_SFT_RATE", 7e-3)
-    with pytest.raises(ConfigurationError, match=r"resolved.sft.lr was 0.006 and is 0.007"):
+    with pytest.raises(
+        ConfigurationError, match=r"resolved.sft.learning_rate was 0.006 and is 0.007"
+    ):
         RunFolder.open(tmp_path, again, resolve(again).resolved())
 
 
 def test_a_plan_has_every_default_filled_in():
-    made = resolve(parse_config([f"--env={TOY_ID}", "--eval.tasks=10"]))
+    made = resolve(parse_config([f"--env={TOY_ID}", "--eval.num-tasks=10"]))
     assert (made.envs[0].family, made.envs[0].env_id) == ("toy", TOY_ID)
     assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == (
         (5, 8, 10),
@@ -200,9 +205,11 @@ def test_a_plan_has_every_default_filled_in():
 
 def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_the_family_s():
     made = resolve(parse_config([f"--env={TOY_ID}"]))
-    assert (made.config.eval.tasks, made.config.sft.gate_success) == (200, 0.45)
+    assert (made.config.eval.num_tasks, made.config.sft.target_success) == (200, 0.45)
     assert (
-        resolve(parse_config([f"--env={TOY_ID}", "--sft.gate-success=0"])).config.sft.gate_success
+        resolve(
+            parse_config([f"--env={TOY_ID}", "--sft.target-success=0"])
+        ).config.sft.target_success
         == 0
     )
 
@@ -225,7 +232,9 @@ def test_evaluation_is_at_the_last_round_unless_told_otherwise():
 
 @pytest.mark.parametrize("name", ["webshop", "WebShop-v0", "agentgym/WebShop-v0"])
 def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
-    made = resolve(parse_config([f"--env={name}", "--env-kwargs", "size=200", "--eval.tasks=10"]))
+    made = resolve(
+        parse_config([f"--env={name}", "--env-kwargs", "size=200", "--eval.num-tasks=10"])
+    )
     defaults = FAMILY_DEFAULTS["webshop"]
     assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
     assert made.envs[0].rounds == defaults.horizon
@@ -252,8 +261,8 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
         ({"horizon": "0"}, "turn budgets such as .*got '0'; give positive integers"),
         ({"horizon": "-3"}, "turn budgets such as .*got '-3'; give positive integers"),
         ({"horizon": "1,5"}, "within 1 turns, but found none.*start --horizon higher"),
-        ({"eval__tasks": 201}, "--eval.tasks of at most 200.*test split of toy; got 201"),
-        ({"rl__group_size": 1}, "--rl.group-size to be at least 2.*got 1"),
+        ({"eval__num_tasks": 201}, "--eval.num-tasks of at most 200.*test split of toy; got 201"),
+        ({"rl__num_generations": 1}, "--rl.num-generations to be at least 2.*got 1"),
     ],
 )
 def test_a_wrong_setting_is_one_clear_error(changes, message):
@@ -283,7 +292,7 @@ def test_planning_needs_no_torch():
     code = (
         "import sys, tests.toy; from trainers.cli import parse_config;"
         "from trainers.config.resolve import resolve;"
-        f"resolve(parse_config(['--env={TOY_ID}', '--eval.tasks=5']));"
+        f"resolve(parse_config(['--env={TOY_ID}', '--eval.num-tasks=5']));"
         "sys.exit('torch' in sys.modules)"
     )
     import subprocess
@@ -350,7 +359,9 @@ def test_a_horizon_that_shrinks_is_refused():
 
 
 def test_an_environment_of_another_module_is_imported():
-    run = resolve(parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.tasks", "9"]))
+    run = resolve(
+        parse_config(["--env", "tests.toy:agentgym-test/Toy-v0", "--eval.num-tasks", "9"])
+    )
     assert run.envs[0].env_id == "agentgym-test/Toy-v0"
     with pytest.raises(ConfigurationError, match="can be imported"):
         resolve(parse_config(["--env", "no.such.module:Toy-v0"]))
@@ -361,15 +372,23 @@ def test_an_environment_of_another_module_is_imported():
 
 def test_a_preset_goes_before_the_family_and_after_the_flags():
     made = resolved(
-        preset="scalinginter", horizon=None, horizon_every=None, steps=None, rl__group_size=None
+        preset="scalinginter",
+        horizon=None,
+        horizon_every=None,
+        steps=None,
+        rl__num_generations=None,
     )
     assert (made.envs[0].rounds, made.config.horizon_every) == ((5, 8, 10), 100)
-    assert (made.config.steps, made.config.eval.horizon, made.config.rl.group_size) == (300, 10, 8)
+    assert (made.config.steps, made.config.eval.horizon, made.config.rl.num_generations) == (
+        300,
+        10,
+        8,
+    )
     made = resolved(
-        preset="scalinginter", horizon="3,4", horizon_every=7, steps=5, rl__group_size=2
+        preset="scalinginter", horizon="3,4", horizon_every=7, steps=5, rl__num_generations=2
     )
     assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
-    assert (made.config.eval.horizon, made.config.rl.group_size) == (4, 2)
+    assert (made.config.eval.horizon, made.config.rl.num_generations) == (4, 2)
     made = resolved(preset="scalinginter", horizon="3,4", horizon_every=None, steps=None)
     assert (made.envs[0].rounds, made.config.horizon_every) == ((3, 4), 100)
 
@@ -377,18 +396,18 @@ def test_a_preset_goes_before_the_family_and_after_the_flags():
 @pytest.mark.parametrize("name", runnable())
 def test_a_preset_runs_with_the_paper_s_sizes(name):
     preset = PRESETS[name]
-    rl = resolved(preset=name, rl__groups=None, rl__group_size=None).config.rl
-    assert rl.group_size == (preset.group_size or 8)
+    rl = resolved(preset=name, rl__groups=None, rl__num_generations=None).config.rl
+    assert rl.num_generations == (preset.num_generations or 8)
     assert rl.groups == (preset.groups or 16)
-    assert (rl.minibatches, rl.iterations) == (preset.minibatches, preset.iterations)
-    assert rl.groups * rl.group_size % rl.minibatches == 0
+    assert (rl.minibatches, rl.num_iterations) == (preset.minibatches, preset.num_iterations)
+    assert rl.groups * rl.num_generations % rl.minibatches == 0
 
 
 def test_flags_decide_on_the_updates():
-    rl = resolved(preset="cispo", rl__minibatches=4, rl__iterations=3).config.rl
-    assert (rl.minibatches, rl.iterations) == (4, 3)
-    assert resolved(preset="cispo", rl__minibatches=4, rl__iterations=3).config.rl.updates == 12
-    small = resolved(preset="cispo", rl__groups=3, rl__group_size=4).config.rl
+    rl = resolved(preset="cispo", rl__minibatches=4, rl__num_iterations=3).config.rl
+    assert (rl.minibatches, rl.num_iterations) == (4, 3)
+    assert resolved(preset="cispo", rl__minibatches=4, rl__num_iterations=3).config.rl.updates == 12
+    small = resolved(preset="cispo", rl__groups=3, rl__num_generations=4).config.rl
     assert small.minibatches == 12, "of 12 episodes a preset makes no 16 parts"
     with pytest.raises(ConfigurationError, match=r"--rl.minibatches to divide .* = 16, got 5"):
         resolved(preset="cispo", rl__minibatches=5)
@@ -402,11 +421,11 @@ def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
 
 
 def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
-    assert resolved(preset="reinforce++", rl__group_size=None).config.rl.group_size == 1
+    assert resolved(preset="reinforce++", rl__num_generations=None).config.rl.num_generations == 1
     with pytest.raises(ConfigurationError, match="preset 'cispo' compares the episodes of a task"):
-        resolved(preset="cispo", rl__group_size=1)
+        resolved(preset="cispo", rl__num_generations=1)
     with pytest.raises(ConfigurationError, match="at least 2 episodes per step"):
-        resolved(preset="reinforce++", rl__group_size=1, rl__groups=1)
+        resolved(preset="reinforce++", rl__num_generations=1, rl__groups=1)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ DEFAULT = TrainConfig(env="webshop")
 
 
 def nested(flag: str, value: Any) -> dict[str, Any]:
-    """``--rl.group-size`` and 3 as ``{"env": "webshop", "rl": {"group_size": 3}}``."""
+    """``--rl.num-generations`` and 3 as ``{"env": "webshop", "rl": {"num_generations": 3}}``."""
     *parents, name = flag.removeprefix("--").replace("-", "_").split(".")
     values: dict[str, Any] = {name: value}
     for parent in reversed(parents):
@@ -84,7 +84,7 @@ def test_the_defaults_are_valid():
 
 def test_every_number_of_the_command_line_has_a_lower_bound():
     assert [flag for flag, hint in NUMBERS.items() if not {"ge", "gt"} & set(bounds(hint))] == []
-    assert {"--lora.alpha", "--tiny.init", "--rollout.step-timeout", "--rl.top-p"} <= set(NUMBERS)
+    assert {"--lora.alpha", "--tiny.init", "--step-timeout", "--top-p"} <= set(NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,13 @@ def test_a_file_may_hold_what_yaml_makes_of_a_setting():
             "env_kwargs": {"difficulty": "medium", "size": 200, "expose_oracle": True},
             "horizon": 9,
             "out": "x/y",
-            "rl": {"lr": "6e-4", "hooks": ["repeat", "turn_cost=0.01"]},
+            "rl": {"learning_rate": "6e-4"},
+            "reward_hooks": ["repeat", "turn_cost=0.01"],
         }
     )
     assert config.env_kwargs == ("difficulty=medium", "size=200", "expose_oracle=true")
-    assert (config.horizon, config.out, config.rl.lr) == ("9", Path("x/y"), 6e-4)
-    assert config.rl.hooks == ("repeat", "turn_cost=0.01")
+    assert (config.horizon, config.out, config.rl.learning_rate) == ("9", Path("x/y"), 6e-4)
+    assert config.reward_hooks == ("repeat", "turn_cost=0.01")
     assert from_mapping({"env": "webshop", "horizon": [5, 8, 10]}).horizon == "5,8,10"
 
 
@@ -148,7 +149,7 @@ def test_a_configuration_is_plain_types():
     plain = to_dict(config)
     assert json.loads(json.dumps(plain)) == plain
     assert (plain["env_kwargs"], plain["out"]) == (["a=1"], "x/y")
-    assert plain["rl"]["group_size"] == config.rl.group_size
+    assert plain["rl"]["num_generations"] == config.rl.num_generations
     assert from_mapping(plain) == config
 
 
@@ -156,5 +157,5 @@ def test_the_choices_are_those_that_there_are():
     hints = dict(settings())
     engines = next(part for part in typing.get_args(hints["--engine"]) if part)
     assert set(typing.get_args(engines)) == set(ENGINES)
-    choices = next(part for part in typing.get_args(hints["--rollout.backend"]) if part)
+    choices = next(part for part in typing.get_args(hints["--backend"]) if part)
     assert typing.get_args(choices) == BACKENDS

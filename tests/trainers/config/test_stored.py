@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from trainers.config.config_file import compare, kept
-from trainers.config.schema import RlConfig, RolloutConfig, TrainConfig
+from trainers.config.schema import RlConfig, TrainConfig
 
 BASE = TrainConfig(env="webshop", steps=6)
-RESOLVED: dict[str, Any] = {"rounds": [5, 8], "minutes": 12.0, "rl": {"lr": 6e-4}}
+RESOLVED: dict[str, Any] = {"rounds": [5, 8], "minutes": 12.0, "rl": {"learning_rate": 6e-4}}
 
 
 def after(resolved: dict[str, Any] = RESOLVED, **changes: Any) -> dict[str, Any]:
@@ -25,9 +25,12 @@ def test_the_same_settings_are_the_same_run():
     ("now", "words"),
     [
         (after(seed=3), "seed was 0 and is 3"),
-        (after(rl=RlConfig(lr=1e-3)), "rl.lr was None and is 0.001"),
+        (after(rl=RlConfig(learning_rate=1e-3)), "rl.learning_rate was None and is 0.001"),
         (after({**RESOLVED, "rounds": [9]}), "resolved.rounds was [5, 8] and is [9]"),
-        (after({**RESOLVED, "rl": {"lr": 7e-4}}), "resolved.rl.lr was 0.0006 and is 0.0007"),
+        (
+            after({**RESOLVED, "rl": {"learning_rate": 7e-4}}),
+            "resolved.rl.learning_rate was 0.0006 and is 0.0007",
+        ),
         (after(steps=5), "steps was 6 and is 5, and a run only grows"),
         (after(minutes=5.0), "minutes was 12 and is 5, and a run only grows"),
     ],
@@ -51,6 +54,6 @@ def test_more_steps_or_minutes_extend_a_run(now):
 
 
 def test_what_changes_no_number_may_change():
-    now = after(rollout=RolloutConfig(backend="thread", workers=3), report_to=("tensorboard",))
+    now = after(backend="thread", workers=3, report_to=("tensorboard",))
     assert compare(after(), now).changes == ()
-    assert compare(after(), after(rollout=RolloutConfig(window=3))).changes
+    assert compare(after(), after(window=3)).changes

@@ -17,8 +17,9 @@ from trainers.cli import main
 
 AGENT = "tests.trainers.toy_agents:words"
 SMALL: dict[str, Any] = {
-    "steps": 2, "horizon": "4", "sft__max_steps": 12, "sft__gate_every": 12, "sft__gate_tasks": 4,
-    "eval__every": 0, "eval__tasks": 4, "rl__group_size": 6, "rl__groups": 4, "tiny__context": 400,
+    "steps": 2, "horizon": "4", "sft__max_steps": 12, "sft__eval_every": 12, "sft__eval_tasks": 4,
+    "eval__every": 0, "eval__num_tasks": 4, "rl__num_generations": 6, "rl__groups": 4,
+    "tiny__context": 400,
 }  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of a run that trained a plain loop over HTTP; do not change anything in it."""
     out = tmp_path_factory.mktemp("agents") / "run"
     command = toy_runs.arguments(
-        out, f"--agent={AGENT}", "--preset=lightning", "--rl.hooks=potential", **SMALL
+        out, f"--agent={AGENT}", "--preset=lightning", "--reward-hooks=potential", **SMALL
     )
     assert main(command) == 0
     return out

@@ -15,9 +15,9 @@ from tests.trainers.gateway import framework_agents
 from trainers.cli import main
 
 SMALL: dict[str, Any] = {
-    "steps": 2, "horizon": "4", "eval__every": 0, "eval__tasks": 2, "tiny__context": 4096,
-    "sft__demonstrations": 16, "sft__max_steps": 12, "sft__gate_every": 12, "sft__gate_tasks": 2,
-    "sft__batch_size": 4, "rl__groups": 2, "rl__group_size": 4, "rl__episode_tokens": 600,
+    "steps": 2, "horizon": "4", "eval__every": 0, "eval__num_tasks": 2, "tiny__context": 4096,
+    "sft__demonstrations": 16, "sft__max_steps": 12, "sft__eval_every": 12, "sft__eval_tasks": 2,
+    "sft__batch_size": 4, "rl__groups": 2, "rl__num_generations": 4, "rl__episode_tokens": 600,
 }  # fmt: skip
 PACKAGES = {"smolagents": "smolagents", "langgraph": "langchain_openai", "openai_agents": "agents"}
 

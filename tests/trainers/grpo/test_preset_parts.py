@@ -215,13 +215,13 @@ OTHER: dict[str, Any] = {
     "filters": (ZeroVariance(),),
     "shapers": (EndPenalty(),),
     "horizon": Stages((2, 3), 4),
-    "group_size": 3,
+    "num_generations": 3,
     "groups": 5,
     "minibatches": 4,
-    "iterations": 2,
+    "num_iterations": 2,
     "sampler": "value",
     "refill": 4,
-    "hooks": ("progressive=0.5",),
+    "reward_hooks": ("progressive=0.5",),
     "worker_turns": 3,
     "steps": 9_999,
     "beyond": ("judge",),
@@ -243,7 +243,7 @@ def test_every_field_is_carried_out_or_refused(field):
     settings = []
     for preset in (BARE, changed):
         envs = resolve_envs(config, preset)
-        decided = [(env.rounds, env.horizon_every, env.hooks) for env in envs]
+        decided = [(env.rounds, env.horizon_every, env.reward_hooks) for env in envs]
         settings.append({**_filled(config, preset, envs), "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.left_out)

@@ -163,7 +163,7 @@ def test_rows_that_cannot_be_divided_are_refused(tmp_path):
 
 # -- from the command line ----------------------------------------------------------------------
 
-CHANGES = {"preset": "cispo", "rl__minibatches": 2, "rl__iterations": 2, "sft__max_steps": 20}
+CHANGES = {"preset": "cispo", "rl__minibatches": 2, "rl__num_iterations": 2, "sft__max_steps": 20}
 
 
 class Killed(BaseException):

@@ -32,7 +32,7 @@ GPU = Device("one GPU", 80 * GIB, gpu=True)
 CONTEXT, EPISODES = 12_288, 128
 PRETRAINED: dict[str, Any] = {
     "memory__precision": "bf16", "memory__micro_tokens": None, "rl__groups": 16,
-    "rl__group_size": 8, "rl__turn_tokens": None, "rl__episode_tokens": None,
+    "rl__num_generations": 8, "rl__turn_tokens": None, "rl__episode_tokens": None,
     "sft__max_steps": 0, "eval__keep": "last",
 }  # fmt: skip
 

@@ -75,7 +75,7 @@ def test_micro_batches_give_the_same_step():
 def test_stopped_and_continued_equals_uninterrupted(tmp_path):
     whole, parts = tiny_policy.model(), tiny_policy.model()
     Sft(whole, rows(), 0, settings()).run()
-    first = Sft(parts, rows(), 0, settings(gate_every=1))
+    first = Sft(parts, rows(), 0, settings(eval_every=1))
     assert first.run(gate=lambda step: step == 3).steps == 3
     second = Sft(parts, rows(), 0, settings())
     first.save(tmp_path)
@@ -86,7 +86,7 @@ def test_stopped_and_continued_equals_uninterrupted(tmp_path):
 
 
 def test_gate_progress_and_schedule():
-    sft = Sft(tiny_policy.model(), rows(), 0, settings(steps=9, gate_every=4, log_every=3))
+    sft = Sft(tiny_policy.model(), rows(), 0, settings(steps=9, eval_every=4, log_every=3))
     asked, told = [], []
     result = sft.run(lambda step: asked.append(step) or step >= 8, lambda s, f: told.append((s, f)))
     assert asked == [4, 8]
@@ -97,7 +97,7 @@ def test_gate_progress_and_schedule():
     assert (result.steps, result.gated) == (8, True)
     assert sft._lr(0) == pytest.approx(2.5e-3)
     assert sft._lr(9) == pytest.approx(5e-4)
-    done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, gate_every=2))
+    done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, eval_every=2))
     assert not done.run(gate=lambda step: asked.append(step) or False).gated
     assert asked[2:] == [2, 3]
 
@@ -129,5 +129,5 @@ def test_imitation_learns_the_toy():
         episodes = runner.run(tiny_policy.tasks(50, "valid"), horizon=6)
         return sum(e.success for e in episodes) / 50 > 0.4
 
-    run = Sft(model, demos, chat.pad_id, settings(steps=200, batch_size=16, gate_every=20))
+    run = Sft(model, demos, chat.pad_id, settings(steps=200, batch_size=16, eval_every=20))
     assert run.run(gate=success).gated

@@ -112,7 +112,7 @@ def test_the_gate_is_asked_after_the_progress_and_ends_it(tmp_path: Path) -> Non
         calls.append(("gate", step))
         return step == 4
 
-    sft = make(tmp_path, steps=9, gate_every=4, log_every=2)
+    sft = make(tmp_path, steps=9, eval_every=4, log_every=2)
     result = sft.run(gate, lambda step, figures: calls.append(("progress", step)))
     assert calls == [("progress", 2), ("progress", 4), ("gate", 4)]
     assert (result.steps, result.gated) == (4, True)

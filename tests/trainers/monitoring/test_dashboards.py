@@ -29,7 +29,7 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 pytestmark = pytest.mark.slow
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "sft__max_steps": 2, "eval__every": 1, "eval__tasks": 4, "eval__valid_tasks": 4,
+    "steps": 2, "sft__max_steps": 2, "eval__every": 1, "eval__num_tasks": 4, "eval__valid_tasks": 4,
 }  # fmt: skip
 BEGUN, DRAWN = threading.Event(), threading.Event()
 FIGURES = {

@@ -19,11 +19,11 @@ from trainers.output.run_folder import RunFolder
 pytestmark = pytest.mark.slow
 
 QUICK: dict[str, Any] = {
-    "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__tasks": 4, "eval__valid_tasks": 4,
+    "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__num_tasks": 4, "eval__valid_tasks": 4,
     "rl__save_every": 1, "rl__keep_checkpoints": 9, "health__patience": 1, "health__window": 2,
     "tiny__layers": 2, "tiny__intermediate": 32,
 }  # fmt: skip
-COLLAPSE = {"rl__lr": 3.0, "rl__minibatches": 2}
+COLLAPSE = {"rl__learning_rate": 3.0, "rl__minibatches": 2}
 
 
 def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, Any]]]:
@@ -61,7 +61,7 @@ def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp
 
 
 LEARNED: dict[str, Any] = {
-    "sft__max_steps": 200, "sft__gate_every": 50, "sft__gate_success": 0.9, "horizon": "3",
+    "sft__max_steps": 200, "sft__eval_every": 50, "sft__target_success": 0.9, "horizon": "3",
     "horizon_every": None, "eval__every": 0, "rl__save_every": 99,
 }  # fmt: skip
 """A policy that solves its tasks before it is reinforced."""
@@ -73,7 +73,9 @@ def raised(records: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]
 
 
 def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_noise(tmp_path):
-    records = trained(tmp_path / "run", preset="grpo", rl__lr=0.2, **{**LEARNED, "steps": 8})
+    records = trained(
+        tmp_path / "run", preset="grpo", rl__learning_rate=0.2, **{**LEARNED, "steps": 8}
+    )
     found = raised(records)
     valid = [record["valid"] for record in records["rl"]]
     lost = 1 + next(step for step, share in enumerate(valid) if share < 0.5)
@@ -87,7 +89,7 @@ def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_
 
 
 def test_many_updates_of_a_step_at_a_high_rate_clip_too_many_tokens(tmp_path):
-    changes = {"steps": 3, "rl__lr": 0.05, "rl__iterations": 6, "sft__max_steps": 40}
+    changes = {"steps": 3, "rl__learning_rate": 0.05, "rl__num_iterations": 6, "sft__max_steps": 40}
     alarm = raised(trained(tmp_path / "run", **{**LEARNED, **changes}))["clip_fraction"]
     assert alarm["step"] == 1 and 0.2 < alarm["value"] < 0.5
     assert "updates are too large for their data" in alarm["sentence"]
@@ -151,7 +153,14 @@ def killed_after_the_rollback(patch: pytest.MonkeyPatch) -> type[BaseException]:
     return Killed
 
 
-BACK = ("--health.on-alarm", "rollback", "--health.rollbacks", "1", "--health.lr-factor", "0.1")
+BACK = (
+    "--health.on-alarm",
+    "rollback",
+    "--health.rollbacks",
+    "1",
+    "--health.learning-rate-factor",
+    "0.1",
+)
 
 
 def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_enough(
@@ -179,7 +188,12 @@ def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_bee
     tmp_path, monkeypatch
 ):
     others = [name for name in get_args(Signal) if name != "kl_behaviour"]
-    flags = ["--health.on-alarm=rollback", "--health.lr-factor=0.001", "--health.ignore", *others]
+    flags = [
+        "--health.on-alarm=rollback",
+        "--health.learning-rate-factor=0.001",
+        "--health.ignore",
+        *others,
+    ]
     whole = trained(tmp_path / "whole", *flags, **COLLAPSE)
     assert len(whole["rollback"]) == 1
     assert [record["step"] for record in whole["rl"]] == [1, 2, 3, 4, 5, 6]
@@ -194,7 +208,7 @@ def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tm
     out = tmp_path / "run"
     others = ["zero_variance", "trained_fraction", "reward_spread"]
     flags = ["--health.on-alarm=rollback", "--health.ignore", *others]
-    records = trained(out, *flags, rl__lr=1e38, rl__warmup=0)
+    records = trained(out, *flags, rl__learning_rate=1e38, rl__warmup_steps=0)
     assert {record["signal"] for record in records["rollback"]} == {"non_finite"}
     assert all(torch.isfinite(w).all() for w in weights(out / "checkpoints" / "trained").values())
 
@@ -219,6 +233,6 @@ def test_a_loss_that_is_no_number_updates_nothing_and_ends_the_training(tmp_path
 
 
 def test_weights_that_are_not_finite_and_no_checkpoint_end_in_a_sentence(tmp_path, capsys):
-    changes = {**QUICK, "rl__lr": 1e38, "rl__save_every": 5}
+    changes = {**QUICK, "rl__learning_rate": 1e38, "rl__save_every": 5}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
     assert "expected weights that are finite after" in toy_runs.last_line(capsys.readouterr().err)

@@ -206,5 +206,5 @@ def test_a_dry_run_names_the_seeds_and_makes_no_folder(tmp_path: Path, capsys: A
     folder = tmp_path / "seeds"
     assert main(over([4, 7], folder, "--jobs", "2", "--dry-run")) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", shown) and "rl.lr" in shown
+    assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", shown) and "rl.learning-rate" in shown
     assert not folder.exists()

@@ -209,7 +209,7 @@ def test_the_page_says_the_result(folder):
     for part in ("base model", "trained", "oracle", "0.400 to 0.600", "missed its gate", "50.0"):
         assert part in shown
     assert "warm start 0." not in shown
-    assert "group_size: 4" in shown
+    assert "num_generations: 4" in shown
 
 
 def test_the_page_says_whether_the_gate_was_reached(folder):

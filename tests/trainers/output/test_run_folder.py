@@ -22,7 +22,7 @@ def test_a_new_folder_holds_the_settings(tmp_path):
     folder = opened(tmp_path / "deep" / "run")
     assert folder.checkpoints.is_dir()
     text = (folder.path / "config.yaml").read_text()
-    assert "group_size: 4" in text
+    assert "num_generations: 4" in text
     assert str(tmp_path) not in text, "a run may be moved"
 
 
@@ -201,9 +201,9 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 def test_changed_settings_are_named_with_both_values(tmp_path):
     opened(tmp_path / "run")
-    reason = refused(tmp_path / "run", "--resume", seed=7, rl__lr=0.5)
+    reason = refused(tmp_path / "run", "--resume", seed=7, rl__learning_rate=0.5)
     assert "seed was 0 and is 7" in reason
-    assert "rl.lr was 0.01 and is 0.5" in reason
+    assert "rl.learning_rate was 0.01 and is 0.5" in reason
     assert "group_size" not in reason
 
 

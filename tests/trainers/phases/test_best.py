@@ -127,7 +127,7 @@ def test_the_best_policy_is_the_one_that_is_compared(finished, tmp_path):
 
 
 def test_the_last_policy_is_validated_even_between_two_validations(tmp_path):
-    changes = {"steps": 3, "sft__max_steps": 5, "eval__tasks": 8, "eval__every": 2}
+    changes = {"steps": 3, "sft__max_steps": 5, "eval__num_tasks": 8, "eval__every": 2}
     out = tmp_path / "run"
     assert main(toy_runs.arguments(out, **changes)) == 0
     assert [record["step"] for record in toy_runs.by_phase(out)["valid"]] == [0, 2, 3]

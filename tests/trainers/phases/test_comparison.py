@@ -18,9 +18,11 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 def arms(path: Path, *env_kwargs: str, **changes: Any) -> PolicyComparison:
     given = ["--env-kwargs", *env_kwargs] if env_kwargs else []
-    config = toy_runs.config(path, *given, **{"eval__tasks": 8, **changes})
+    config = toy_runs.config(path, *given, **{"eval__num_tasks": 8, **changes})
     flags = [*given, "--resume"] if (path / "config.yaml").exists() else given
-    folder = RunFolder.open(path, toy_runs.config(path, *flags, **{"eval__tasks": 8, **changes}))
+    folder = RunFolder.open(
+        path, toy_runs.config(path, *flags, **{"eval__num_tasks": 8, **changes})
+    )
     return PolicyComparison(resolve(config), folder)
 
 

@@ -28,9 +28,9 @@ from trainers.rollouts.expert_labels import labelled_rows
 from trainers.rollouts.trajectory import Row
 
 QUICK: dict[str, Any] = {
-    "steps": 2, "horizon": "4", "horizon_every": None, "eval__every": 0, "eval__tasks": 4,
-    "sft__max_steps": 80, "sft__gate_every": 40, "sft__gate_success": 1.0,
-    "rl__groups": 2, "rl__group_size": 2,
+    "steps": 2, "horizon": "4", "horizon_every": None, "eval__every": 0, "eval__num_tasks": 4,
+    "sft__max_steps": 80, "sft__eval_every": 40, "sft__target_success": 1.0,
+    "rl__groups": 2, "rl__num_generations": 2,
 }  # fmt: skip
 ROUNDS: dict[str, Any] = {**QUICK, "sft__rounds": 2, "sft__round_tasks": 24, "sft__round_steps": 10}
 

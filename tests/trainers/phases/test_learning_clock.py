@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
-    "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__tasks": 4,
+    "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__num_tasks": 4,
     "eval__valid_tasks": 4, "eval__rivals": "imitation",
     "eval__rival_steps": 60,
 }  # fmt: skip

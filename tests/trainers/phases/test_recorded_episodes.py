@@ -144,7 +144,13 @@ def test_what_cannot_be_imitated_is_refused(flags, words, dry, files, tmp_path, 
 @pytest.mark.slow
 def test_the_command_imitates_what_a_run_has_written(tmp_path):
     """Rejection sampling: the solved training episodes of one run are the teachers of the next."""
-    quick = {"steps": 2, "eval__every": 0, "eval__tasks": 4, "horizon": "4", "horizon_every": None}
+    quick = {
+        "steps": 2,
+        "eval__every": 0,
+        "eval__num_tasks": 4,
+        "horizon": "4",
+        "horizon_every": None,
+    }
     first = tmp_path / "first"
     assert main(toy_runs.arguments(first, sft__max_steps=160, rl__log_groups=9, **quick)) == 0
     file = first / "episodes.jsonl"

@@ -24,10 +24,10 @@ QUICK = {
     "sft__max_steps": None,
     "rl__turn_tokens": 6,
     "rl__episode_tokens": 220,
-    "rl__lr": 1e-2,
-    "rl__group_size": 16,  # so that some members of a group act better than others, by chance
+    "rl__learning_rate": 1e-2,
+    "rl__num_generations": 16,  # so that some members of a group act better than others, by chance
     "memory__micro_tokens": 4000,
-    "eval__tasks": 8,
+    "eval__num_tasks": 8,
     "eval__every": 0,
 }
 

@@ -27,7 +27,8 @@ from trainers.run import train
 
 SHORT = {
     "env": toy_runs.TAUGHT_ID, "env-kwargs": "expert=wavering", "steps": 2, "horizon_every": 1,
-    "horizon": 5, "eval__every": 1, "eval__tasks": 10, "eval__valid_tasks": 8, "sft__lr": 3e-2,
+    "horizon": 5, "eval__every": 1, "eval__num_tasks": 10, "eval__valid_tasks": 8,
+    "sft__learning_rate": 3e-2,
     "eval__rivals": None, "eval__rival_steps": 40,
 }  # fmt: skip
 """Two validations for each arm; rivals may be resumed at step 20."""
@@ -174,7 +175,7 @@ def test_a_longer_run_makes_the_comparison_anew(compared, tmp_path):
 )
 def test_successes_are_left_out_where_they_would_be_all_or_none(tmp_path, expert, reason):
     folder = tmp_path / "run"
-    changes = {"env-kwargs": f"expert={expert}", "eval__tasks": 4, "eval__rival_steps": 4}
+    changes = {"env-kwargs": f"expert={expert}", "eval__num_tasks": 4, "eval__rival_steps": 4}
     settings = config(folder, "--eval.rivals", "successes", **changes, sft__demonstrations=16)
     train(settings, Display(quiet=True))
     summary = toy_runs.summary(folder)
@@ -212,7 +213,7 @@ def test_there_are_just_as_many_validations_and_no_fewer_steps(steps, validation
 @pytest.mark.slow
 def test_by_default_rivals_compute_no_less_than_reinforcement_learning(tmp_path):
     folder = tmp_path / "run"
-    train(config(folder, eval__rival_steps=None, eval__tasks=4), Display(quiet=True))
+    train(config(folder, eval__rival_steps=None, eval__num_tasks=4), Display(quiet=True))
     summary = toy_runs.summary(folder)
     assert set(summary["rivals"]) == {"imitation", "successes"}
     spent = computed(toy_runs.metrics(folder), iterations=1)
@@ -286,7 +287,7 @@ def test_the_time_that_is_left_is_divided_between_all(tmp_path):
 @pytest.mark.slow
 def test_random_actions_can_be_imitated_where_there_is_no_expert(tmp_path):
     folder = tmp_path / "run"
-    changes = {"env-kwargs": None, "sft__demonstrator": "random", "eval__tasks": 6}
+    changes = {"env-kwargs": None, "sft__demonstrator": "random", "eval__num_tasks": 6}
     train(config(folder, **{**changes, "env": toy_runs.NO_EXPERT_ID}), Display(quiet=True))
     summary = toy_runs.summary(folder)
     assert summary["warm_start"]["steps"] == 40 and summary["rivals"] == {}
@@ -297,7 +298,7 @@ def test_random_actions_can_be_imitated_where_there_is_no_expert(tmp_path):
 
 def test_the_random_actions_are_other_episodes_than_the_experts(tmp_path):
     made = resolve(config(tmp_path / "run", sft__demonstrator="random", sft__max_steps=None))
-    assert made.config.sft.max_steps == 300 and made.envs[0].gate_success == 1.0
+    assert made.config.sft.max_steps == 300 and made.envs[0].target_success == 1.0
     assert made.envs[0].demonstrator == "random" and made.envs[0].has_expert
 
 

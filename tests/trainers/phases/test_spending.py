@@ -18,9 +18,9 @@ from trainers.phases.equal_compute import GENERATION
 from trainers.phases.spending import spent_on_imitation
 
 QUICK: dict[str, Any] = {
-    "steps": 40, "horizon": "4", "horizon_every": None, "eval__every": 0, "eval__tasks": 4,
-    "sft__max_steps": 20, "sft__demonstrations": 100, "sft__gate_every": 10,
-    "rl__groups": 2, "rl__group_size": 2,
+    "steps": 40, "horizon": "4", "horizon_every": None, "eval__every": 0, "eval__num_tasks": 4,
+    "sft__max_steps": 20, "sft__demonstrations": 100, "sft__eval_every": 10,
+    "rl__groups": 2, "rl__num_generations": 2,
 }  # fmt: skip
 
 

@@ -27,8 +27,8 @@ from trainers.phases.warm_start import (
     warm_start,
 )
 
-QUICK = {"sft__max_steps": 20, "sft__gate_every": 10}
-THREADS: dict[str, Any] = {"rollout__backend": "thread", "rollout__workers": 4}
+QUICK = {"sft__max_steps": 20, "sft__eval_every": 10}
+THREADS: dict[str, Any] = {"backend": "thread", "workers": 4}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -153,7 +153,7 @@ def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parall
     encoded = []
     for workers in (1, 5):
         changes = {"sft__max_steps": 1, "sft__copy_steps": 0, **THREADS}
-        changes["rollout__workers"] = workers
+        changes["workers"] = workers
         plan, folder = started(tmp_path / str(workers), **changes)
         policy = warm_start(plan, folder, shown := Watched())
         assert shown.seen[:65] == [("watch", 64), *(("update", n) for n in range(1, 65))]
@@ -201,7 +201,7 @@ def test_without_steps_the_policy_is_fresh(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "steps"), [(0.0, 10), (1.0, 20)])
 def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
-    warmed(tmp_path / "run", sft__gate_success=threshold)
+    warmed(tmp_path / "run", sft__target_success=threshold)
     note = RunFolder(tmp_path / "run").state()["sft"]
     assert (note["steps"], note["gated"]) == (steps, threshold == 0.0)
     records = toy_runs.metrics(tmp_path / "run")
@@ -221,7 +221,7 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
         ask(self, step)
         raise Killed
 
-    changes = {"sft__gate_success": 0.0, "sft__save_every": 10}
+    changes = {"sft__target_success": 0.0, "sft__save_every": 10}
     with monkeypatch.context() as patch:
         patch.setattr(ValidationGate, "__call__", dying)
         with pytest.raises(Killed):

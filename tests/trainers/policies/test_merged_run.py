@@ -20,7 +20,7 @@ from trainers.policies.weights import weights_sha256
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "horizon": "3", "sft__max_steps": 10, "eval__every": 0,
-    "eval__tasks": 4,
+    "eval__num_tasks": 4,
 }  # fmt: skip
 pytestmark = pytest.mark.slow
 Weights = dict[str, torch.Tensor]
@@ -31,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Two runs that begin with the same warm start, and train in different ways."""
     root = tmp_path_factory.mktemp("runs")
     for name, rate in (("a", 1e-2), ("b", 3e-2)):
-        assert main(toy_runs.arguments(root / name, **{**QUICK, "rl__lr": rate})) == 0
+        assert main(toy_runs.arguments(root / name, **{**QUICK, "rl__learning_rate": rate})) == 0
     return [root / "a", root / "b"]
 
 

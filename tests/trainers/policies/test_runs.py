@@ -26,7 +26,7 @@ from trainers.output.card import has_adapters
 from trainers.phases.adapter_merge import base_of
 from trainers.policies.weights import weights_sha256
 
-TASKS = int(SETTINGS["eval.tasks"])
+TASKS = int(SETTINGS["eval.num-tasks"])
 HORIZON = 5
 """Turns of the run's evaluation."""
 

@@ -17,7 +17,7 @@ from trainers.rollouts.engines.parity import FP32_TOLERANCE
 
 AHEAD: dict[str, Any] = {
     "engine": "vllm", "rl__staleness": 1, "steps": 3, "sft__max_steps": 5, "eval__every": 0,
-    "eval__tasks": 8,
+    "eval__num_tasks": 8,
 }  # fmt: skip
 
 

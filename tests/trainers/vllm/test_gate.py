@@ -12,7 +12,7 @@ from trainers.phases.warm_start import ValidationGate, warm_start
 
 
 def test_the_gate_plays_on_vllm_with_the_weights_of_the_moment(tmp_path: Path) -> None:
-    changes = {"sft__max_steps": 20, "sft__gate_every": 10}
+    changes = {"sft__max_steps": 20, "sft__eval_every": 10}
     config = toy_runs.config(tmp_path / "run", engine="vllm", **changes)
     plan, folder = resolve(config), RunFolder.open(tmp_path / "run", config)
     policy = warm_start(plan, folder, Display(quiet=True))

@@ -143,7 +143,7 @@ def test_an_engine_that_dies_ends_the_run_in_a_sentence_and_it_can_be_resumed(
 
     log = RunFolder.log
     monkeypatch.setattr(RunFolder, "log", dying)
-    changes = {"sft__max_steps": 5, "steps": 3, "eval__every": 0, "eval__tasks": 8}
+    changes = {"sft__max_steps": 5, "steps": 3, "eval__every": 0, "eval__num_tasks": 8}
     changes |= {"rl__save_every": 1, "engine": "vllm"}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
     sentence = toy_runs.last_line(capfd.readouterr().err)
