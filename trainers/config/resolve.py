@@ -466,7 +466,7 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
-                f"expected --rollout.{name.replace('_', '-')} only with --backend thread, "
+                f"expected --{name.replace('_', '-')} only with --backend thread, "
                 f"process or ray, because nothing can stop or share out an environment that runs "
                 f"in this process; got {settings[name]} with sync"
             )
