@@ -7,10 +7,10 @@ import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Literal
 
 from agentgym.errors import DISTRIBUTION, ConfigurationError
-from agentgym.support.provenance import package_version
 
 __all__ = ["CommonFlags", "log_to_terminal", "take_common_flags", "version_line"]
 
@@ -54,7 +54,7 @@ def take_common_flags(argv: Sequence[str]) -> CommonFlags:
 
 def version_line(program: str) -> str:
     """Return what ``--version`` prints."""
-    return f"{program} {package_version(DISTRIBUTION)}"
+    return f"{program} {metadata.version(DISTRIBUTION)}"
 
 
 class _TerminalHandler(logging.StreamHandler):
