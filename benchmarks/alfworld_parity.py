@@ -20,6 +20,8 @@ process of its own, so that a crash or a hang costs one game, and times are wall
 The exit code is 1 where anything differs, a solvable game is not won, an engine fails where the
 other does not, or nothing could be compared. ``unsolvable`` counts games that the real engine
 cannot load and the expert has no plan for, and games without a plan whose record says so.
+
+Smallest run: ``--per-type 1 --limit 1 --steps 3``
 """
 
 from __future__ import annotations
@@ -109,7 +111,9 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> int:
     """Compare and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--games", type=Path, help="pack of games, .json.gz")
     parser.add_argument("--limit", type=int, help="most games to play")
     parser.add_argument("--policy", choices=POLICIES, default="mixed")

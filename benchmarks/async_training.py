@@ -9,6 +9,8 @@ paired over the held-out tasks.
 Usage: ``python benchmarks/async_training.py [--engines hf-copy vllm-server] [--delays 0 50]
 [--steps 8] [--pairs 3] [--seeds 0 1] [--train-steps 25] [--out runs/async-training]``. Prints JSON.
 Without ``--seeds`` only the throughput is measured; finished runs are not repeated.
+
+Smallest run: ``--delays 0 --steps 2 --pairs 1``
 """
 
 from __future__ import annotations
@@ -249,7 +251,9 @@ def held_out(folder: Path) -> list[float]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--delays", type=float, nargs="*", default=[0, 50])
     parser.add_argument("--engines", nargs="*", default=["hf-copy"])
     parser.add_argument("--steps", type=int, default=8)

@@ -14,6 +14,8 @@ The floor of a family is honest if none of the first two kinds comes near a poli
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
         [--swe-n 20] [--set difficulty=easy] [--split test]
+
+Smallest run: ``--families webshop --n 20``
 """
 
 from __future__ import annotations
@@ -271,7 +273,9 @@ def main() -> None:
     """Print the result as JSON."""
     from provenance import to_json
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = [entry.name for entry in FAMILIES]
     parser.add_argument("--families", nargs="+", choices=names, default=names)
     parser.add_argument("--n", type=int, default=500)

@@ -58,7 +58,9 @@ def measure_family(name: str) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Play the families and print the result; returns 0."""
     names = [family.name for family in families()]
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--families", nargs="+", choices=names, default=names)
     chosen = parser.parse_args(argv).families
     print(to_json({"families": {name: measure_family(name) for name in chosen}}))

@@ -102,7 +102,9 @@ def draw(path: Path) -> Path:
 
 def main() -> None:
     """Draw what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     stored = [path for path in sorted(RESULTS.glob("*.json")) if path.with_suffix(".png").exists()]
     parser.add_argument("files", type=Path, nargs="*", default=stored)
     for path in parser.parse_args().files:

@@ -7,6 +7,8 @@ and takes down the gradient of each. What counts is the price of a gradient that
 noise: the tokens that a step samples times the ratio of variance to squared mean. Begins with the
 warm starts of the study in the folder, and plays the study's runs that are missing. What has ended
 is not played again.
+
+Smallest run: ``--seeds 1 --only toy``
 """
 
 from __future__ import annotations
@@ -114,7 +116,9 @@ def measured(cache: RunCache, run: Run) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Play what is missing, and print the figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/studies"), help="folder of the runs")
     parser.add_argument("--seeds", type=int, default=3, help="how many seeds, from 0")
     parser.add_argument("--turns", type=int, default=6000, help="environment turns of a run")

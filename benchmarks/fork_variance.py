@@ -7,6 +7,8 @@ and the spread of their gradients with the exact one. What counts is the price o
 as large as its noise: the turns of a group times the ratio of variance to squared mean. A fork is
 played from where it was forked, so its group has fewer turns. Of a critic two ends are measured:
 one that knows every value, and one that foresees nothing; its advantages are whitened over all.
+
+Smallest run: ``--groups 100``
 """
 
 from __future__ import annotations
@@ -146,7 +148,9 @@ def measure(groups: int, seed: int) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--groups", type=int, default=2000, help="groups of each estimator")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)

@@ -5,6 +5,8 @@ or any other environment of Harbor's. Exit code 1 unless every oracle is paid 1 
 
 Usage:
     python -m benchmarks.harbor_docker --harbor COMMAND [--env docker] [--image IMAGE] [--tasks 2]
+
+Smallest run: ``--tasks 1 --image IMAGE``
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def trials(harbor: str, folder: Path, agent: str, env: str) -> Iterator[dict[str
 
 def main() -> int:
     """Play, and print the result."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--harbor", default="harbor", help="the command")
     parser.add_argument("--env", default="docker", help="environment, or MODULE:CLASS of one")
     parser.add_argument("--image", default="", help="image that tasks are based on")

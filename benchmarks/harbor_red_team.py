@@ -6,6 +6,8 @@ keeps what was played: repeat the command to go on after a kill.
 
 Usage:
     python -m benchmarks.harbor_red_team [--tasks 1] [--seed 0] [--rows ROWS.jsonl]
+
+Smallest run: ``--only exits``
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def play(env: TextEnv, task: str, player: str, exploit: Exploit | None, target: 
 
 def main() -> int:
     """Play all, and print the result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[], help="names of exploits or of kinds")

@@ -52,7 +52,9 @@ def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
 
 def main() -> None:
     """Ask every interpreter, and print what differs."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("python", nargs="+")
     parser.add_argument("--data", type=Path, default=BUNDLED)
     parser.add_argument("--only", nargs="*", default=())

@@ -8,6 +8,8 @@ Usage:
     python benchmarks/image_rows.py FOLDER [--tasks 1] [--seed 0]
     agentgym swe gold FOLDER/rows.jsonl --sandbox namespace --pull never
     python benchmarks/swe_red_team.py --data FOLDER/rows.jsonl --sandbox namespace --pull never
+
+Smallest run: ``FOLDER``
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ def make(folder: Path, count: int, seed: int) -> Path:
 
 def main() -> None:
     """Make rows and images."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tasks", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)

@@ -10,6 +10,8 @@ Usage: ``python benchmarks/large_model.py --size 0.5b --engines vllm --ranks 0 1
 a GPU; ``--size cpu --engines hf --steps 3`` is the same at the size of a CPU, with a peak of one
 step there, because recording every allocation is slow. Prints JSON; ``--out DIR`` keeps the model
 and the runs, and the figures of those that have ended as ``DIR/result.json``.
+
+Smallest run: ``--size cpu --groups 1 --steps 3``
 """
 
 from __future__ import annotations
@@ -189,7 +191,9 @@ def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]
 
 def main() -> None:
     """Print the figures of one size."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", choices=SIZES, default="cpu")
     parser.add_argument("--engines", choices=("hf", "hf-copy", "vllm"), nargs="+", default=["hf"])
     parser.add_argument("--ranks", type=int, nargs="+", default=[0], help="0: all weights")

@@ -6,6 +6,8 @@ choice, and so what a policy would solve that imitates the successes without a m
 as often as they do. What is left up to the good choice alone is what reward can add to that.
 
 Usage: ``python -m benchmarks.lucky_demonstrators [--n 300] [--families search]``
+
+Smallest run: ``--n 20``
 """
 
 from __future__ import annotations
@@ -124,7 +126,9 @@ class Player:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; returns 0."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=300)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     options = parser.parse_args(argv)

@@ -24,7 +24,9 @@ def main() -> int:
     from openenv.validation.runner import run_validation
     from openenv.validation.types import Level
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--env", default="webshop")
     parser.add_argument("--set", nargs="*", default=["size=60"])
     parser.add_argument("--helper", default=HELPER_IMAGE, help="image, by digest, of its probes")

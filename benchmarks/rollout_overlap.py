@@ -7,6 +7,8 @@ Both play the same episodes with the same runner. Lockstep is made by two wrappe
 returns when all turns are generated, and environments that answer when all have stepped. Turn
 lengths are drawn from the seed of each request, all nearly equal or with a long tail; what is
 sampled is not looked at. Environments sleep in threads, one for each slot.
+
+Smallest run: ``--engines hf --delays 0 --repeats 1``
 """
 
 from __future__ import annotations
@@ -198,7 +200,9 @@ def compare(
 def main() -> None:
     """Measure and print."""
     found = ["hf", "vllm"] if importlib.util.find_spec("vllm") else ["hf"]
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--engines", nargs="*", default=found)
     parser.add_argument("--delays", nargs="*", type=float, default=[0, 50, 500], help="ms per step")
     parser.add_argument("--repeats", type=int, default=3)

@@ -9,6 +9,8 @@ stopped. Exit code 1 if a submission with an exploit in it was accepted though i
 Usage:
     python benchmarks/swe_fuzzed_submissions.py [--n 1000] [--data bundled-tokens] [--jobs 2]
         [--rows ROWS.jsonl] [--only N]
+
+Smallest run: ``--n 10``
 """
 
 from __future__ import annotations
@@ -111,7 +113,9 @@ def _cell(row: dict[str, Any]) -> str:
 
 def main() -> int:
     """Grade submissions, and print the result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--n", type=int, default=1000, help="submissions")
     parser.add_argument("--data", default="bundled-tokens", help="where the tasks come from")
     parser.add_argument("--seed", type=int, default=0)

@@ -19,6 +19,8 @@ Usage:
     python benchmarks/swe_ladder.py --log ladder.jsonl [--n 8] [--sets default in-sight tokens]
         [--policies idle blind-mutation issue-search issue-repairs developer oracle] [--turns 3]
         [--count]
+
+Smallest run: ``--log ladder.jsonl --n 1 --turns 2 --sets default``
 """
 
 from __future__ import annotations
@@ -162,7 +164,9 @@ def tables(rows: Sequence[Row]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--n", type=int, default=8)
     parser.add_argument("--turns", type=int)

@@ -7,6 +7,8 @@ whose images need no registry.
 Usage:
     python benchmarks/swe_red_team.py [--data bundled] [--tasks 4] [--seed 0] [--rows ROWS.jsonl]
         [--sandbox namespace] [--pull never]
+
+Smallest run: ``--tasks 1``
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def _of(rows: Sequence[Totals]) -> dict[str, int]:
 
 def main() -> int:
     """Play a campaign, and print the result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", default="bundled", help="where the tasks come from")
     parser.add_argument("--tasks", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)

@@ -9,6 +9,8 @@ on where it stopped.
 Usage:
     python benchmarks/swe_right_fixes.py [--tasks 100] [--each 3] [--data bundled-tokens] [--jobs 2]
         [--rows ROWS.jsonl]
+
+Smallest run: ``--tasks 5``
 """
 
 from __future__ import annotations
@@ -145,7 +147,9 @@ def collect(instances: InstanceSet, tasks: int, each: int, seed: int) -> list[Fi
 
 def main() -> int:
     """Grade repairs, and print the result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tasks", type=int, default=100, help="tasks with rewritten repairs")
     parser.add_argument("--each", type=int, default=3, help="rewritten repairs of each")
     parser.add_argument("--data", default="bundled-tokens", help="where the tasks come from")

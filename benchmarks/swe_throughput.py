@@ -99,7 +99,9 @@ def judge(figures: dict[str, float]) -> dict[str, bool]:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--boxes", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--sandbox", default="auto")

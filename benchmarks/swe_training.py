@@ -9,6 +9,8 @@ A run goes on where it was cut off; one that has ended is only counted.
 
 Usage:
     python benchmarks/swe_training.py --out swe-training [--steps 8] [--minutes 20]
+
+Smallest run: ``--out swe-training --steps 2``
 """
 
 from __future__ import annotations
@@ -101,7 +103,9 @@ def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Train and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--minutes", type=float, default=20)

@@ -13,6 +13,8 @@ answer alike: text, points, win and loss, admissible commands and state. The com
 
 Without ``--per-challenge`` there are 52 games, of all five challenges, varied. The exit
 code is 1 where anything differs or nothing was compared. Times are processor time.
+
+Smallest run: ``--challenge simple --per-challenge 1 --walks 1``
 """
 
 from __future__ import annotations
@@ -242,7 +244,9 @@ def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, A
 
 def main() -> int:
     """Run the comparison and print its result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--per-challenge", type=int)
     parser.add_argument("--challenge")
     parser.add_argument("--seed", type=int, default=0)

@@ -240,7 +240,9 @@ def result(clock: Clock, sampled: list[int]) -> dict[str, Any]:
 
 def main() -> None:
     """Run one arm."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("arm", choices=ARMS)
     parser.add_argument("--steps", type=int, default=6)
     options = parser.parse_args()

@@ -10,6 +10,8 @@ skipped, and said.
 
 Usage: ``python benchmarks/trainer_profile.py [--env webshop] [--steps 6] [--imitation 250]
 [--rounds 2]``. Prints JSON.
+
+Smallest run: ``--steps 2 --imitation 50 --rounds 1``
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ ENVIRONMENT = {
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--env", default="webshop")
     parser.add_argument("--steps", type=int, default=6, help="steps that are measured")
     parser.add_argument("--imitation", type=int, default=250, help="steps of the warm start")

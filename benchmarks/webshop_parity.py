@@ -283,7 +283,9 @@ def compare_all(catalogue: Path, pack: Path, missing: list[str]) -> dict[str, An
 
 def main() -> int:
     """Run the comparison and print its result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--catalogue", type=Path, required=True)
     parser.add_argument("--pack", type=Path, required=True)
     args = parser.parse_args()

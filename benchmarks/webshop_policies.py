@@ -9,6 +9,8 @@ Usage:
     python benchmarks/webshop_policies.py [--difficulty easy medium hard] [--size 4000 1000 1000]
     python benchmarks/webshop_policies.py --data DIR [--all-goals]
     python benchmarks/webshop_policies.py --difficulty easy --size 4000 --observation-mode compact
+
+Smallest run: ``--difficulty easy --size 100``
 """
 
 from __future__ import annotations
@@ -202,7 +204,9 @@ def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--difficulty", nargs="+", default=list(BARS), choices=list(BARS))
     parser.add_argument(
         "--size",

@@ -6,6 +6,8 @@ best of each is kept, since other work can only make it worse. Compare figures o
 
 Usage:
     python -m benchmarks.peers [--python openenv=PYTHON ...] [--seconds 0.05] [--repeats 40]
+
+Smallest run: ``--seconds 0.05 --repeats 1``
 """
 
 from __future__ import annotations
@@ -150,7 +152,9 @@ def met(one: dict[str, Any], many: dict[str, dict[str, int]]) -> dict[str, bool]
 
 def main() -> int:
     """Measure and print one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--python", nargs="*", default=[], metavar="STACK=PATH")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of one repeat")
     parser.add_argument("--repeats", type=int, default=40)

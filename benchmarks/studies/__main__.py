@@ -68,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchmarks.studies",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("study", nargs="?", help="name of the study")
     parser.add_argument("--list", action="store_true", help="name all studies and end")

@@ -7,6 +7,8 @@ in their credit alone: ``turn-loo``, ``gigpo`` and ``ppo`` with 8 episodes from 
 task, ``fork-value`` with 4 of them, each of which is forked once. A fork is played from where it
 was forked, so ``fork-value`` has more updates for its tokens, and fewer episodes that are
 independent.
+
+Smallest run: ``--seeds 1 --only family=toy --results mine``
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Papers train base models that already act; here nobody shows a solution. The tin
 random actions, from which it learns how an action is written, and then plays easy, short tasks. The
 bar is met where it solves more than ``BAR`` of the held-out tasks in every run, and more than the
 best of the blind policies, which read no word.
+
+Smallest run: ``--seeds 1 --results mine``
 """
 
 from __future__ import annotations

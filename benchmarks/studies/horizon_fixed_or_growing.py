@@ -4,6 +4,8 @@ For each seed one warm start is trained, and three arms go on from it: ``scaling
 and 9 turns), ``short`` (the first throughout) and ``long`` (the last). All take the same number of
 environment turns and are compared at the full horizon on the same held-out tasks. The demonstrator
 is the one that always compares, whose plans say how many turns a task needs.
+
+Smallest run: ``--seeds 1``
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every arm of a cell takes the same number of environment turns from the same warm start and is
 compared at the full horizon. ``python -m benchmarks.studies horizon_map --only tasks=mixed`` plays
 one column of the map; a further kind of tasks is a further row of ``TASKS``.
+
+Smallest run: ``--seeds 1 --only start=weak tasks=mixed --results mine``
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ The runs are those of that study, warm starts included, at a third and at a tent
 ``turn-loo`` is played at the same rates. Two presets of 16 updates a step are played at the rate of
 that study, too, with one update a step: so one sees whether their loss or the number of their
 updates is at fault.
+
+Smallest run: ``--seeds 1 --only cispo/one-update --results mine``
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ settings; a paper's claim for its own tasks is another matter.
 Three methods play in another way, or need more than a policy. ``matpo`` plays with workers, so
 ``turn-loo/workers`` does beside it. ``lightning`` is played by an agent that owns its loop.
 ``erpo`` asks a judge: ``python benchmarks/scripted_judge.py`` first, then ``--only erpo``.
+
+Smallest run: ``--seeds 1 --only turn-loo gigpo --results mine``
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ with ``turn-loo`` on held-out test tasks, seed by seed.
 ``matpo`` plays with workers, ``erpo`` asks a judge and ``lightning`` is an agent that owns its loop
 (study ``methods``): on these tasks they cannot run. ``--only kind=size`` plays other sizes of
 ``turn-loo``, which are rated and compared as presets are.
+
+Smallest run: ``--seeds 1 --only family=toy recipe=turn-loo recipe=starpo --results mine``
 """
 
 from __future__ import annotations

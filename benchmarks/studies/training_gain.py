@@ -4,6 +4,8 @@ Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. 
 the success of the trained policy, paired over the held-out tasks, is above that of the warm start
 and above that of each rival, each at 95 %, in every run, and no run took more than ``BAR_MINUTES``
 of a processor's time, whatever else the machine did; else the command exits with 1.
+
+Smallest run: ``--only webshop --seeds 1 --results mine``
 """
 
 from __future__ import annotations

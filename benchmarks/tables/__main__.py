@@ -25,7 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0; 1 if a page is out of date and was to be checked only; 2 after a wrong comment.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tables", description=(__doc__ or "").partition("\n")[0]
+        prog="python -m benchmarks.tables",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--check", action="store_true", help="change nothing, compare only")
     check = parser.parse_args(argv).check

@@ -1,12 +1,14 @@
-"""The table of where each result comes from, and which commit made which part of it."""
+"""Where each result comes from: the command that makes it, its commit, seeds and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.provenance import drawn
-from benchmarks.tables.formats import RESULTS, Table, commit_of, result
+from benchmarks.tables.formats import Table, commit_of, result
+from benchmarks.tables.reports import REPORTS
 
 COMMANDS = {
     "async_training.json": "python benchmarks/async_training.py --engines hf-copy vllm-server "
@@ -25,13 +27,25 @@ COMMANDS = {
 """Of results that keep none: what follows from the file."""
 MEASURED = "measured"
 """Ending of the entries that say where a result, or a part of it, comes from."""
+_PLACES = re.compile(
+    r" --(?:out|results|rows|log|jobs|told|helper) (?:'[^']*'|\S+)| --(?:collect|replace)"
+)
 
 
-def origins_table() -> Table:
-    """Return a row for each result, and for each part of one that another commit made."""
-    table = [["file", "command", "commit", "seeds", "n", "panel"]]
-    for path in sorted(RESULTS.glob("*.json")):
-        table.extend(_rows(path.name, result(path.name)))
+def origins_table(report: str) -> Table:
+    """Return a row for each result of a report, with the parts that another commit made.
+
+    Args:
+        report: Name of a report.
+    """
+    table = [["result", "command", "commit", "seeds", "n"]]
+    for name in REPORTS[report]:
+        content = result(name)
+        figures = {key: value for key, value in content.items() if not key.endswith(MEASURED)}
+        counted = drawn(figures)
+        cells = [", ".join(map(str, counted.get(key, ()))) for key in ("seeds", "n")]
+        link = f"[`{name}`](../results/{name})"
+        table.append([link, f"`{command_of(name)}`", _commits(content), *cells])
     return table
 
 
@@ -47,23 +61,21 @@ def blocks(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def _rows(name: str, content: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the rows of a file."""
-    found = blocks(content)
-    figures = {key: value for key, value in content.items() if not key.endswith(MEASURED)}
-    held = {k: ", ".join(str(v)[:8] for v in values) for k, values in drawn(figures).items()}
-    whole = found[""]
-    command = whole.get("command") or COMMANDS.get(name, "")
-    cells = [held.get(key, "") for key in ("seeds", "n", "panel")]
-    yield [f"`{name}`", f"`{command}`" if command else "", _commit(whole, content), *cells]
-    for part, measured in found.items():
-        if part:
-            yield [f"`{name}`: `{part}`", "", commit_of(measured), "", "", ""]
+def command_of(name: str) -> str:
+    """Return the command that makes a result, without the folders that were written.
+
+    Args:
+        name: Name of a result file; its entry ``measured`` has the whole command.
+    """
+    command: str = result(name)["measured"].get("command") or COMMANDS.get(name, "")
+    return _PLACES.sub("", command) if " benchmarks" in command else command
 
 
-def _commit(measured: Mapping[str, Any], content: Mapping[str, Any]) -> str:
-    """Write the commit of a result; of one whose runs have several, those of the runs."""
-    runs = sorted(each[:7] for each in content.get("commits", ()))
-    if runs and runs != [commit_of(measured)]:
-        return f"runs: {', '.join(runs)}"
-    return commit_of(measured)
+def _commits(content: Mapping[str, Any]) -> str:
+    """Write the commits of a result: of its runs where they have several, and of its parts."""
+    measured = blocks(content)
+    commits = sorted(commit[:7] for commit in content.get("commits", ()))
+    if not commits or commits == [commit_of(measured[""])]:
+        commits = [commit_of(measured[""])]
+    parts = (f"{commit_of(value)} (`{part}`)" for part, value in measured.items() if part)
+    return ", ".join([*commits, *parts])
