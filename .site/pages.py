@@ -30,6 +30,8 @@ HIDDEN = frozenset(("bundled.d", "runs"))
 GUIDES = (
     "agentgym/README", "agentgym/adapters/README", "agentgym/imports/README",
     "agentgym/sandbox/README", "agentgym/synth/README", "trainers/README", "benchmarks/README",
+    *(f"benchmarks/reports/{page.stem}" for page in sorted(ROOT.glob("benchmarks/reports/*.md"))),
+    "benchmarks/scripts",
 )  # fmt: skip
 ABOUT = ("CONTRIBUTING", "AGENTS", "SECURITY", "CHANGELOG")
 REFERENCE: dict[str, tuple[str, ...]] = {

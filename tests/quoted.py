@@ -13,10 +13,10 @@ hand-written table of the page (line breaks do not matter)::
 
 Each figure of the block is listed as it is written, with its path (keys joined by dots, ``*`` for
 each item of a list) in ``file``, or in the file before ``#``. A path may be combined with another
-path or a number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``mean``,
-``count``, ``low`` or ``high`` (ends of the interval over seeds). ``given`` are settings. A block
-with decimals or units that come from no result says why: ``reason = "settings"`` in place of
-``file`` and ``figures``. Code, link targets, versions and the confidence of intervals need no
+path or a number (``a - b``, ``1 - a``, ``a / b``), or be reduced: ``min``, ``max``, ``sum``,
+``mean``, ``count``, ``low`` or ``high`` (ends of the interval over seeds). ``given`` are settings.
+A block with decimals or units that come from no result says why: ``reason = "settings"`` in place
+of ``file`` and ``figures``. Code, link targets, versions and the confidence of intervals need no
 entry.
 
 Tables made of results are not quoted but generated: ``python -m benchmarks.tables``.

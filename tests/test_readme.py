@@ -23,7 +23,7 @@ PAGES = sorted(
         "*.md",
         "agentgym/**/*.md",
         "trainers/*.md",
-        "benchmarks/*.md",
+        "benchmarks/**/*.md",
         "notebooks/**/*.md",
     )
     for page in ROOT.glob(pattern)

@@ -1,14 +1,13 @@
-"""The table of methods: what each preset is made of and leaves out, its test and its run on a toy.
+"""The table of methods: what each preset is made of and leaves out, and its test.
 
-All but the last column is made of the code itself.
+It is made of the code itself; ``played_methods`` has what presets did on a toy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks.tables.formats import Table, difference, share
-from benchmarks.tables.played_methods import played_methods
+from benchmarks.tables.formats import Table
 from trainers.algorithms.preset import NEEDS, SERVES, Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.config.describe import parts_in_words
@@ -39,21 +38,12 @@ own; the numbers of all are in ``tests/trainers/algorithms/test_presets.py``."""
 def methods_table() -> Table:
     """Return a row for each preset."""
     names = ["preset", "method", "parts", "needs, or leaves out", "why, and what differs", "test"]
-    table = [[*names, "on the toy; minus `turn-loo`"]]
+    table = [names]
     for preset in PRESETS.values():
         parts = ", ".join(f"`{part}`" for part in parts_in_words(preset))
         told = [_title(preset), parts, _lacks(preset), preset.note, _test(preset)]
-        table.append([f"`{preset.name}`", *told, _played(preset)])
+        table.append([f"`{preset.name}`", *told])
     return table
-
-
-def _played(preset: Preset) -> str:
-    """Return the success of three seeds, and what it has over ``turn-loo`` with its interval."""
-    row = played_methods().get(preset.name)
-    if row is None:
-        return "not played"
-    success, beside = share(row["success"]["mean"]), row["minus_turn_loo"]
-    return f"{success}; {difference(beside['mean'], beside['ci95'])}" if beside else success
 
 
 def _test(preset: Preset) -> str:

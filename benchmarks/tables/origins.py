@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,9 +27,11 @@ COMMANDS = {
 """Of results that keep none: what follows from the file."""
 MEASURED = "measured"
 """Ending of the entries that say where a result, or a part of it, comes from."""
-_PLACES = re.compile(
-    r" --(?:out|results|rows|log|jobs|told|helper) (?:'[^']*'|\S+)| --(?:collect|replace)"
-)
+PLACES = ("--out", "--results", "--rows", "--log", "--jobs", "--told", "--helper")
+"""Options that say where to write, and remarks."""
+SWITCHES = ("--collect", "--replace")
+LONGEST = 120
+"""Characters of a command in a table; the result has all of it."""
 
 
 def origins_table(report: str) -> Table:
@@ -45,7 +47,7 @@ def origins_table(report: str) -> Table:
         counted = drawn(figures)
         cells = [", ".join(map(str, counted.get(key, ()))) for key in ("seeds", "n")]
         link = f"[`{name}`](../results/{name})"
-        table.append([link, f"`{command_of(name)}`", _commits(content), *cells])
+        table.append([link, f"`{_shortened(command_of(name))}`", _commits(content), *cells])
     return table
 
 
@@ -68,7 +70,23 @@ def command_of(name: str) -> str:
         name: Name of a result file; its entry ``measured`` has the whole command.
     """
     command: str = result(name)["measured"].get("command") or COMMANDS.get(name, "")
-    return _PLACES.sub("", command) if " benchmarks" in command else command
+    if " benchmarks" not in command:
+        return command
+    words = iter(shlex.split(command))
+    kept = []
+    for word in words:
+        if word in PLACES:
+            next(words)
+        elif word not in SWITCHES:
+            kept.append(word)
+    return shlex.join(kept)
+
+
+def _shortened(command: str) -> str:
+    """Cut a command after a word, where it is too long for a table."""
+    if len(command) <= LONGEST:
+        return command
+    return f"{command[:LONGEST].rpartition(' ')[0]} ..."
 
 
 def _commits(content: Mapping[str, Any]) -> str:

@@ -24,14 +24,17 @@ from benchmarks.tables import (
     method_rates,
     methods,
     origins,
+    overview,
     peers,
     played_methods,
     recipes,
+    scripts,
     speed,
     tasks,
     training,
 )
 from benchmarks.tables.formats import Table, markdown
+from benchmarks.tables.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("agentgym", "benchmarks", "docs", "notebooks", "trainers")
@@ -46,13 +49,16 @@ PAGES = tuple(
 """Every page of ours, by its path from the root of the checkout."""
 
 TABLES: Mapping[str, Callable[[], Table]] = {
-    "summary webshop": partial(training.summary_table, "webshop"),
+    "summary webshop": partial(training.training_table, "webshop"),
     "gains": training.gains_table,
     "tried": training.tried_table,
     "lucky": training.lucky_table,
-    **{f"training {name}": partial(training.training_table, name) for name in training.TRAININGS},
+    **{
+        f"training {name}": partial(training.training_table, name)
+        for name, source in training.TRAININGS.items()
+        if source.defaults
+    },
     "horizons": horizons.horizon_table,
-    "horizons at equal updates": horizons.equal_updates_table,
     "power of the horizons": horizons.power_table,
     "fork credit": fork_credit.noise_table,
     "fork credit in families": fork_credit.families_table,
@@ -80,7 +86,9 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "swe grading": tasks.grading_table,
     "boxes": boxes.boxes_table,
     "forks": boxes.forks_table,
-    "origins": origins.origins_table,
+    **{f"origins {name}": partial(origins.origins_table, name) for name in REPORTS},
+    "claims": overview.claims_table,
+    "scripts": scripts.scripts_table,
 }  # fmt: skip
 """Every table that a page can have, by the name in its comment."""
 

@@ -16,7 +16,7 @@ OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "/": operator.truediv,
 }  # fmt: skip
 REDUCERS: Mapping[str, Callable[[list[float]], float]] = {
-    "min": min, "max": max, "count": len, "mean": lambda values: spread(values)["mean"],
+    "min": min, "max": max, "sum": sum, "count": len, "mean": lambda values: spread(values)["mean"],
     "low": lambda values: spread(values)["ci95"][0],
     "high": lambda values: spread(values)["ci95"][1],
 }  # fmt: skip
@@ -38,15 +38,16 @@ def evaluate(expression: str, file: str, results: Path = RESULTS) -> float:
     if sign:
         reducer, _, file = prefix.rpartition(" ")
         expression = f"{reducer} {path}".strip()
-    parts = expression.split(" ")
     content = json.loads((results / file).read_text())
-    if parts[0] in REDUCERS and len(parts) == 2:
-        return float(REDUCERS[parts[0]](list(_numbers(content, parts[1].split(".")))))
-    if len(parts) == 3 and parts[1] in OPERATORS:
-        left, right = (_operand(content, part) for part in (parts[0], parts[2]))
-        return OPERATORS[parts[1]](left, right)
-    if len(parts) == 1:
-        return _operand(content, expression)
+    word, _, path = expression.partition(" ")
+    if word in REDUCERS:
+        return float(REDUCERS[word](list(_numbers(content, path.split(".")))))
+    left, *others = re.split(r" ([+\-/]) ", expression)
+    if not others:
+        return _operand(content, left)
+    if len(others) == 2:
+        sign, right = others
+        return OPERATORS[sign](_operand(content, left), _operand(content, right))
     raise ValueError(f"expected a path, 'a - b' or 'min a.*.b', got {expression!r}")
 
 

@@ -17,22 +17,20 @@ def recipes_table() -> Table:
     names = dict.fromkeys(name for found in families.values() for name in found["recipes"])
     table = [["preset"]]
     for family in families:
-        table[0] += [f"{family}: rate", "success", "minus `turn-loo`", "steps", "CPU s"]
+        table[0] += [f"{family}: rate", "success", "minus `turn-loo`"]
     for name in sorted(names, key=_mean_difference, reverse=True):
         preset, comma, size = name.partition(",")
         table.append([f"`{preset}`{comma}{size}"])
         for found in families.values():
             row = found["recipes"].get(name)
             if row is None:
-                table[-1] += [""] * 5
+                table[-1] += [""] * 3
                 continue
             minus = row["minus_turn_loo"]
             table[-1] += [
                 rate_in_words(row["rate"]),
-                f"{share(row['success']['mean'])} of {len(row['seeds'])} seeds",
+                share(row["success"]["mean"]),
                 bold_without_zero(minus["mean"], minus["ci95"]) if minus else "",
-                f"{sum(row['steps']) / len(row['steps']):.0f}",
-                f"{row['least_cpu_seconds']:.0f}",
             ]
     return table
 

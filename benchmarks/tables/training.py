@@ -67,6 +67,8 @@ SINGLE_RUNS = (
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
     "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
+    "webshop hurried": ("WebShop, 4,000 products", "hurried"),
+    "webshop 5 7 9": ("WebShop, 4,000 products, stages of 5, 7 and 9 turns", "hurried"),
     "alfworld": ("ALFWorld, one thing to clean", "trusting"),
     "alfworld hesitant": ("ALFWorld, all types of tasks", "hesitant"),
     "textworld": ("TextWorld, cooking", "guessing"),
@@ -86,65 +88,60 @@ TRIED = {
 
 
 def training_table(name: str) -> Table:
-    """Return the table of a training: figures and differences, over the seeds and in each."""
+    """Return the table of a training: one row a policy, then what the trained one is above others.
+
+    Args:
+        name: A key of ``TRAININGS``.
+    """
     training = TRAININGS[name]
     rows = _rows(training)
-    over = f"mean of {len(rows)} seeds, 95 % over seeds" if rows[1:] else "one seed, no interval"
-    head = ["", over]
-    lasted = [f"{row['steps']}; {row['minutes']:.1f}" for row in rows]
-    worked = [f"{row['cpu_minutes']:.1f}" for row in rows if "cpu_minutes" in row]
-    return [
-        [*head, *(f"seed {row['seed']}, 95 % over tasks" for row in rows)],
-        ["steps; minutes", "", *lasted],
-        *([["minutes of a processor", "", *worked]] if worked else []),
-        *_baselines(training, len(rows)),
-        *(_figure("success", arm, rows) for arm in LEARNED if arm in rows[0]["success"]),
-        *_differences("success", training, rows),
-        *(_figure("score", arm, rows) for arm in LEARNED if arm in rows[0]["score"]),
-        *_differences("score", training, rows),
-        *(
-            _figure("greedy_success", arm, rows)
-            for arm in LEARNED
-            if arm in (rows[0]["greedy_success"] or {})
-        ),
-    ]
-
-
-def summary_table(name: str) -> Table:
-    """Return a short table of a default training: one row a policy, over the seeds."""
-    training = TRAININGS[name]
-    rows = _rows(training)
-    baselines = result("baselines.json")["families"][training.family]
-    tasks = baselines["random"]["n"]
-    head = [f"{tasks} held-out tasks", "success", "each seed", "likeliest action", "score"]
-    table = [head]
-    for arm in ("random", "demonstrator"):
-        found = baselines[arm]
-        table.append([NAMES[arm], share(found["success"]), "", "", share(found["score"])])
+    over = f"{len(rows)} seeds, 95 % over seeds" if rows[1:] else "one seed, no interval"
+    table = [["", f"success, {over}", "each seed", "greedy", "score"], *_unlearned(training)]
     for arm in (each for each in LEARNED if each in rows[0]["success"]):
         cells = [_over(rows, figure, arm) for figure in ("success", "greedy_success", "score")]
         each = ", ".join(share(row["success"][arm]) for row in rows)
         table.append([NAMES[arm], cells[0], each, *cells[1:]])
-    for other in (*RIVALS, "demonstrator"):
-        for label, over, *paired in _difference("success", other, training, rows):
-            # Of one training the interval over its tasks is all that there is.
-            each = ", ".join(cell.partition(" ")[0] for cell in paired) if paired[1:] else paired[0]
-            table.append([label, over, each, "", ""])
-    return table
+    for other in (*LEARNED[:-1], "demonstrator"):
+        if success := _gain("success", other, training):
+            score = _gain("score", other, training)
+            label = f"trained minus {NAMES[other]}"
+            table.append([label, *success, "", score[0] if score else ""])
+    lasted = ", ".join(f"{row.get('cpu_minutes', row['minutes']):.1f}" for row in rows)
+    clock = "of a processor" if "cpu_minutes" in rows[0] else "by the clock"
+    steps = ", ".join(sorted({str(row["steps"]) for row in rows}))
+    return [*table, [f"steps; minutes {clock}", steps, lasted, "", ""]]
 
 
 def gains_table() -> Table:
-    """Return what reward added, one row a family: over seeds, and seed by seed."""
-    table = [["trained minus", "success, 95 % over seeds", "seed by seed, 95 % over tasks"]]
+    """Return what reward added, one row a family: the trained policy minus each other one."""
+    others = (*LEARNED[:-1], "demonstrator")
+    table = [["family, seeds", "trained", *(f"minus {NAMES[other]}" for other in others)]]
     for name, training in TRAININGS.items():
-        if name != training.family:  # another training of the same family
-            continue
-        rows = _rows(training)
-        for other in ("sft", *RIVALS, "demonstrator"):
-            for label, over, *paired in _difference("success", other, training, rows):
-                what = label.removeprefix("trained minus ")
-                table.append([f"{what}, {spoken(name)}", over, "; ".join(paired)])
+        if name == training.family:  # else another training of the same family
+            rows = _rows(training)
+            mean = spread([row["success"]["rl"] for row in rows])["mean"]
+            gains = [_gain("success", other, training) for other in others]
+            cells = [gain[0] if gain else "" for gain in gains]
+            table.append([f"{spoken(name)}, {len(rows)}", share(mean), *cells])
     return table
+
+
+def spread_gains(training: Training) -> dict[str, dict[str, Any]]:
+    """Return how far the trained policy's success is above that of each other policy, over seeds.
+
+    Args:
+        training: Where the runs are.
+
+    Returns:
+        Policy -> mean, interval and values, as ``spread`` writes them.
+    """
+    rows = _rows(training)
+    gains = {}
+    for other in (*LEARNED[:-1], "demonstrator"):
+        values = [pair[0] for row in rows if (pair := _paired(row["success"], other))]
+        if len(values) == len(rows):
+            gains[other] = spread(values)
+    return gains
 
 
 def tried_table() -> Table:
@@ -192,47 +189,27 @@ def _rows(training: Training) -> Sequence[Row]:
     return rows
 
 
-def _baselines(training: Training, count: int) -> Iterator[list[str]]:
+def _unlearned(training: Training) -> Iterator[list[str]]:
     """Yield the rows of the policies that learn nothing."""
     if training.defaults:
         found = result("baselines.json")["families"][training.family]
         for arm, figures in found.items():
-            said = f"{share(figures['success'])}, {share(figures['score'])}"
-            yield [f"{arm}: success, score", said, *[""] * count]
+            yield [NAMES[arm], share(figures["success"]), "", "", share(figures["score"])]
 
 
-def _figure(figure: str, arm: str, rows: Sequence[Row]) -> list[str]:
-    """Return the row of a policy's figure."""
-    name = figure.replace("_", " ")
-    return [
-        f"{name}: {NAMES[arm]}",
-        _over(rows, figure, arm),
-        *(share(r[figure][arm]) for r in rows),
-    ]
+def _gain(figure: str, other: str, training: Training) -> tuple[str, str] | None:
+    """Write a difference over the seeds and in each, if the runs made it.
 
-
-def _differences(figure: str, training: Training, rows: Sequence[Row]) -> Iterator[list[str]]:
-    """Yield the rows of what the trained policy is compared with."""
-    for other in LEARNED[:-1]:
-        yield from _difference(figure, other, training, rows)
-    yield from _difference(figure, "demonstrator", training, rows)
-
-
-def _difference(
-    figure: str, other: str, training: Training, rows: Sequence[Row]
-) -> Iterator[list[str]]:
-    """Yield the row of a difference, if the runs made it."""
+    Of one training the interval over its tasks is all that there is.
+    """
     arm = training.demonstrator if other == "demonstrator" else other
-    found = [_paired(row[figure], arm) for row in rows]
-    if all(found):
-        some = [each for each in found if each]
-        over = spread([value for value, _ in some])
-        what = "" if figure == "success" else f"{figure}: "
-        yield [
-            f"{what}trained minus {NAMES[other].strip('*')}",
-            bold_without_zero(over["mean"], over["ci95"]),
-            *(difference(value, ends) for value, ends in some),
-        ]
+    pairs = [_paired(row[figure], arm) for row in _rows(training)]
+    gains = [pair for pair in pairs if pair]
+    if len(gains) < len(pairs):
+        return None
+    over = spread([value for value, _ in gains])
+    each = (signed(value) for value, _ in gains) if gains[1:] else [difference(*gains[0])]
+    return bold_without_zero(over["mean"], over["ci95"]), "; ".join(each)
 
 
 def _paired(figures: Mapping[str, Any], arm: str) -> tuple[float, Sequence[float]] | None:

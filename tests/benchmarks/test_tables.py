@@ -12,9 +12,13 @@ from benchmarks.tables import (
     method_rates,
     methods,
     origins,
+    overview,
     played_methods,
+    scripts,
     training,
 )
+from benchmarks.tables.formats import RESULTS
+from benchmarks.tables.reports import REPORTS
 
 
 @pytest.mark.parametrize(
@@ -44,7 +48,9 @@ def test_a_table_is_markdown() -> None:
 def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None:
     """Recomputed by a reader of the stored values: ALFWorld +.113 [-.062, .288]."""
     rows = {row[0]: row for row in training.gains_table()}
-    assert rows["imitation, ALFWorld"][2].count(";") == 4, "each seed beside it"
+    assert rows["ALFWorld, 5"][-1] == "**+.180 [.133, .227]**"
+    default = {row[0]: row for row in training.training_table("alfworld")}
+    assert default["trained minus imitation"][2].count(";") == 4, "each seed beside it"
     house = {row[0]: row for row in training.training_table("alfworld hesitant")}
     assert house["trained minus imitation"][1] == "+.113 [-.062, .288]"
     hurried = {row[0]: row for row in training.training_table("webshop hurried")}
@@ -93,16 +99,45 @@ def test_at_equal_updates_a_short_horizon_has_played_fewer_turns() -> None:
         assert short < long, row[:2]
 
 
-def test_a_part_of_another_commit_has_a_row_of_its_own() -> None:
-    rows = [row for row in origins.origins_table() if "async_training" in row[0]]
-    assert [row[2] for row in rows] == ["f195820", "8e80e70"]
-    (horizon,) = [row for row in origins.origins_table() if "horizon_map" in row[0]]
-    assert horizon[2].startswith("runs: ") and horizon[2].count(",") == 5
+def test_commits_of_parts_and_runs_are_named() -> None:
+    (row,) = [row for row in origins.origins_table("training_speed") if "async" in row[0]]
+    assert row[2] == "f195820, 8e80e70 (`throughput`)"
+    _, horizon = origins.origins_table("horizons")
+    assert horizon[2].count(",") == 5
+
+
+def test_a_command_is_shown_without_the_folders_it_wrote() -> None:
+    command = origins.command_of("alfworld_training_gain.json")
+    assert command == "python -m benchmarks.studies training_gain --only alfworld --seeds 5"
+    assert "lets nothing through" not in origins.command_of("harbor_docker.json")
+
+
+def test_every_result_has_one_report() -> None:
+    reported = [file for files in REPORTS.values() for file in files]
+    assert sorted(reported) == sorted(path.name for path in RESULTS.glob("*.json"))
+
+
+def test_a_claim_names_the_strongest_baseline_and_whether_it_is_significant() -> None:
+    claims = {row[0].partition("]")[0]: row[1] for row in overview.claims_table()[1:]}
+    shop = "[WebShop: RL ends above `demonstrator`, the strongest baseline"
+    assert claims[shop] == "+.243 [.125, .361], 5 seeds"
+    sums = "[MathPython: RL ends not significantly above `successes`, the strongest baseline"
+    assert claims[sums] == "+.167 [-.020, .354], 3 seeds"
+    assert any("RL ends below" in claim for claim in claims), "what did not work is there"
+
+
+def test_every_script_is_listed_with_its_report() -> None:
+    rows = {row[0]: row for row in scripts.scripts_table()[1:]}
+    assert rows["`python -m benchmarks.peers`"][2] == (
+        "[environment_speed](reports/environment_speed.md)"
+    )
+    assert "`python -m benchmarks.studies recipes`" in rows
+    assert all(row[1] for row in rows.values())
 
 
 def test_every_preset_was_played_on_the_toy() -> None:
-    assert [row[0] for row in methods.methods_table() if row[-1] == "not played"] == []
     rows = {row[0]: row for row in played_methods.played_methods_table()}
+    assert {row[0] for row in methods.methods_table()[1:]} <= set(rows)
     assert rows["`matpo`"][-1] and not rows["`turn-loo` with workers"][-1], "its control"
 
 

@@ -1,0 +1,334 @@
+"""The table of claims on ``benchmarks/README.md``: each with its value, command and result file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from benchmarks.tables.formats import Table, about, difference, interval, result, share, spoken
+from benchmarks.tables.origins import command_of
+from benchmarks.tables.paths import evaluate
+from benchmarks.tables.reports import report_of
+from benchmarks.tables.training import TRAININGS, Training, spread_gains
+
+
+class Claim(NamedTuple):
+    """A row: what the project claims, and what was measured."""
+
+    claim: str
+    """One plain sentence."""
+    value: str
+    """The value with its interval and n, as it is written."""
+    file: str
+    """The result file."""
+    command: str = ""
+    """Command that reproduces it, where that of the file does more."""
+
+
+def claims_table() -> Table:
+    """Return a row for each claim; what did not work is claimed, too."""
+    table = [["claim", "measured", "command", "result"]]
+    for claims in (_trainings(), _from_scratch(), _other_policies(), _methods(), _speed()):
+        table.extend(map(_row, claims))
+    return [*table, *map(_row, _costs_of_training()), *map(_row, _checks())]
+
+
+def _row(claim: Claim) -> list[str]:
+    """Write a claim, linked to its report and its file."""
+    return [
+        f"[{claim.claim}](reports/{report_of(claim.file)}.md)",
+        claim.value,
+        f"`{claim.command or command_of(claim.file)}`",
+        f"[file](results/{claim.file})",
+    ]
+
+
+def _trainings() -> Iterator[Claim]:
+    """Yield how each family's default training ends beside its strongest baseline."""
+    for family, training in TRAININGS.items():
+        if family == training.family:
+            yield _training(family, training)
+
+
+def _training(family: str, training: Training) -> Claim:
+    """Return how the training of a family ends, beside the baseline with the highest success."""
+    gains = spread_gains(training)
+    strongest = min(gains, key=lambda arm: (round(gains[arm]["mean"], 6), _ends(gains[arm])[1]))
+    verdict = _verdict(gains[strongest])
+    others = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != "above"]
+    claim = f"{spoken(family)}: RL ends {verdict} `{strongest}`, the strongest baseline"
+    if verdict == "above" and others:
+        claim += f", and not significantly above `{'`, `'.join(others)}`"
+    return Claim(
+        claim,
+        _spread(gains[strongest]),
+        training.file,
+        f"python -m benchmarks.studies training_gain --only {family}",
+    )
+
+
+def _verdict(gain: Mapping[str, Any]) -> str:
+    """Say in a word or three where a difference over seeds lies."""
+    low, high = _ends(gain)
+    return "above" if low > 0 else "below" if high < 0 else "not significantly above"
+
+
+def _ends(gain: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the interval of a difference; where there is none, it says nothing."""
+    low, high = gain["ci95"] or (0.0, 0.0)
+    return low, high
+
+
+def _spread(found: Mapping[str, Any], write: Any = difference) -> str:
+    """Write a figure over seeds with its interval and their number."""
+    seeds = len(found["values"])
+    if not found["ci95"]:
+        return f"{share(found['mean'])}, {seeds} seed{'s' * (seeds > 1)}"
+    return f"{write(found['mean'], found['ci95'])}, {seeds} seeds"
+
+
+def _success(mean: float, ends: tuple[float, float]) -> str:
+    """Write a success with its interval, which ends at 0 and 1."""
+    low, high = ends
+    return f"{share(mean)} {interval((max(low, 0.0), min(high, 1.0)))}"
+
+
+def _from_scratch() -> Iterator[Claim]:
+    """Yield what reward alone taught."""
+    for family, file in (
+        ("textworld", "from_scratch_told.json"), ("webshop", "from_scratch_added.json"),
+        ("search", "from_scratch_search.json"), ("alfworld", "from_scratch_alfworld.json"),
+        ("alfworld", "from_scratch_lamp.json"),
+    ):  # fmt: skip
+        found = result(file)["families"][family]
+        trained, blind = found["success"]["rl"], found["blind"]["success"]
+        what = f"{spoken(family)}, using a lamp" if "lamp" in file else spoken(family)
+        verdict = "beats" if min(trained["values"]) > blind else "does not beat"
+        yield Claim(
+            f"{what}: reward without demonstrations {verdict} the best blind policy "
+            f"({share(blind)})",
+            _spread(trained, _success),
+            file,
+            f"python -m benchmarks.studies from_scratch --only {family}",
+        )
+
+
+def _other_policies() -> Iterator[Claim]:
+    """Yield what agents that own their loop learn, and what the tiny policy learns of SWE."""
+    for file, agent in (
+        ("agent_training.json", "a plain HTTP loop"),
+        ("framework_training.json", "an OpenAI Agents SDK agent"),
+    ):
+        gain = result(file)["paired"]["rl_minus_sft"]["success"]
+        yield Claim(
+            f"Training {agent} on a toy beats its warm start, but not with greedy actions",
+            _spread(gain),
+            file,
+            "agentgym-train --env tests.toy:agentgym-test/Toy-v0 --agent ...",
+        )
+    swe = result("swe_training.json")["policies"]
+    solved = [f"{swe[arm]['solved']} of {swe[arm]['n']}" for arm in ("warm start", "trained")]
+    yield Claim(
+        "SWE: RL adds nothing to eight tasks memorized by cloning",
+        f"{solved[0]} before, {solved[1]} after, 1 seed",
+        "swe_training.json",
+    )
+
+
+def _methods() -> Iterator[Claim]:
+    """Yield what comparisons of methods found."""
+    recipes = result("recipes.json")
+    families = recipes["families"].values()
+    updates = [each["recipes"]["turn-loo, 4 updates"]["minus_turn_loo"] for each in families]
+    yield Claim(
+        "`turn-loo` learns more with four updates a step than with one, on two tasks",
+        "; ".join(map(_spread, updates)),
+        "recipes.json",
+    )
+    differences = recipes["differences"]
+    yield Claim(
+        "Most presets are not significantly different from `turn-loo` at their best rate",
+        f"{differences['without_zero']} of {differences['all']} differences significant, 5 seeds",
+        "recipes.json",
+    )
+    power = result("horizon_map.json")["differences"]
+    cells = result("horizon_map.json")["cells"]
+    yield Claim(
+        "No schedule of growing horizons clearly beats a constant one",
+        f"{power['without_zero']} of {power['informative']} differences significant",
+        "horizon_map.json",
+    )
+    yield Claim(
+        "A horizon shorter than ALFWorld's tasks need costs success",
+        _spread(cells["strong/alfworld"]["schedules"]["short"]["minus_long"]),
+        "horizon_map.json",
+    )
+    forks = result("fork_credit.json")["families"]
+    for family, words in (("webshop", "WebShop"), ("textworld", "TextWorld")):
+        yield Claim(
+            f"Credit by forks is not better than `turn-loo` at equal tokens: {words}",
+            _spread(forks[family]["methods"]["fork-value"]["minus_turn_loo"]),
+            "fork_credit.json",
+        )
+    critics = result("critic_control.json")["arms"]
+    yield Claim(
+        "`ppo` with a critic is not significantly above critic values of 0",
+        _spread(critics["ppo/model"]["minus_zero"]),
+        "critic_control.json",
+    )
+    implicit = result("implicit_rewards.json")["families"]["toy"]
+    yield Claim(
+        "`istar`'s reward model ranks unseen episodes well, but costs success",
+        f"{_success(implicit['ranking']['mean'], implicit['ranking']['ci95'])}; "
+        f"{_spread(implicit['minus_without'])}",
+        "implicit_rewards.json",
+    )
+
+
+def _speed() -> Iterator[Claim]:
+    """Yield how fast the environments are."""
+    speed = {name: result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld")}
+    house, game = speed["alfworld"], speed["textworld"]
+    yield Claim(
+        "ALFWorld's native engine is faster than the original (steps a second)",
+        f"{about(house['gym_steps_per_second'])} against {house['original_steps_per_second']:.0f}",
+        "throughput.json",
+    )
+    yield Claim(
+        "So is TextWorld's, with the same information",
+        f"{about(game['native_steps_per_second'])} against "
+        f"{about(game['original_json_with_plan_steps_per_second'])}",
+        "throughput.json",
+    )
+    peers = result("peers.json")
+    single = {
+        name: about(row["steps_per_second"]) for name, row in peers["one_environment"].items()
+    }
+    yield Claim(
+        "The contract makes a toy slower than bare Gymnasium, faster than TextArena",
+        f"{single['agentgym']} steps/s against {single['gymnasium']} and {single['textarena']}",
+        "peers.json",
+        "python -m benchmarks.peers",
+    )
+    engines = result("search_engines.json")["corpora"]
+    for passages, words in (("1000000", "faster"), ("10000", "slower")):
+        p50 = {
+            name: engines[passages]["engines"][name]["search_p50_milliseconds"]
+            for name in ("bm25", "tantivy")
+        }
+        yield Claim(
+            f"BM25 search is {words} than tantivy at {int(passages):,} passages",
+            f"{p50['bm25']:.2f} against {p50['tantivy']:.2f} ms",
+            "search_engines.json",
+        )
+    box = result("sandbox.json")["namespace"]["figures"]
+    yield Claim(
+        "A sandbox command is cheap, and 1,000 resets leave nothing behind",
+        f"{box['exec_milliseconds_median']:.1f} ms; {box['left_processes_after_resets']} processes",
+        "sandbox.json",
+    )
+    rows = result("chat_evaluation.json")["rows"]
+    yield Claim(
+        "Evaluations wait for many requests at once",
+        f"{rows[0]['seconds']:.1f} s with 1 in flight, {rows[2]['seconds']:.1f} s with 32",
+        "chat_evaluation.json",
+    )
+
+
+def _costs_of_training() -> Iterator[Claim]:
+    """Yield what training costs in time and memory."""
+    faster = result("trainer_profile.json")["times_faster_than_trl"]
+    yield Claim(
+        "A training step costs less processor time than plain TRL's (aim: half)",
+        f"TRL takes {faster['hf']:.2f} times as much",
+        "trainer_profile.json",
+    )
+    gains = {
+        (run["engine"], run["turn_lengths"]): run["gain"]
+        for run in result("rollout_overlap.json")["runs"]
+        if run["step_ms"] == 0
+    }
+    yield Claim(
+        "Streaming rollouts help with long tails, not with even turns",
+        f"{gains['hf', 'long_tail']:.2f} and {gains['hf', 'even']:.2f} times as fast",
+        "rollout_overlap.json",
+    )
+    held_out = result("async_training.json")["held_out"]
+    yield Claim(
+        "Asynchronous training costs no measurable success",
+        "; ".join(
+            difference(found["value"], (found["low"], found["high"]))
+            for found in (row["staleness_1_minus_0"] for row in held_out)
+        )
+        + " (seeds 0, 1)",
+        "async_training.json",
+    )
+    memory = "small_vocabulary.runs.0.memory."
+    ratio = evaluate(f"{memory}estimated_bytes / {memory}peak_bytes", "large_model_gpu.json")
+    yield Claim(
+        "The memory estimate holds for 662 M random weights on an H100",
+        f"{ratio:.2f} times the peak, 1 run",
+        "large_model_gpu.json",
+    )
+
+
+def _checks() -> Iterator[Claim]:
+    """Yield whether engines, interfaces and graders are right."""
+    parity = result("textworld_parity.json")
+    steps, differences = parity["steps"], parity["differences"]
+    admissible = sum(n for key, n in differences.items() if key.startswith("admissible"))
+    yield Claim(
+        "TextWorld's native engine answers admissible commands as Inform 7 does",
+        f"{admissible} of {steps['admissible']:,} differ; "
+        f"{sum(differences.values()) - admissible} of "
+        f"{steps['free'] + steps['inadmissible']:,} others",
+        "textworld_parity.json",
+    )
+    levels = result("babyai_parity.json")
+    yield Claim(
+        "BabyAI equals minigrid's in mission, reward and end",
+        f"{levels['different']} of {levels['n']:,} episodes differ",
+        "babyai_parity.json",
+    )
+    doors = result("conformance.json")
+    yield Claim(
+        "Nine interfaces show the same episodes of five families",
+        f"{doors['differing']} differ, 100 tasks each",
+        "conformance.json",
+        "python -m benchmarks.conformance",
+    )
+    team = result("swe_red_team.json")["exploits"]
+    yield Claim(
+        "SWE's grader pays no known exploit",
+        f"{team['paid']} of {team['tried']} attempts, {team['number']} exploits",
+        "swe_red_team.json",
+    )
+    fuzzed = [result(f"swe_fuzzed_{name}.json") for name in ("submissions", "bundled", "releases")]
+    wrong = sum(found["accepted though wrong"] for found in fuzzed)
+    yield Claim(
+        "It seldom accepts what an independent judge calls wrong",
+        f"{wrong} of {sum(found['submissions'] for found in fuzzed):,} submissions",
+        "swe_fuzzed_submissions.json",
+    )
+    fixes = [result("swe_right_fixes.json")[key] for key in ("rewritten", "by_hand")]
+    yield Claim(
+        "It accepts right repairs in other words",
+        f"{sum(row['full'] for row in fixes)} of {sum(row['fixes'] for row in fixes)}",
+        "swe_right_fixes.json",
+    )
+    found = result("blind_policies.json")
+    best = {
+        settings: max(
+            row["success"]
+            for key, cell in found.items()
+            if key.endswith(f", {settings}")
+            for policy, row in cell["policies"].items()
+            if policy == "random" or policy.startswith("blind-")
+        )
+        for settings in ("default", "training")
+    }
+    yield Claim(
+        "Policies that read nothing solve few default tasks, more of the training tasks",
+        f"at most {share(best['default'])}; at most {share(best['training'])}",
+        "blind_policies.json",
+    )
