@@ -108,7 +108,7 @@ def list_envs() -> dict[str, str]:
 def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
     """Make an environment, without Gymnasium's wrappers, from arguments that a person gave.
 
-    Errors name the flag that they come from, such as ``--set``.
+    Errors name the flag that they come from, such as ``--env-kwargs``.
 
     Raises:
         AgentGymError: The environment does not take one of the arguments, cannot be made here, or
@@ -145,7 +145,7 @@ def make_asked(
     Args:
         name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
         pairs: Its arguments, each as name=value.
-        flag: What the pairs come from, such as ``--set``.
+        flag: What the pairs come from, such as ``--env-kwargs``.
         grammar: How actions are written; None: as the pairs or the environment say.
         suited: Arguments where the person names none.
 
@@ -211,9 +211,10 @@ def _value(text: str) -> Any:
 
 
 def merge_repeated(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """Let a flag that takes a list be repeated: ``--set a=1 --set b=2`` is ``--set a=1 b=2``.
+    """Let a flag that takes a list be repeated.
 
-    The parser would keep the last list only. Each of the flags comes once, at the end.
+    ``--env-kwargs a=1 --env-kwargs b=2`` is ``--env-kwargs a=1 b=2``. The parser
+    would keep the last list only. Each of the flags comes once, at the end.
     """
     rest: list[str] = []
     values: dict[str, list[str]] = {}

@@ -29,7 +29,13 @@ WORTH = {"oracle": 1.0, "nop": 0.0}
 def export(folder: Path, tasks: int, image: str) -> None:
     """Write tasks of the test split."""
     command = [sys.executable, "-m", "agentgym", "export", "swe", str(folder), "--to", "harbor"]
-    command += ["--split", "test", "--n", str(tasks), *(["--image", image] if image else [])]
+    command += [
+        "--split",
+        "test",
+        "--num-tasks",
+        str(tasks),
+        *(["--image", image] if image else []),
+    ]
     subprocess.run(command, check=True, stdout=sys.stderr)
 
 

@@ -35,7 +35,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, given.env)
         command = [sys.executable, "-m", "agentgym", "serve", "openenv", given.env]
-        command += ["--folder", str(folder), "--set", *given.set]
+        command += ["--folder", str(folder), "--env-kwargs", *given.set]
         subprocess.run(command, check=True, stdout=sys.stderr)
         provider = DockerValidationProvider(helper_image=given.helper)
         report = run_validation(folder, max_level=Level.RUNTIME, provider=provider)

@@ -39,4 +39,4 @@ def test_environments_are_made_by_their_short_names() -> None:
     assert list(agentgym.list_envs()) == [family.name for family in FAMILIES]
     with pytest.raises(ConfigurationError, match="webshop"):
         agentgym.make("webshopp")
-    assert agentgym.evaluate("oracle", "webshop", n=2).success == 1.0
+    assert agentgym.evaluate("oracle", "webshop", num_tasks=2).success == 1.0

@@ -1,8 +1,8 @@
-"""Whether an environment is the same world through each of its doors, and for equal seeds.
+"""Whether an environment is the same world through each of its interfaces, and for equal seeds.
 
 Episodes are played once: by the expert where there is one, by random admissible actions, and by
-hostile text. The same actions are then taken again through every door; observations, rewards, ends
-and failures have to be equal, to the last bit.
+hostile text. The same actions are then taken again through every interface; observations, rewards,
+ends and failures have to be equal, to the last bit.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.adapters.conformance_doors import (
+from agentgym.adapters.conformance_interfaces import (
     CALLS,
-    DOORS,
+    INTERFACES,
     Made,
     Play,
     Turn,
@@ -35,7 +35,7 @@ from agentgym.core.outcome import bounded
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
 from agentgym.making import resolve
 
-__all__ = ["DOORS", "Conformance", "DoorResult", "conform", "digest"]
+__all__ = ["INTERFACES", "Conformance", "InterfaceResult", "conform", "digest"]
 
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000, "]]]}}{{((")
 """Texts that no environment understands."""
@@ -44,17 +44,17 @@ SHOWN = 120
 
 
 @dataclass(frozen=True)
-class DoorResult:
-    """What was found at a door."""
+class InterfaceResult:
+    """What was found at an interface."""
 
-    door: str
-    """Its name, one of `DOORS`."""
+    interface: str
+    """Its name, one of `INTERFACES`."""
     equal: int
     """Episodes that were the same."""
     n: int
-    """Episodes that were played; 0 if the door cannot be tried here."""
+    """Episodes that were played; 0 if the interface cannot be tried here."""
     difference: str = ""
-    """The first difference, or why the door cannot be tried."""
+    """The first difference, or why the interface cannot be tried."""
 
     @property
     def passed(self) -> bool:
@@ -74,13 +74,13 @@ class Conformance:
     """Episodes in which the environment failed; they have to fail alike."""
     sha256: str
     """Hash of observations, rewards and ends."""
-    doors: tuple[DoorResult, ...]
-    """What was found at each door."""
+    interfaces: tuple[InterfaceResult, ...]
+    """What was found at each interface."""
 
     @property
     def passed(self) -> bool:
         """Whether nothing differed anywhere."""
-        return all(door.passed for door in self.doors)
+        return all(interface.passed for interface in self.interfaces)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -91,43 +91,45 @@ def conform(
     env: str,
     *,
     split: str = "test",
-    n: int = 12,
+    num_tasks: int = 12,
     seed: int = 0,
     horizon: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
-    doors: Sequence[str] = tuple(DOORS),
-    on_door: Callable[[DoorResult], None] = lambda result: None,
+    interfaces: Sequence[str] = tuple(INTERFACES),
+    on_interface: Callable[[InterfaceResult], None] = lambda result: None,
 ) -> Conformance:
-    """Play the same episodes through every door and compare.
+    """Play the same episodes through every interface and compare.
 
     Args:
         env: A short name such as ``webshop``, an id, ``MODULE:ID`` or ``PREFIX:NAME``.
         split: Split of the tasks.
-        n: Number of tasks, cut to the split's size; a third each for expert, random and hostile.
+        num_tasks: Number of tasks, cut to the split's size; a third each for expert, random and
+            hostile.
         seed: Seed of the panel, the episodes and the random actions.
         horizon: Turn budget; None: the environment's own.
         env_kwargs: Arguments of the environment.
-        doors: Names of the doors, of `DOORS`.
-        on_door: Called after each door.
+        interfaces: Names of the interfaces, of `INTERFACES`.
+        on_interface: Called after each interface.
 
     Raises:
         ConfigurationError: Nothing has this name, or an argument is wrong.
     """
-    if unknown := [door for door in doors if door not in DOORS]:
+    if unknown := [interface for interface in interfaces if interface not in INTERFACES]:
         raise ConfigurationError(
-            f"expected doors of {', '.join(DOORS)}, got {with_guesses(unknown, list(DOORS))}"
+            f"expected interfaces of {', '.join(INTERFACES)}, got "
+            f"{with_guesses(unknown, list(INTERFACES))}"
         )
     kwargs = dict(env_kwargs or {})
     with closing(make(env, kwargs)) as made:
         tasks = made.tasks
-        count = min(integer(n, "n", 1), tasks.len(tasks.check(split)))
+        count = min(integer(num_tasks, "num_tasks", 1), tasks.len(tasks.check(split)))
         ids = tasks.panel(split, count, seed).ids
         found = [_first(made, task_id, seed + k, k, horizon) for k, task_id in enumerate(ids)]
     plays, right = [play for play, _, _ in found], [turns for _, turns, _ in found]
     results = []
-    for door in doors:
-        results.append(_compared(door, (env, kwargs), plays, right))
-        on_door(results[-1])
+    for interface in interfaces:
+        results.append(_compared(interface, (env, kwargs), plays, right))
+        on_interface(results[-1])
     return Conformance(
         resolve(env)[1],
         any(expert for _, _, expert in found),
@@ -181,22 +183,22 @@ def _expert(env: GuardedEnv) -> str | None:
 
 
 def _compared(
-    door: str, made: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
-) -> DoorResult:
-    """Play through a door and compare."""
+    interface: str, made: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
+) -> InterfaceResult:
+    """Play through an interface and compare."""
     try:
-        if door in CALLS:
+        if interface in CALLS:
             plays, right = as_calls(*made, plays)
-        found = DOORS[door](*made, plays)
+        found = INTERFACES[interface](*made, plays)
     except (AgentGymError, OSError, ValueError, subprocess.SubprocessError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        return DoorResult(door, 0, 0, f"not tried: {bounded(reason, 3 * SHOWN)}")
+        return InterfaceResult(interface, 0, 0, f"not tried: {bounded(reason, 3 * SHOWN)}")
     differences = [
         _difference(play, turns, wanted)
         for play, turns, wanted in zip(plays, found, right, strict=True)
     ]
     real = [difference for difference in differences if difference]
-    return DoorResult(door, len(plays) - len(real), len(plays), real[0] if real else "")
+    return InterfaceResult(interface, len(plays) - len(real), len(plays), real[0] if real else "")
 
 
 def _difference(play: Play, found: Sequence[Turn], wanted: Sequence[Turn]) -> str:

@@ -87,16 +87,20 @@ class Dialogue:
         """Most turns of the episode."""
         return self._text_env.horizon
 
-    def draw(self, split: str, n: int | None, seed: int) -> tuple[str, ...]:
+    def draw(self, split: str, num_tasks: int | None, seed: int) -> tuple[str, ...]:
         """Choose tasks.
 
         Args:
             split: Split of the tasks.
-            n: How many; None: all of the split.
+            num_tasks: How many; None: all of the split.
             seed: Seed of the draw.
         """
         tasks = self._text_env.tasks
-        count = tasks.len(tasks.check(split)) if n is None else integer(n, "n", 1)
+        count = (
+            tasks.len(tasks.check(split))
+            if num_tasks is None
+            else integer(num_tasks, "num_tasks", 1)
+        )
         return tasks.panel(split, count, seed).ids
 
     def reset(

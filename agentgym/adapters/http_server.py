@@ -26,8 +26,8 @@ from agentgym.adapters.served_envs import (
     ENDED,
     LARGEST,
     TURNS,
-    Door,
     ServedEnvs,
+    ServerOptions,
     TooManyEnvs,
     UnknownEnv,
 )
@@ -179,29 +179,29 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
     return app
 
 
-def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
+def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> None:
     """Serve an environment until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
         make: Makes the environment of a client.
         name: What is served.
-        door: Where and to whom.
+        options: Where and to whom.
 
     Raises:
-        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of its domain, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    token = door.choose_token()
-    envs = ServedEnvs(make, door)
+    token = options.choose_token()
+    envs = ServedEnvs(make, options)
     app = make_app(envs, describe(name, make()), token)
     with envs.sweeping():
         serve_app(
             app,
             EXTRA,
-            host=door.host,
-            port=door.port,
-            started=lambda url: door.started(url, token),
+            host=options.host,
+            port=options.port,
+            started=lambda url: options.started(url, token),
         )
 
 

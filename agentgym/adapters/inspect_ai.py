@@ -1,6 +1,6 @@
 """Our environments as tasks of Inspect, by its entry point.
 
-    inspect eval agentgym/webshop --model openai/NAME -T split=test -T n=50
+    inspect eval agentgym/webshop --model openai/NAME -T split=test -T num_tasks=50
     inspect eval agentgym/environment --model openai/NAME -T env=own:own/Guess-v0
 
 Inspect brings models, concurrency, retries, limits and logs; the environment answers, and its score
@@ -59,7 +59,7 @@ def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
 def environment(
     env: str,
     split: str = "test",
-    n: int = 100,
+    num_tasks: int = 100,
     seed: int = 0,
     horizon: int | None = None,
     prompt: str = "default",
@@ -70,7 +70,7 @@ def environment(
     Args:
         env: A short name such as ``webshop``, an id, ``MODULE:ID``, or a name of another project's.
         split: Split of the tasks.
-        n: How many, cut to the size of the split.
+        num_tasks: How many, cut to the size of the split.
         seed: Seed of the panel.
         horizon: Turn budget; None is the environment's own.
         prompt: What a model reads, as ``--prompt`` of ``agentgym eval``.
@@ -85,7 +85,9 @@ def environment(
         integer(horizon, "horizon", 1)
     with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as talk:
         tasks = talk.tasks
-        planned = plan(tasks, split, integer(n, "n", 1), check_seed(seed) or 0, None, 1)
+        planned = plan(
+            tasks, split, integer(num_tasks, "num_tasks", 1), check_seed(seed) or 0, None, 1
+        )
         samples = [
             _data.Sample(
                 id=job.task_id, input=tasks.find(job.task_id).goal, metadata={SEED: job.seed}
@@ -106,13 +108,13 @@ def _family(name: str) -> Callable[..., Any]:
 
     def family(
         split: str = "test",
-        n: int = 100,
+        num_tasks: int = 100,
         seed: int = 0,
         horizon: int | None = None,
         prompt: str = "default",
         arguments: str = "",
     ) -> Any:
-        return environment(name, split, n, seed, horizon, prompt, arguments)
+        return environment(name, split, num_tasks, seed, horizon, prompt, arguments)
 
     family.__name__ = family.__qualname__ = name
     family.__doc__ = f"Return tasks of {name}, see :func:`environment`."

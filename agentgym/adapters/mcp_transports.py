@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, TypeVar
 
 from agentgym.adapters.mcp_server import McpSessions
-from agentgym.adapters.served_envs import LARGEST, TURNS, Door, ServedEnvs, UnknownEnv
+from agentgym.adapters.served_envs import LARGEST, TURNS, ServedEnvs, ServerOptions, UnknownEnv
 from agentgym.core.env import TextEnv
 from agentgym.errors import require
 from agentgym.support import json_rpc
@@ -88,7 +88,7 @@ def answer_lines(
         reader: Where the messages come from.
         writer: Where the answers go.
     """
-    envs = ServedEnvs(make, Door(most=1))
+    envs = ServedEnvs(make, ServerOptions(max_envs=1))
     sessions, key = McpSessions(envs, name, make()), envs.open()
     try:
         for line in _lines(reader):
@@ -229,27 +229,27 @@ def _empty(status: int) -> Response:
     return Response(status_code=status)
 
 
-def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
+def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> None:
     """Serve an environment over HTTP until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
         make: Makes the environment of a client.
         name: What is served.
-        door: Where and to whom.
+        options: Where and to whom.
 
     Raises:
-        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of its domain, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    token = door.choose_token()
-    envs = ServedEnvs(make, door)
+    token = options.choose_token()
+    envs = ServedEnvs(make, options)
     app = make_app(McpSessions(envs, name, make()), token)
     with envs.sweeping():
         serve_app(
             app,
             "serve",
-            host=door.host,
-            port=door.port,
-            started=lambda url: door.started(f"{url}{PATH}", token),
+            host=options.host,
+            port=options.port,
+            started=lambda url: options.started(f"{url}{PATH}", token),
         )

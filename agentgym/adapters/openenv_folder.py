@@ -36,7 +36,7 @@ from functools import partial
 from agentgym.adapters.openenv_server import make_app
 from agentgym.making import make_asked
 
-app = make_app(partial(make_asked, {name!r}, {pairs!r}, "--set", {grammar!r}), {name!r})
+app = make_app(partial(make_asked, {name!r}, {pairs!r}, "--env-kwargs", {grammar!r}), {name!r})
 
 
 def main() -> None:
@@ -115,7 +115,7 @@ def write_folder(
         raise ConfigurationError(
             f"expected a family of this package ({known}), whose code the folder holds; got {name}"
         )
-    env = make_asked(name, pairs, "--set", grammar)
+    env = make_asked(name, pairs, "--env-kwargs", grammar)
     try:
         texts = _texts(env, family, tuple(pairs), grammar)
     finally:

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentgym.adapters.served_envs import ENDED, LARGEST, USUAL, Door, ServedEnv
+from agentgym.adapters.served_envs import ENDED, LARGEST, USUAL, ServedEnv, ServerOptions
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import well_formed
 from agentgym.episodes.recorder import package_version
@@ -30,19 +30,19 @@ KINDS = {"train": "train", "valid": "validation", "test": "test"}
 """OpenEnv's kinds of splits, by the names that ours have or answer to."""
 
 
-def make_app(make: Callable[[], TextEnv], name: str, door: Door = USUAL) -> FastAPI:
+def make_app(make: Callable[[], TextEnv], name: str, options: ServerOptions = USUAL) -> FastAPI:
     """Make the server as an ASGI application.
 
     Args:
         make: Makes the environment of a session.
         name: What is served; the tasks are at ``/NAME/splits``, ``/NAME/task`` and so on.
-        door: How many sessions there may be at a time, and for how long unasked.
+        options: How many sessions there may be at a time, and for how long unasked.
 
     Raises:
         ConfigurationError: A bound is out of its domain.
         DependencyNotInstalled: The package ``openenv`` is missing.
     """
-    door.check()
+    options.check()
     server = require("openenv.core.env_server.http_server", "openenv")
     from openenv.core.env_server.types import ConcurrencyConfig
 
@@ -53,7 +53,7 @@ def make_app(make: Callable[[], TextEnv], name: str, door: Door = USUAL) -> Fast
         observation,
         env_name=name,
         concurrency_config=ConcurrencyConfig(
-            max_concurrent_envs=door.most, session_timeout=door.idle
+            max_concurrent_envs=options.max_envs, session_timeout=options.idle_timeout
         ),
     )
     return app
@@ -185,26 +185,26 @@ class Tasks:
         return [self.task(split, index) for index in chosen[:PREVIEW]]
 
 
-def serve(make: Callable[[], TextEnv], name: str, door: Door) -> None:
+def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> None:
     """Serve an environment until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
         make: Makes the environment of a client.
         name: What is served.
-        door: Where and to whom.
+        options: Where and to whom.
 
     Raises:
-        ConfigurationError: A field of the door is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of its domain, or the address cannot be used.
         DependencyNotInstalled: The package ``openenv`` is missing.
         KeyboardInterrupt: It was interrupted; all environments have been closed.
     """
-    token = door.choose_token()
-    app = GuardedApp(make_app(make, name, door), token, LARGEST)
+    token = options.choose_token()
+    app = GuardedApp(make_app(make, name, options), token, LARGEST)
     serve_app(
         app,
         "openenv",
-        host=door.host,
-        port=door.port,
-        started=lambda url: door.started(url, token),
+        host=options.host,
+        port=options.port,
+        started=lambda url: options.started(url, token),
         largest=LARGEST,
     )

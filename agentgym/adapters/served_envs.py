@@ -43,7 +43,7 @@ ENDED = ("success", "score", "reward_terms")
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerOptions:
     """Where a server of environments listens, whom it answers, and how many it holds."""
 
     host: str = "127.0.0.1"
@@ -54,9 +54,9 @@ class Door:
     """What clients have to bring as ``Authorization: Bearer``; a new one is made if left out."""
     open_to_all: bool = False
     """Ask for no token, which this machine's own addresses alone allow."""
-    most: int = MOST
+    max_envs: int = MOST
     """How many environments there may be at a time, one for each client."""
-    idle: float = IDLE
+    idle_timeout: float = IDLE
     """Seconds after which one is closed that nobody asks for."""
     started: Callable[[str, str], None] = lambda url, token: None
     """Called with the server's address and its token when it answers."""
@@ -68,9 +68,11 @@ class Door:
             ConfigurationError: A field is out of its domain.
         """
         integer(self.port, "port", 0, 65535)
-        integer(self.most, "most", 1)
-        if not (finite(self.idle) and self.idle > 0):
-            raise ConfigurationError(f"expected idle to be seconds above 0, got {self.idle!r}")
+        integer(self.max_envs, "max_envs", 1)
+        if not (finite(self.idle_timeout) and self.idle_timeout > 0):
+            raise ConfigurationError(
+                f"expected idle_timeout to be seconds above 0, got {self.idle_timeout!r}"
+            )
 
     def choose_token(self) -> str:
         """Return the token that clients have to bring; empty for none.
@@ -81,8 +83,8 @@ class Door:
         return choose_token(self.token, self.host, self.open_to_all)
 
 
-USUAL = Door()
-"""A door with the usual bounds."""
+USUAL = ServerOptions()
+"""Options with the usual bounds."""
 
 
 class UnknownEnv(AgentGymError):
@@ -187,15 +189,17 @@ class ServedEnvs:
 
     Args:
         make: Makes one.
-        door: How many there may be at a time, and for how long unasked.
+        options: How many there may be at a time, and for how long unasked.
 
     Raises:
         ConfigurationError: A bound is out of its domain.
     """
 
-    def __init__(self, make: Callable[[], gymnasium.Env[str, str]], door: Door = USUAL) -> None:
-        door.check()
-        self._make, self._most, self._idle = make, door.most, door.idle
+    def __init__(
+        self, make: Callable[[], gymnasium.Env[str, str]], options: ServerOptions = USUAL
+    ) -> None:
+        options.check()
+        self._make, self._most, self._idle = make, options.max_envs, options.idle_timeout
         self._numbers = itertools.count()
         self._open: dict[int, ServedEnv | None] = {}
         self._changing = threading.Lock()

@@ -1,7 +1,7 @@
 """Environments for SkyRL: an environment of skyrl-gym, and the rows of its data set.
 
     skyrl_gym.register(id="agentgym", entry_point="agentgym.adapters.skyrl:SkyRLEnv")
-    rows = skyrl_rows("webshop", n=64, difficulty="easy")     # write them as parquet
+    rows = skyrl_rows("webshop", num_tasks=64, difficulty="easy")     # write them as parquet
 
 A row names its task in the column ``agentgym``, which SkyRL hands to the environment. ``SkyRLEnv``
 is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, which is imported when it is asked
@@ -131,7 +131,7 @@ def skyrl_rows(
     env: str,
     *,
     split: str = "train",
-    n: int | None = None,
+    num_tasks: int | None = None,
     seed: int = 0,
     prompt: str | Path = "default",
     **kwargs: Any,
@@ -141,7 +141,7 @@ def skyrl_rows(
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
         split: Split of the tasks.
-        n: How many; None: all of the split.
+        num_tasks: How many; None: all of the split.
         seed: Seed of the draw.
         prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
         **kwargs: Arguments of the environment.
@@ -152,7 +152,7 @@ def skyrl_rows(
     """
     with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as dialogue:
         _check(dialogue)
-        ids = dialogue.draw(split, n, seed)
+        ids = dialogue.draw(split, num_tasks, seed)
     named = {"env": env, "kwargs": kwargs, "prompt": str(prompt)}
     return [
         {

@@ -2,7 +2,7 @@
 
 For one environment::
 
-    tasks = TrlTasks("webshop", n=64, difficulty="easy")
+    tasks = TrlTasks("webshop", num_tasks=64, difficulty="easy")
     GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),
                 environment_factory=tasks.environment_factory)
 
@@ -38,7 +38,7 @@ class TrlTasks:
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
         split: Split of the tasks.
-        n: How many; None: all of the split.
+        num_tasks: How many; None: all of the split.
         seed: Seed of the draw.
         **kwargs: Arguments of the environment.
 
@@ -51,13 +51,19 @@ class TrlTasks:
     """
 
     def __init__(
-        self, env: str, *, split: str = "train", n: int | None = None, seed: int = 0, **kwargs: Any
+        self,
+        env: str,
+        *,
+        split: str = "train",
+        num_tasks: int | None = None,
+        seed: int = 0,
+        **kwargs: Any,
     ) -> None:
         self._name, self._kwargs = env, {**kwargs, "grammar": GRAMMAR}
         made: Any = make(env, **self._kwargs).unwrapped
         try:
             refuse_workers(made)
-            count = made.tasks.len(split) if n is None else n
+            count = made.tasks.len(split) if num_tasks is None else num_tasks
             self.task_ids: tuple[str, ...] = made.tasks.panel(split, count, seed).ids
             specs: tuple[ActionSpec, ...] = made.language.specs
         finally:

@@ -3,7 +3,8 @@
 The module ``agentgym_v1`` (``verifiers.d``, installed outside of the package) exports both, since
 verifiers imports a taskset by its name:
 
-    vf-eval agentgym-v1 --env.taskset.env webshop --env.taskset.n 20 --env.player.harness.id null
+    vf-eval agentgym-v1 --env.taskset.env webshop --env.taskset.num_tasks 20
+        --env.player.harness.id null
 
 The model's answers are actions. The reward is the sum of those of the turns; ``score`` and
 ``success`` are metrics. A failing environment fails the rollout, which then has no reward.
@@ -34,7 +35,7 @@ class AgentGymConfig(vf.TasksetConfig):
     """``default``, ``bare``, the name of a protocol, or the path of the file of one."""
     split: str = "test"
     """Split of the tasks."""
-    n: int = 100
+    num_tasks: int = 100
     """How many."""
     seed: int = 0
     """Seed of the draw."""
@@ -58,7 +59,7 @@ class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
         """Yield the tasks, with the first messages of their episodes."""
         asked = self.config
         with closing(Dialogue(asked.env, prompt=asked.prompt, kwargs=asked.kwargs)) as dialogue:
-            for task_id in dialogue.draw(asked.split, asked.n, asked.seed):
+            for task_id in dialogue.draw(asked.split, asked.num_tasks, asked.seed):
                 *before, first = dialogue.reset(task_id)
                 info = {
                     "env": asked.env,

@@ -34,7 +34,7 @@ class VerlAgentManager:
         tasks: Tasks of a batch.
         members: Episodes of each task.
         split: Split of the tasks.
-        n: Tasks that are drawn in turn; None: all of the split.
+        num_tasks: Tasks that are drawn in turn; None: all of the split.
         seed: Seed of their order.
         prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
         **kwargs: Arguments of the environment.
@@ -50,7 +50,7 @@ class VerlAgentManager:
         tasks: int,
         members: int = 1,
         split: str = "train",
-        n: int | None = None,
+        num_tasks: int | None = None,
         seed: int = 0,
         prompt: str | Path = "default",
         **kwargs: Any,
@@ -59,7 +59,7 @@ class VerlAgentManager:
         self._members = integer(members, "members", 1)
         count = self._tasks * self._members
         self._dialogues = [Dialogue(env, prompt=prompt, kwargs=kwargs) for _ in range(count)]
-        self._ids = self._dialogues[0].draw(split, n, seed)
+        self._ids = self._dialogues[0].draw(split, num_tasks, seed)
         self._next = 0
         self._done = np.ones(count, bool)
         self._infos: list[dict[str, Any]] = [{} for _ in range(count)]

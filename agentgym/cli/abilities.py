@@ -141,7 +141,7 @@ def play_each(sandbox: bool) -> Iterator[tuple[str, str]]:
             yield family.name, problem
             continue
         try:
-            report = evaluate("oracle", family.name, n=1)
+            report = evaluate("oracle", family.name, num_tasks=1)
         except AgentGymError as error:
             yield family.name, str(error)
             continue

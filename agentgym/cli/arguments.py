@@ -11,7 +11,10 @@ from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.evaluation.suites.settings import EvaluationSettings
 
-LISTS = ("--set", "--policy-set", "--task", "--visible", "--hooks", "--extra", "--doors")
+LISTS = (
+    "--env-kwargs", "--policy-kwargs", "--task", "--visible", "--reward-hooks", "--extra",
+    "--interfaces",
+)  # fmt: skip
 """Flags that take a list and may be repeated."""
 SWITCHED_OFF = {"--no-scale": "--scale=False"}
 """Of switches of ``agentgym eval`` that decide for themselves if they are left out, the short way
@@ -47,17 +50,17 @@ class Play:
     """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
     split: str | None = None
     """Split of the task; train if left out, or where there is none the first."""
-    index: int | None = None
+    task_index: int | None = None
     """Index of the task in the split; drawn by the seed if left out."""
     seed: int = 0
     """Seed of the episode."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
-    oracle: bool = False
+    hints: bool = False
     """Show the expert's next action as a hint."""
     grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
     """How actions are written; the environment's own default, mostly native, if left out."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
@@ -68,7 +71,7 @@ class Eval(EvaluationSettings):
     env: Positional[tuple[str, ...]] = ()
     """Short names or ids, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own. With
     several environments or policies the result is one table, a leaderboard."""
-    file: Path | None = None
+    config: Path | None = None
     """YAML or TOML file with lists of environments and policies, each with its own settings under
     the names of these flags. Flags that are typed win over the file."""
     policy: UseAppendAction[tuple[str, ...]] = ()
@@ -128,19 +131,19 @@ class Replay:
     folder of an evaluation."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it or its reward hooks are your own."""
-    limit: int | None = None
+    max_episodes: int | None = None
     """Only the first episodes of the file; all of them if left out."""
     workers: int = 1
     """Processes that play at the same time. The output is the same, in the order of the file."""
     json: bool = False
     """Print JSON instead of sentences."""
     rescore: bool = False
-    """Compute new rewards with --hooks and --set, without a model, and show their means before and
-    after. The environment is played again only if the new reward needs it."""
-    hooks: tuple[str, ...] = ()
-    """Rescore: all reward hooks of the new reward, as in agentgym-train --reward-hooks: potential
+    """Compute new rewards with --reward-hooks and --env-kwargs, without a model, and show their
+    means before and after. The environment is played again only if the new reward needs it."""
+    reward_hooks: tuple[str, ...] = ()
+    """Rescore: all reward hooks of the new reward, as in agentgym train --reward-hooks: potential
     turn_cost=0.01 potential:gamma=0.95,weight=0.5. If left out, only the family's own rewards."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Rescore: arguments of the environment to change, each as name=value, such as reward=sparse.
     They may change what turns pay, never what happens in them."""
     out: Path | None = None
@@ -167,7 +170,7 @@ class Export:
     Harbor. agenttraj: a file of trajectories in the format of AgentGym. records: episodes as they
     were, of what another form holds, or fewer of them. harbor: bundled and built tasks of SWE, each
     as a folder that Harbor plays."""
-    only_success: bool = False
+    only_successes: bool = False
     """Leave out episodes that were not solved."""
     min_score: float | None = None
     """Leave out episodes with a lower final score, from 0 to 1."""
@@ -187,11 +190,11 @@ class Export:
     """MODULE:ID of the environment that was recorded, if it is one of your own."""
     split: str | None = None
     """Harbor: only tasks of this split."""
-    n: int | None = None
+    num_tasks: int | None = None
     """Harbor: this many tasks of each split, drawn; all of them if left out."""
     seed: int = 0
     """Harbor: seed of the draw."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Harbor: arguments of the environment, each as name=value, such as data=FOLDER."""
     image: str = ""
     """Harbor: image that the tasks are based on, with Python 3.10, git and pytest 8 or later; if
@@ -213,7 +216,7 @@ class View:
     name and .html."""
     open: bool = False
     """Open the page in the browser."""
-    limit: int | None = None
+    max_episodes: int | None = None
     """Most episodes of each file; all of them if left out."""
 
 
@@ -227,9 +230,9 @@ class ServeSandbox:
     """Port to listen on; 0 takes a free one."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
     """Back end of the sandboxes; auto takes the first that can run here."""
-    most: int = 32
+    max_sandboxes: int = 32
     """How many there may be at a time."""
-    lease: float = 60.0
+    idle_timeout: float = 60.0
     """Seconds without a word of its client after which a sandbox is closed."""
     max_memory: float = 8.0
     """Most GiB of memory that a client may ask for, for one sandbox."""
@@ -256,13 +259,14 @@ class ServeEnv:
     """Address to listen on; any other than this machine's own is open to other machines."""
     port: int = 0
     """Port to listen on; 0 takes a free one."""
-    open: bool = False
-    """Ask for no token, as most clients send none; at this machine's addresses only."""
-    most: int = 256
+    token: bool = True
+    """Ask clients for a token. --no-token, for clients that send none, works at this machine's
+    addresses only."""
+    max_envs: int = 256
     """How many environments there may be at a time, one for each client."""
-    idle: float = 600.0
+    idle_timeout: float = 600.0
     """Seconds after which an environment is closed that nobody asks for."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
@@ -335,22 +339,22 @@ class PruneImages:
 
 @dataclass(frozen=True)
 class Conform:
-    """Check that an environment is the same through each of its doors, and for equal seeds."""
+    """Check that an environment is the same through each of its interfaces, and for equal seeds."""
 
     env: Positional[str]
     """Short name or id, MODULE:ID of your own, or PREFIX:NAME of another project's, such as
     openenv:http://127.0.0.1:8000."""
     split: str = "test"
     """Split of the tasks."""
-    n: int = 12
+    num_tasks: int = 12
     """Number of tasks: a third each for the expert, random actions and hostile text."""
     seed: int = 0
     """Seed of the panel and of the random actions."""
     horizon: int | None = None
     """Turn budget; the environment's own if left out."""
-    doors: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
     """Only these of again, other-order, interleaved, process, hash-seed, http, openenv and mcp."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
     json: bool = False
     """Print JSON instead of a table."""
@@ -364,9 +368,9 @@ class Validate:
     """Short name or id, such as swe or agentgym/SWE-v0, or MODULE:ID of your own."""
     split: tuple[str, ...] = ()
     """Splits to check; all of them if left out."""
-    n: int | None = None
+    num_tasks: int | None = None
     """Tasks to check of each split, drawn by the seed; all of them if left out."""
-    blind_n: int = 50
+    blind_tasks: int = 50
     """Most tasks of each split that each blind policy plays (agentgym eval --help lists them); 0
     leaves them out."""
     blind_limit: float = 0.25
@@ -378,7 +382,7 @@ class Validate:
     """Episodes played at the same time."""
     failing: Path | None = None
     """Write the ids of the tasks that fail to this file, one a line."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
@@ -388,7 +392,7 @@ class Synth:
 
     spec: Positional[str]
     """YAML file, or the name of a bundled one, such as warehouse."""
-    n: int = 50
+    num_tasks: int = 50
     """Tasks of each split that are drawn and solved."""
     seed: int = 0
     """Another set of tasks, as the environment's argument generator_seed."""

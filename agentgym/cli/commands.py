@@ -60,13 +60,13 @@ def _play(command: Play, console: Console) -> int:
     env = make(command, command.grammar, _play_defaults(command.env))
     base: Any = env.unwrapped
     options = {"split": base.split if command.split is None else command.split}
-    options |= {"index": command.index, "horizon": command.horizon}
+    options |= {"index": command.task_index, "horizon": command.horizon}
     try:
         play(
             env,
             options,
             seed=command.seed,
-            hints=command.oracle,
+            hints=command.hints,
             screen=screen_of(console),
             ask=lambda: console.input("> ", markup=False),
         )

@@ -1,4 +1,4 @@
-"""``agentgym conform``: whether an environment is the same world through each of its doors."""
+"""``agentgym conform``: whether an environment is the same world through each of its interfaces."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ from agentgym.support.terminal import cell, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.adapters.conformance import DoorResult
+    from agentgym.adapters.conformance import InterfaceResult
     from agentgym.cli.arguments import Conform
 
 
 def conform(command: Conform, console: Console) -> int:
-    """Play through the doors, show what differs, and return 1 if anything does."""
+    """Play through the interfaces, show what differs, and return 1 if anything does."""
     from rich.progress import Progress
     from rich.table import Table
 
-    from agentgym.adapters.conformance import DOORS, conform
+    from agentgym.adapters.conformance import INTERFACES, conform
 
     silent = command.json or not console.is_terminal
-    doors = command.doors or tuple(DOORS)
+    interfaces = command.interfaces or tuple(INTERFACES)
     with Progress(console=console, transient=True, disable=silent) as bar:
-        shown = bar.add_task("doors", total=len(doors))
+        shown = bar.add_task("interfaces", total=len(interfaces))
 
-        def tried(result: DoorResult) -> None:
+        def tried(result: InterfaceResult) -> None:
             bar.advance(shown)
 
         found = conform(
             command.env,
             split=command.split,
-            n=command.n,
+            num_tasks=command.num_tasks,
             seed=command.seed,
             horizon=command.horizon,
-            env_kwargs=parse_pairs(command.set, "--set"),
-            doors=doors,
-            on_door=tried,
+            env_kwargs=parse_pairs(command.env_kwargs, "--env-kwargs"),
+            interfaces=interfaces,
+            on_interface=tried,
         )
     if command.json:
         sys.stdout.write(json.dumps(found.to_dict(), indent=2) + "\n")
         return int(not found.passed)
-    table = Table("door", "episodes", "equal", "first difference")
-    for door in found.doors:
-        table.add_row(door.door, f"{door.n}", f"{door.equal}", cell(door.difference))
+    table = Table("interface", "episodes", "equal", "first difference")
+    for interface in found.interfaces:
+        table.add_row(
+            interface.interface, f"{interface.n}", f"{interface.equal}", cell(interface.difference)
+        )
     console.print(table)
     expert = "an expert" if found.expert else "no expert"
     failed = f", {found.failed} failed" if found.failed else ""

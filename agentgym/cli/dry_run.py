@@ -48,8 +48,11 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
 
     its = evaluation.settings
     terms = evaluation.terms(env)
-    planned = plan(env.tasks, terms.split, terms.n, its.seed, terms.tasks, its.samples)
-    yield "environment", " ".join((evaluation.env, f"grammar={env.language.grammar}", *its.set))
+    planned = plan(env.tasks, terms.split, terms.num_tasks, its.seed, terms.tasks, its.samples)
+    yield (
+        "environment",
+        " ".join((evaluation.env, f"grammar={env.language.grammar}", *its.env_kwargs)),
+    )
     sha256 = planned.panel_sha256[:16]
     yield "panel", f"{planned.split}, seed {its.seed}, sha256 {sha256}"
     each = f", {its.samples} of each task" if its.samples > 1 else ""

@@ -22,7 +22,7 @@ class NamesEnv(Protocol):
         ...
 
     @property
-    def set(self) -> tuple[str, ...]:
+    def env_kwargs(self) -> tuple[str, ...]:
         """Arguments, each as name=value."""
         ...
 
@@ -33,4 +33,4 @@ def make(command: NamesEnv, grammar: str | None, suited: Mapping[str, Any] = _NO
     Raises:
         ConfigurationError: Two grammars are named, or an argument is wrong.
     """
-    return make_asked(command.env, command.set, "--set", grammar, suited)
+    return make_asked(command.env, command.env_kwargs, "--env-kwargs", grammar, suited)

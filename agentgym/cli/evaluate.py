@@ -50,20 +50,20 @@ def evaluate(command: Eval, console: Console) -> int:
 
 def suite_of(command: Eval) -> Suite:
     """Return what a command plays, by its flags, or by a file and the flags beside it."""
-    if command.file is None:
+    if command.config is None:
         known = {each.name: getattr(command, each.name) for each in fields(EvaluationSettings)}
         settings = EvaluationSettings(**known)
         policies = command.policy or ("random",)
         return make_suite(command.env, policies, settings, command.out, command.chart)
     if command.env or command.policy:
         raise ConfigurationError(
-            "expected the environments and policies in the --file alone, got "
+            "expected the environments and policies in the --config alone, got "
             f"{' '.join((*command.env, *command.policy))} beside it"
         )
     # Only flags that were typed win over the file; the defaults of the others must not.
-    settable = {*vars(command)} - {"file", "typed", "dry_run"}
+    settable = {*vars(command)} - {"config", "typed", "dry_run"}
     given = {name: getattr(command, name) for name in command.typed if name in settable}
-    return read_suite(command.file, given)
+    return read_suite(command.config, given)
 
 
 def _single(suite: Suite, display: _Display) -> int:
@@ -125,7 +125,7 @@ class _Display(EvaluationProgress):
         if known := evaluation.known_arguments:
             told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
             told = f"The environment has the arguments of {evaluation.policy}: {told}"
-            self.say(f"{told} (--set NAME=VALUE overrides them).")
+            self.say(f"{told} (--env-kwargs NAME=VALUE overrides them).")
         its = evaluation.settings
         if evaluation.policy == "chat" and its.base_url is None:
             told = f"Asking {its.model} at {policy.facts()['endpoint']} with the key in "

@@ -29,10 +29,11 @@ def export(command: Export, console: Console) -> int:
         from agentgym.cli.export_tasks import export_tasks
 
         return export_tasks(command, console)
-    if command.split or command.n is not None or command.seed or command.set or command.image:
+    of_tasks = (command.split, command.seed, command.env_kwargs, command.image)
+    if any(of_tasks) or command.num_tasks is not None:
         raise ConfigurationError(
-            "expected --split, --n, --seed, --set and --image with --to harbor only, got --to "
-            f"{command.to}, which writes recorded episodes"
+            "expected --split, --num-tasks, --seed, --env-kwargs and --image with --to harbor "
+            f"only, got --to {command.to}, which writes recorded episodes"
         )
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(
@@ -49,7 +50,7 @@ def export(command: Export, console: Console) -> int:
             command.to,
             chats=options,
             prompt_at=_prompt_at(command.prompt),
-            only_success=command.only_success,
+            only_successes=command.only_successes,
             min_score=command.min_score,
             on_episode=advance,
         )

@@ -27,13 +27,13 @@ def export_tasks(command: Export, console: Console) -> int:
     from agentgym.envs.swe.env import SWEEnv
     from agentgym.envs.swe.harbor.folders import FolderOptions, write_folders
 
-    if command.only_success or command.min_score is not None or command.prompt is not None:
+    if command.only_successes or command.min_score is not None or command.prompt is not None:
         raise ConfigurationError(
-            "expected --only-success, --min-score and --prompt with recorded episodes, got --to "
+            "expected --only-successes, --min-score and --prompt with recorded episodes, got --to "
             "harbor, which writes tasks"
         )
-    count = None if command.n is None else integer(command.n, "--n", 1)
-    env = make_asked(str(command.file), command.set, "--set")
+    count = None if command.num_tasks is None else integer(command.num_tasks, "--num-tasks", 1)
+    env = make_asked(str(command.file), command.env_kwargs, "--env-kwargs")
     try:
         if not isinstance(env, SWEEnv):
             raise ConfigurationError(
@@ -46,7 +46,7 @@ def export_tasks(command: Export, console: Console) -> int:
                 env,
                 command.out,
                 split=command.split,
-                n=count,
+                num_tasks=count,
                 seed=command.seed,
                 options=FolderOptions(command.image),
                 watch=lambda done, whole: bar.update(shown, completed=done, total=whole),

@@ -13,7 +13,10 @@ STEPS = (
     ("agentgym doctor", "what works on this machine, and what to install"),
     ("agentgym list", "the environments"),
     ("agentgym play webshop", "play one yourself"),
-    ("agentgym eval webshop --policy oracle --n 10 --out first", "the expert plays ten tasks"),
+    (
+        "agentgym eval webshop --policy oracle --num-tasks 10 --out first",
+        "the expert plays ten tasks",
+    ),
     ("agentgym view first", "read its episodes in the browser"),
     (
         "agentgym eval webshop --policy chat --model NAME --base-url URL",

@@ -111,7 +111,7 @@ def _named(name: str) -> dict[str, Any]:
 def _made(row: dict[str, Any]) -> dict[str, Any]:
     """Make an environment to see how many tasks it has and what it cannot do."""
     try:
-        env = make_env(row["id"], {}, "--set")
+        env = make_env(row["id"], {}, "--env-kwargs")
     except AgentGymError as error:
         return {**row, "status": str(error)}
     row["splits"] = {split: env.tasks.len(split) for split in env.tasks.splits}

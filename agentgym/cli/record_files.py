@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress(
-    path: Path, console: Console, what: str, *, silent: bool, limit: int | None = None
+    path: Path, console: Console, what: str, *, silent: bool, max_episodes: int | None = None
 ) -> Iterator[Callable[[], None]]:
     """Show a bar over the episodes of a file, which is read once to count them.
 
@@ -25,7 +25,7 @@ def progress(
         console: Where to show it.
         what: What is done.
         silent: Show nothing.
-        limit: Most episodes.
+        max_episodes: Most episodes.
 
     Yields:
         What is called after each episode.
@@ -37,7 +37,7 @@ def progress(
     silent = silent or not console.is_terminal
     # Do not read a large file twice for a bar that nobody sees.
     count = None if silent else _lines(path)
-    total = count if limit is None or count is None else min(limit, count)
+    total = count if max_episodes is None or count is None else min(max_episodes, count)
     with Progress(*columns, console=console, transient=True, disable=silent) as shown:
         bar = shown.add_task(what, total=total)
         yield lambda: shown.advance(bar)

@@ -26,7 +26,11 @@ def replay(command: Replay, console: Console) -> int:
 
     if command.env is not None:
         resolve(command.env)  # said before the file is looked at
-    given = {"--hooks": command.hooks, "--set": command.set, "--out": command.out}
+    given = {
+        "--reward-hooks": command.reward_hooks,
+        "--env-kwargs": command.env_kwargs,
+        "--out": command.out,
+    }
     unused = [flag for flag, value in given.items() if value]
     if unused and not command.rescore:
         raise ConfigurationError(
@@ -53,11 +57,16 @@ def _played(command: Replay, console: Console) -> FileReplay:
 
     file = episodes_file(command.file)
     what = "rescoring" if command.rescore else "playing again"
-    hooks, settings = parse_hooks(command.hooks), parse_pairs(command.set, "--set")
-    with progress(file, console, what, silent=command.json, limit=command.limit) as advance:
+    hooks, settings = (
+        parse_hooks(command.reward_hooks),
+        parse_pairs(command.env_kwargs, "--env-kwargs"),
+    )
+    with progress(
+        file, console, what, silent=command.json, max_episodes=command.max_episodes
+    ) as advance:
         how: dict[str, Any] = {
             "env": command.env,
-            "limit": command.limit,
+            "max_episodes": command.max_episodes,
             "workers": command.workers,
             "on_episode": advance,
         }

@@ -40,8 +40,8 @@ def serve(command: ServeSandbox, console: Console) -> int:
         host=command.host,
         port=command.port,
         token=given,
-        most=command.most,
-        lease=command.lease,
+        max_sandboxes=command.max_sandboxes,
+        idle_timeout=command.idle_timeout,
         visible=command.visible,
         bounds=Bounds(
             _bytes(command.max_memory, "--max-memory"),

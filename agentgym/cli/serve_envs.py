@@ -13,7 +13,7 @@ from agentgym.support.terminal import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.adapters.served_envs import Door
+    from agentgym.adapters.served_envs import ServerOptions
 
 TOKEN = "AGENTGYM_{}_TOKEN"
 """Variable that holds the token of a kind of server, where the person chose one."""
@@ -23,8 +23,8 @@ def serve_http(command: ServeHttp, console: Console) -> int:
     """Hold environments for clients until interrupted."""
     from agentgym.adapters.http_server import serve
 
-    make = partial(make_asked, command.env, command.set, "--set", command.grammar)
-    serve(make, command.env, _door(command, "HTTP", console))
+    make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)
+    serve(make, command.env, _options(command, "HTTP", console))
     return 0
 
 
@@ -32,9 +32,9 @@ def serve_mcp(command: ServeMcp, console: Console) -> int:
     """Answer the process that started this one, or clients over HTTP until interrupted."""
     from agentgym.adapters.mcp_transports import serve, serve_stdio
 
-    make = partial(make_asked, command.env, command.set, "--set", "tool_call")
+    make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", "tool_call")
     if command.http:
-        serve(make, command.env, _door(command, "MCP", console))
+        serve(make, command.env, _options(command, "MCP", console))
     else:
         serve_stdio(make, command.env)
     return 0
@@ -45,19 +45,19 @@ def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
     if command.folder is not None:
         from agentgym.adapters.openenv_folder import write_folder
 
-        write_folder(command.folder, command.env, command.set, command.grammar)
+        write_folder(command.folder, command.env, command.env_kwargs, command.grammar)
         say(console, f"wrote {command.folder}: openenv validate {command.folder}")
         return 0
     from agentgym.adapters.openenv_server import serve
 
-    make = partial(make_asked, command.env, command.set, "--set", command.grammar)
-    serve(make, resolve(command.env)[0], _door(command, "OPENENV", console))
+    make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)
+    serve(make, resolve(command.env)[0], _options(command, "OPENENV", console))
     return 0
 
 
-def _door(command: ServeEnv, kind: str, console: Console) -> Door:
+def _options(command: ServeEnv, kind: str, console: Console) -> ServerOptions:
     """Return what the person asked for; say who reaches it, and later where it is."""
-    from agentgym.adapters.served_envs import Door
+    from agentgym.adapters.served_envs import ServerOptions
     from agentgym.support.http_server import warning_of
 
     variable = TOKEN.format(kind)
@@ -69,12 +69,12 @@ def _door(command: ServeEnv, kind: str, console: Console) -> Door:
         shown = f"token: {f'the one in {variable}' if given else token}" if token else "no token"
         say(console, f"{command.env} is at {url}; {shown}\npress Ctrl-C to stop")
 
-    return Door(
+    return ServerOptions(
         host=command.host,
         port=command.port,
         token=given,
-        open_to_all=command.open,
-        most=command.most,
-        idle=command.idle,
+        open_to_all=not command.token,
+        max_envs=command.max_envs,
+        idle_timeout=command.idle_timeout,
         started=started,
     )

@@ -26,7 +26,7 @@ def check(command: Synth, console: Console) -> int:
     from rich.table import Table
 
     spec = open_specification(command.spec)
-    n = integer(command.n, "--n", 1)
+    n = integer(command.num_tasks, "--num-tasks", 1)
     table = Table("split", "tasks", "drawn", "different", "turns of the expert: tasks", "states")
     env = make(command.spec, generator_seed=integer(command.seed, "--seed", 0))
     tasks = env.synth_tasks

@@ -30,16 +30,18 @@ def validate(command: Validate, console: Console) -> int:
 
     silent = not console.is_terminal
     _write(command.failing, ())  # before a long run, not after it
-    env = make_env(resolve(command.env)[1], parse_pairs(command.set, "--set"), "--set")
+    env = make_env(
+        resolve(command.env)[1], parse_pairs(command.env_kwargs, "--env-kwargs"), "--env-kwargs"
+    )
     try:
         with Progress(console=console, transient=True, disable=silent) as bar:
             shown = bar.add_task("episodes", total=None)
             found = validate(
                 env,
                 command.split,
-                command.n,
+                command.num_tasks,
                 command.seed,
-                blind_n=command.blind_n,
+                blind_tasks=command.blind_tasks,
                 blind_limit=command.blind_limit,
                 concurrency=command.concurrency,
                 on_episode=lambda row: bar.advance(shown),

@@ -41,7 +41,7 @@ def view(command: View, console: Console) -> int:
         )
     runs = [_run(path) for path in command.paths]
     output = _output(command, runs)
-    page = render_page(runs, limit=command.limit)
+    page = render_page(runs, max_episodes=command.max_episodes)
     _write(output, page)
     console.print(_summary(runs, output, len(page)), markup=False, highlight=False, soft_wrap=True)
     if command.open:
@@ -104,7 +104,9 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
                     f"not be read and left out; first: {printable(source.reason)}"
                 )
             if source.cut:
-                lines.append(f"  {source.path}: only the first {source.episodes:,} (--limit)")
+                lines.append(
+                    f"  {source.path}: only the first {source.episodes:,} (--max-episodes)"
+                )
     return "\n".join([*lines, f"{output} ({size / 1e6:,.1f} MB): open it in a browser"])
 
 

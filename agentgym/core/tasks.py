@@ -158,34 +158,38 @@ class TaskSet(ABC):
         """Yield the tasks of ``split`` in order."""
         return (self.task(split, index) for index in range(self.len(split)))
 
-    def panel(self, split: str, n: int, seed: int = 0) -> Panel:
-        """Choose ``n`` distinct tasks of ``split``.
+    def panel(self, split: str, num_tasks: int, seed: int = 0) -> Panel:
+        """Choose ``num_tasks`` distinct tasks of ``split``.
 
         The choice is the head of a seeded permutation, so a smaller panel is a prefix of a larger
         one with the same seed.
 
         Args:
             split: Split to draw from.
-            n: Number of tasks, at most ``len(split)``.
+            num_tasks: Number of tasks, at most ``len(split)``.
             seed: Seed of the permutation.
 
         Raises:
-            ConfigurationError: ``n`` is not between 1 and the size of the split, or ``seed`` is not
-                a whole number from 0.
+            ConfigurationError: ``num_tasks`` is not between 1 and the size of the split, or
+                ``seed`` is not a whole number from 0.
             TaskNotFound: There is no such split.
         """
         split = self.check(split)
         size = self.len(split)
-        n, seed = integer(n, "the number of tasks of a panel"), integer(seed, "the seed")
+        num_tasks, seed = (
+            integer(num_tasks, "the number of tasks of a panel"),
+            integer(seed, "the seed"),
+        )
         if seed < 0:
             raise ConfigurationError(f"expected the seed to be at least 0, got {seed}")
-        if not 1 <= n <= size:
+        if not 1 <= num_tasks <= size:
             raise ConfigurationError(
-                f"expected a panel of 1 to {size} tasks of split {split!r}, got n={n}; choose a "
-                "smaller n, or make the environment with a larger task set"
+                f"expected a panel of 1 to {size} tasks of split {split!r}, got "
+                f"num_tasks={num_tasks}; choose a smaller number, or make the "
+                "environment with a larger task set"
             )
         # Name the bit generator: default_rng may become another one, and with it every panel.
-        order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:n]
+        order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:num_tasks]
         tasks = [self.task(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
         return Panel(split, seed, tuple(task.id for task in tasks), digest)

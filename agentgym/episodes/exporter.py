@@ -75,7 +75,7 @@ def export(
     *,
     chats: ChatOptions | None = None,
     prompt_at: Callable[[TextEnv], Prompt] = Prompt.at,
-    only_success: bool = False,
+    only_successes: bool = False,
     min_score: float | None = None,
     on_episode: Callable[[], None] | None = None,
 ) -> ExportReport:
@@ -93,7 +93,7 @@ def export(
             see `agentgym.episodes.agenttraj`; or ``records``, episodes as they were.
         chats: How conversations are made (``sft`` only).
         prompt_at: Returns the prompt at an environment (``sft`` and ``agenttraj``).
-        only_success: Leave out episodes that were not solved.
+        only_successes: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
         on_episode: Called after each episode, for progress display.
 
@@ -121,7 +121,7 @@ def export(
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
             report.episodes += 1
-            reason = _left_out(episode, only_success, min_score)
+            reason = _left_out(episode, only_successes, min_score)
             reason = reason or (writer.why_not(episode) if to == "sft" else "")
             if reason:
                 report.left_out[reason] += 1
@@ -144,10 +144,10 @@ def _nothing(report: ExportReport) -> str:
     return f"all {report.episodes} are left out ({reasons})"
 
 
-def _left_out(episode: Episode, only_success: bool, min_score: float | None) -> str:
+def _left_out(episode: Episode, only_successes: bool, min_score: float | None) -> str:
     if not episode.began:
         return "the environment never began"
-    if only_success and not episode.success:
+    if only_successes and not episode.success:
         return "not solved"
     if min_score is not None and episode.score < min_score:
         return f"score below {min_score:g}"

@@ -138,7 +138,7 @@ def replay_file(
     path: str | Path,
     *,
     env: str | None = None,
-    limit: int | None = None,
+    max_episodes: int | None = None,
     workers: int = 1,
     on_episode: Callable[[], None] = lambda: None,
 ) -> FileReplay:
@@ -147,7 +147,7 @@ def replay_file(
     Args:
         path: A JSONL file of episodes.
         env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
-        limit: Only the first episodes; None: all.
+        max_episodes: Only the first episodes; None: all.
         workers: Processes that play at the same time; the result is the same.
         on_episode: Called after each episode, for progress display.
 
@@ -160,19 +160,19 @@ def replay_file(
         EnvFailure: One of several processes died.
     """
     tally = _Tally()
-    for _ in _worked(path, partial(_Replaying, env), tally, limit, workers, on_episode):
+    for _ in _worked(path, partial(_Replaying, env), tally, max_episodes, workers, on_episode):
         pass
     return FileReplay(*tally.fields())
 
 
 def rescore_file(
     path: str | Path,
-    hooks: Sequence[TurnReward] = (),
-    settings: Mapping[str, Any] = MappingProxyType({}),
+    reward_hooks: Sequence[TurnReward] = (),
+    env_kwargs: Mapping[str, Any] = MappingProxyType({}),
     *,
     out: str | Path | None = None,
     env: str | None = None,
-    limit: int | None = None,
+    max_episodes: int | None = None,
     workers: int = 1,
     on_episode: Callable[[], None] = lambda: None,
 ) -> FileRescore:
@@ -180,12 +180,12 @@ def rescore_file(
 
     Args:
         path: A JSONL file of episodes.
-        hooks: All hooks of the new reward; none leaves what the family itself pays.
-        settings: Arguments of the environment in the place of recorded ones. They may change what
+        reward_hooks: All hooks of the new reward; none leaves what the family itself pays.
+        env_kwargs: Arguments of the environment in the place of recorded ones. They may change what
             turns pay, never what happens in them.
         out: JSONL file for the new records, which must not exist yet; None: none is written.
         env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
-        limit: Only the first episodes; None: all.
+        max_episodes: Only the first episodes; None: all.
         workers: Processes that rescore at the same time; the result is the same.
         on_episode: Called after each episode, for progress display.
 
@@ -199,13 +199,13 @@ def rescore_file(
         EnvFailure: One of several processes died.
     """
     tally, before, after = _Tally(), RewardMeans(), RewardMeans()
-    make = partial(_Rescoring, env, tuple(hooks), dict(settings))
+    make = partial(_Rescoring, env, tuple(reward_hooks), dict(env_kwargs))
     with ExitStack() as stack:
         file = None
         if out is not None:
             scratch = stack.enter_context(new_path(out))
             file = stack.enter_context(scratch.open("x", encoding="ascii"))
-        worked = _worked(path, make, tally, limit, workers, on_episode)
+        worked = _worked(path, make, tally, max_episodes, workers, on_episode)
         # Closed with the block: an error here ends the processes that work ahead.
         for episode, outcome in stack.enter_context(closing(worked)):
             if outcome.new is None:
@@ -280,15 +280,15 @@ def _worked(
     path: str | Path,
     make: _Make,
     tally: _Tally,
-    limit: int | None,
+    max_episodes: int | None,
     workers: int,
     on_episode: Callable[[], None],
 ) -> Generator[tuple[Episode, _Outcome], None, None]:
     """Yield the episodes of a file and what became of each, counted."""
-    if limit is not None:
-        integer(limit, "`limit`", 1, None)
+    if max_episodes is not None:
+        integer(max_episodes, "`max_episodes`", 1, None)
     integer(workers, "`workers`", 1, None)
-    found = islice(read_episodes(path, on_torn=tally.torn.append), limit)
+    found = islice(read_episodes(path, on_torn=tally.torn.append), max_episodes)
     for number, (episode, outcome) in enumerate(in_order(make, found, workers), 1):
         tally.add(number, episode, outcome)
         yield episode, outcome

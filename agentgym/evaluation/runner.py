@@ -47,7 +47,7 @@ def evaluate(
     policy: Policy | Callable[..., Any] | str,
     env: Env | str,
     split: str | None = None,
-    n: int | EllipsisType | None = ...,
+    num_tasks: int | EllipsisType | None = ...,
     seed: int = 0,
     *,
     protocol: str | Path | None = None,
@@ -69,7 +69,7 @@ def evaluate(
     scale: bool | Scale = False,
     failed: str = "leave-out",
 ) -> Report:
-    """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, n, seed)``.
+    """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, num_tasks, seed)``.
 
     The report is in panel order and the same however many episodes are played at the same time, if
     the policy's answers depend on its episode alone.
@@ -90,8 +90,8 @@ def evaluate(
         env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
             here).
         split: Split to evaluate on. Default: ``test``, or the protocol's.
-        n: Number of tasks, cut to the split's size; None is the whole split. Default: 100, or all
-            that the protocol plays.
+        num_tasks: Number of tasks, cut to the split's size; None is the whole split. Default: 100,
+            or all that the protocol plays.
         seed: Seed of the panel, of the episodes and of the random policy.
         protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or
             a file of your own (`agentgym.evaluation.protocols.protocol_file`). It says what is
@@ -111,7 +111,7 @@ def evaluate(
         out: Folder in which every episode is written as it ends, and the report at the end, see
             `agentgym.evaluation.evaluation_folder`. What is there already is not played again: an
             evaluation that was cut off goes on, one that is finished is read, and one with a
-            smaller n or fewer samples is extended.
+            smaller num_tasks or fewer samples is extended.
         retry_failed: Play failed episodes of a finished evaluation again; one that was cut off
             always does.
         record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.
@@ -163,9 +163,9 @@ def evaluate(
         setup = find_setup(protocol, name)
         laid_out = chosen_prompt(prompt, name, setup)
         made = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
-        terms = settle(setup, made.unwrapped, split, n, tasks, horizon, laid_out)
+        terms = settle(setup, made.unwrapped, split, num_tasks, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
-        planned = plan(made.unwrapped.tasks, terms.split, terms.n, seed, tasks, samples)
+        planned = plan(made.unwrapped.tasks, terms.split, terms.num_tasks, seed, tasks, samples)
         source = policy_source(policy, made, seed, terms.dressed)
         about = _about(made, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
@@ -194,7 +194,7 @@ def evaluate(
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
             # The report is written already: two more evaluations follow, which may be cut off.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
-            panel = (terms.split, terms.n, seed)
+            panel = (terms.split, terms.num_tasks, seed)
             plain = _without_judges(made, stack)
             ends = _scale(scale, plain, panel, {**same, "step_timeout": step_timeout})
             report = replace(report, scale=ends)

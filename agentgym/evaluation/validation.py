@@ -184,11 +184,11 @@ class Validation:
 def validate(
     env: gymnasium.Env[str, str] | str,
     split: str | Sequence[str] = (),
-    n: int | None = None,
+    num_tasks: int | None = None,
     seed: int = 0,
     *,
     env_kwargs: Mapping[str, Any] | None = None,
-    blind_n: int = 50,
+    blind_tasks: int = 50,
     blind_limit: float = 0.25,
     concurrency: int = 1,
     on_episode: Callable[[EpisodeResult], None] | None = None,
@@ -199,11 +199,11 @@ def validate(
         env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
             here).
         split: Split to check, or several. Default: all.
-        n: Tasks to check of each split, drawn by the seed. Default: all.
+        num_tasks: Tasks to check of each split, drawn by the seed. Default: all.
         seed: Seed of the choice.
         env_kwargs: Keyword arguments for an environment given by name.
-        blind_n: Most tasks of each split that each blind policy (`agentgym.policies.BLIND`) plays;
-            0 leaves them out.
+        blind_tasks: Most tasks of each split that each blind policy (`agentgym.policies.BLIND`)
+            plays; 0 leaves them out.
         blind_limit: Share of a split that a blind policy may solve. One fails that solves more, if
             the 95 % interval of its share lies above this.
         concurrency: Episodes played at the same time, above 1 each in a thread.
@@ -217,7 +217,7 @@ def validate(
         TaskNotFound: There is no such split.
         EvaluationFailed: The environment fails in nearly every episode.
     """
-    _check(n, concurrency, blind_n, blind_limit)
+    _check(num_tasks, concurrency, blind_tasks, blind_limit)
     with ExitStack() as stack:
         if isinstance(env, str):
             env = make_env(resolve(env)[1], env_kwargs or {}, "env_kwargs")
@@ -225,15 +225,19 @@ def validate(
         made: Any = env.unwrapped
         named = [split] if isinstance(split, str) else split
         splits = [made.tasks.check(each) for each in named] or [*made.tasks.splits]
-        panels = _Panels(env, n, seed, blind_n, concurrency, on_episode)
+        panels = _Panels(env, num_tasks, seed, blind_tasks, concurrency, on_episode)
         players = panels.blind_players()
         found = tuple(_validated(panels, each, players) for each in splits)
     return Validation(type(made).__name__, blind_limit, found)
 
 
-def _check(n: int | None, concurrency: int, blind_n: int, blind_limit: float) -> None:
+def _check(num_tasks: int | None, concurrency: int, blind_tasks: int, blind_limit: float) -> None:
     """Refuse numbers that are out of range."""
-    for name, value, low in (("n", n, 1), ("concurrency", concurrency, 1), ("blind_n", blind_n, 0)):
+    for name, value, low in (
+        ("num_tasks", num_tasks, 1),
+        ("concurrency", concurrency, 1),
+        ("blind_tasks", blind_tasks, 0),
+    ):
         if value is not None:
             integer(value, f"`{name}`", low, None)
     if not 0 <= blind_limit <= 1:
@@ -278,28 +282,30 @@ class _Panels:
     """Plays the tasks of an environment with one policy after the other."""
 
     env: gymnasium.Env[str, str]
-    n: int | None
+    num_tasks: int | None
     seed: int
-    blind_n: int
+    blind_tasks: int
     concurrency: int
     on_episode: Callable[[EpisodeResult], None] | None
 
     def expert(self, split: str) -> Rows:
         """Let the expert play."""
-        return self._play(replace(load_policy("oracle", self.env), make=_Expert), split, self.n)
+        return self._play(
+            replace(load_policy("oracle", self.env), make=_Expert), split, self.num_tasks
+        )
 
     def nothing(self, split: str) -> Rows:
         """Let nobody play: end an episode at once where an action does that, else say nothing."""
         idle = idle_action(self.env.unwrapped)  # type: ignore[arg-type]  # of text environments
         horizon = None if idle else IDLE_TURNS
-        return self._play(lambda: ConstantPolicy(idle), split, self.n, horizon)
+        return self._play(lambda: ConstantPolicy(idle), split, self.num_tasks, horizon)
 
     def blind_players(self) -> Players:
         """Make the blind policies; none where none were asked for.
 
         Those that are fitted need an expert to learn from.
         """
-        if self.blind_n == 0:
+        if self.blind_tasks == 0:
             return {}
         players: dict[str, Callable[[], Policy]] = {
             name: partial(blind_policy, name, self.seed) for name in UNFITTED
@@ -322,20 +328,20 @@ class _Panels:
 
     @property
     def _most_blind(self) -> int:
-        return min(self.blind_n, self.n or self.blind_n)
+        return min(self.blind_tasks, self.num_tasks or self.blind_tasks)
 
     def _play(
         self,
         policy: Callable[[], Policy] | PolicyMaker,
         split: str,
-        n: int | None,
+        num_tasks: int | None,
         horizon: int | None = None,
     ) -> Rows:
         where: dict[str, Any] = {}
         if self.concurrency > 1:
             where = {"backend": "thread", "concurrency": self.concurrency}
         how: dict[str, Any] = {"horizon": horizon, "on_episode": self.on_episode, **where}
-        return evaluate(policy, self.env, split, n, self.seed, **how).rows
+        return evaluate(policy, self.env, split, num_tasks, self.seed, **how).rows
 
 
 def idle_action(env: TextEnv) -> str:

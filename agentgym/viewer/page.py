@@ -41,23 +41,23 @@ def is_page(path: Path) -> bool:
         return MARK in file.read(2048)
 
 
-def render_page(runs: Sequence[Run], *, limit: int | None = None) -> bytes:
+def render_page(runs: Sequence[Run], *, max_episodes: int | None = None) -> bytes:
     """Read one or two runs and render them as a page that needs nothing else.
 
     Args:
         runs: The runs; the sources in them learn what was read and skipped.
-        limit: Most episodes of each source.
+        max_episodes: Most episodes of each source.
 
     Raises:
-        ConfigurationError: There are more than two runs, or the limit is none.
+        ConfigurationError: There are more than two runs, or ``max_episodes`` is below 1.
         DataError: A run holds no episode, or a file cannot be read.
     """
     if not 1 <= len(runs) <= 2:
         raise ConfigurationError(f"expected one run or two to compare, got {len(runs)}")
-    if limit is not None and limit < 1:
-        raise ConfigurationError(f"expected a limit of at least 1 episode, got {limit}")
+    if max_episodes is not None and max_episodes < 1:
+        raise ConfigurationError(f"expected max_episodes of at least 1, got {max_episodes}")
     chunks, shared = Chunks(), _Shared()
-    rows = [_read(run, side, limit, chunks, shared) for side, run in enumerate(runs)]
+    rows = [_read(run, side, max_episodes, chunks, shared) for side, run in enumerate(runs)]
     if len(rows) == 2:
         for first, second, by in pair_rows(*rows):
             rows[0][first].update(pair=second, paired_by=by)

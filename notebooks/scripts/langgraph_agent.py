@@ -4,7 +4,7 @@
 # ///
 """Evaluate an agent of LangGraph: it owns the loop, the session keeps the score.
 
-python langgraph_agent.py --base-url http://localhost:8000/v1 --model NAME --n 20
+python langgraph_agent.py --base-url http://localhost:8000/v1 --model NAME --num-tasks 20
 """
 
 import argparse
@@ -21,7 +21,7 @@ parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--base-url", required=True)
 parser.add_argument("--model", required=True)
 parser.add_argument("--env", default="webshop")
-parser.add_argument("--n", type=int, default=20)
+parser.add_argument("--num-tasks", type=int, default=20)
 parser.add_argument("--out", default=None, help="keep the episodes here, and resume")
 
 
@@ -50,7 +50,7 @@ def main(argv=None):
             graph.invoke(messages, {"recursion_limit": 3 * session.horizon, **told})
 
     agent.facts = lambda: {"framework": "langgraph", "model": chosen.model}
-    report = agentgym.evaluate(agent, chosen.env, n=chosen.n, out=chosen.out)
+    report = agentgym.evaluate(agent, chosen.env, num_tasks=chosen.num_tasks, out=chosen.out)
     print(report.markdown())
     return report
 

@@ -4,7 +4,7 @@
 # ///
 """Make SWE tasks from a pure-Python library of your own, and let the expert repair some.
 
-    python tasks_from_library.py ~/code/mylib --out mylib-tasks --limit 20
+    python tasks_from_library.py ~/code/mylib --out mylib-tasks --num-tasks 20
 
 LIBRARY is a folder, an archive, or a release such as parse==1.22.4. It needs a sandbox (agentgym
 doctor) and tests that pytest runs in seconds.
@@ -19,13 +19,13 @@ from agentgym.cli import main as agentgym_command
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("library")
 parser.add_argument("--out", type=Path, required=True)
-parser.add_argument("--limit", type=int, default=20)
+parser.add_argument("--num-tasks", type=int, default=20)
 parser.add_argument("--kind", default="mutation", help="agentgym swe build --help lists them")
 
 
 def main(argv=None):
     chosen = parser.parse_args(argv)
-    flags = ["--limit", str(chosen.limit), "--kind", chosen.kind]
+    flags = ["--num-tasks", str(chosen.num_tasks), "--kind", chosen.kind]
     code = agentgym_command(["swe", "build", chosen.library, "--out", str(chosen.out), *flags])
     if code:
         raise SystemExit(code)
@@ -34,9 +34,10 @@ def main(argv=None):
         sizes = {split: env.unwrapped.tasks.len(split) for split in env.unwrapped.tasks.splits}
     print(f"tasks by split: {sizes}")
     split = max(sizes, key=sizes.get)
-    report = agentgym.evaluate("oracle", "swe", n=2, split=split, env_kwargs=data)
+    report = agentgym.evaluate("oracle", "swe", num_tasks=2, split=split, env_kwargs=data)
     print(f"the expert repaired {report.success:.0%} of {report.n}")
-    print(f"agentgym eval swe --policy chat --model NAME --set data={chosen.out} --split {split}")
+    asked = f"--env-kwargs data={chosen.out} --split {split}"
+    print(f"agentgym eval swe --policy chat --model NAME {asked}")
     return report
 
 

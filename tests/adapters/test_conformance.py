@@ -1,4 +1,4 @@
-"""Whether an environment is the same world through each of its doors."""
+"""Whether an environment is the same world through each of its interfaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from agentgym.adapters.conformance import DOORS, conform
+from agentgym.adapters.conformance import INTERFACES, conform
 from agentgym.core import Outcome
 from agentgym.errors import ConfigurationError
 from tests.cli.test_commands import run
@@ -77,62 +77,66 @@ def named(kind: type) -> str:
 
 @pytest.fixture(scope="module")
 def toy() -> Any:
-    return conform(TOY, n=6)
+    return conform(TOY, num_tasks=6)
 
 
 @pytest.mark.slow
 def test_a_sound_environment_is_the_same_everywhere(toy: Any) -> None:
     assert toy.passed and toy.expert and toy.failed == 0
     openenv = 6 * (find_spec("openenv") is not None)
-    counts = {**dict.fromkeys(DOORS, 6), "openenv": openenv}
-    assert {door.door: door.n for door in toy.doors} == counts
-    assert all(door.equal == door.n for door in toy.doors)
+    counts = {**dict.fromkeys(INTERFACES, 6), "openenv": openenv}
+    assert {interface.interface: interface.n for interface in toy.interfaces} == counts
+    assert all(interface.equal == interface.n for interface in toy.interfaces)
 
 
 @pytest.mark.slow
 def test_its_hash_is_that_of_its_seed(toy: Any) -> None:
-    assert conform(TOY, n=6, seed=1, doors=["again"]).sha256 != toy.sha256
+    assert conform(TOY, num_tasks=6, seed=1, interfaces=["again"]).sha256 != toy.sha256
     assert json.loads(json.dumps(toy.to_dict()))["passed"]
 
 
 @pytest.mark.slow
 def test_what_is_no_part_of_the_task_is_found() -> None:
-    found = conform(named(ForgetfulEnv), n=3, doors=["again"])
+    found = conform(named(ForgetfulEnv), num_tasks=3, interfaces=["again"])
     assert not found.passed
-    again = found.doors[0]
-    assert again.door == "again" and again.equal == 0
+    again = found.interfaces[0]
+    assert again.interface == "again" and again.equal == 0
     assert "observation" in again.difference and "(environment" in again.difference
 
 
 @pytest.mark.slow
 def test_an_order_of_sets_is_found() -> None:
-    doors = conform(named(HashingEnv), n=2, doors=["again", "hash-seed"]).doors
-    assert [door.passed for door in doors] == [True, False]
+    interfaces = conform(
+        named(HashingEnv), num_tasks=2, interfaces=["again", "hash-seed"]
+    ).interfaces
+    assert [interface.passed for interface in interfaces] == [True, False]
 
 
 def test_sessions_that_meet_are_found() -> None:
-    apart, together = conform(named(SharingEnv), n=4, doors=["again", "interleaved"]).doors
+    apart, together = conform(
+        named(SharingEnv), num_tasks=4, interfaces=["again", "interleaved"]
+    ).interfaces
     assert apart.passed and not together.passed and "observation" in together.difference
 
 
 @pytest.mark.slow
 def test_failures_have_to_be_alike_and_not_their_words() -> None:
-    found = conform(named(FailingEnv), n=3, doors=["again", "http", "mcp"])
-    assert found.failed == 3 and found.passed and all(door.n for door in found.doors)
+    found = conform(named(FailingEnv), num_tasks=3, interfaces=["again", "http", "mcp"])
+    assert found.failed == 3 and found.passed and all(interface.n for interface in found.interfaces)
 
 
 @pytest.mark.slow
 def test_the_command(capsys: Any) -> None:
-    some = ("--doors", "again", "other-order", "--n", "2")
+    some = ("--interfaces", "again", "other-order", "--num-tasks", "2")
     code, out, _ = run(capsys, "conform", TOY, *some)
     assert code == 0 and "other-order" in out and "an expert" in out
     code, out, _ = run(capsys, "conform", TOY, *some, "--json")
-    assert code == 0 and json.loads(out)["doors"][0]["equal"] == 2
-    assert run(capsys, "conform", TOY, "--doors", "htpp")[0] == 2
+    assert code == 0 and json.loads(out)["interfaces"][0]["equal"] == 2
+    assert run(capsys, "conform", TOY, "--interfaces", "htpp")[0] == 2
 
 
 def test_bad_arguments_are_told() -> None:
     with pytest.raises(ConfigurationError, match="expected n"):
-        conform(TOY, n=0)
+        conform(TOY, num_tasks=0)
     with pytest.raises(ConfigurationError, match="MODULE:ID"):
         conform("nothing")

@@ -23,7 +23,7 @@ import pytest
 import uvicorn
 
 from agentgym.adapters.http_server import describe, make_app, serve
-from agentgym.adapters.served_envs import Door, ServedEnvs
+from agentgym.adapters.served_envs import ServedEnvs, ServerOptions
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -41,7 +41,7 @@ def served(
     make: Callable[[], TextEnv], token: str = "", **bounds: Any
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
-    envs = ServedEnvs(make, Door(**bounds))
+    envs = ServedEnvs(make, ServerOptions(**bounds))
     listening = listen("127.0.0.1", 0)
     app = make_app(envs, describe("it", make()), token)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
@@ -172,7 +172,7 @@ def test_the_environment_of_a_client_that_died_is_closed() -> None:
         def close(self) -> None:
             closed.append("closed")
 
-    with served(Noting, idle=0.2) as (url, envs):
+    with served(Noting, idle_timeout=0.2) as (url, envs):
         closed.clear()  # one was made to be described
         number = ask(url, "createEnv")["env_idx"]
         deadline = time.monotonic() + 30
@@ -268,16 +268,16 @@ def test_who_has_no_token_does_nothing() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"host": "0.0.0.0", "open_to_all": True}, "leave --open out"),
+        ({"host": "0.0.0.0", "open_to_all": True}, "leave --no-token out"),
         ({"open_to_all": True, "token": "x"}, "and a token"),
-        ({"most": 0}, "most"),
-        ({"idle": 0}, "idle"),
+        ({"max_envs": 0}, "max_envs"),
+        ({"idle_timeout": 0}, "idle_timeout"),
         ({"port": 70_000}, "port"),
     ],
 )
 def test_servers_that_cannot_be(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(ToyEnv, "toy", Door(**given))
+        serve(ToyEnv, "toy", ServerOptions(**given))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org"])
@@ -296,7 +296,7 @@ def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
             raise EnvFailure("no engine today")
         return ToyEnv()
 
-    with served(make, most=1) as (url, envs):
+    with served(make, max_envs=1) as (url, envs):
         assert refused(url, "createEnv") == (500, "no engine today")
         assert len(envs) == 0
         assert ask(url, "createEnv") == {"env_idx": 1}
@@ -306,7 +306,7 @@ def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
 def test_the_command_serves_until_it_is_stopped() -> None:
     command = [sys.executable, "-m", "agentgym", "serve", "http", "webshop", "--port", "0"]
     with subprocess.Popen(
-        [*command, "--set", "size=60", "--most", "1"], text=True, stdout=subprocess.PIPE,
+        [*command, "--env-kwargs", "size=60", "--max-envs", "1"], text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"},
     ) as process:  # fmt: skip
         assert process.stdout is not None

@@ -28,7 +28,7 @@ import uvicorn
 from agentgym.actions import ActionSpec
 from agentgym.adapters.mcp_server import McpSessions
 from agentgym.adapters.mcp_transports import answer_lines, make_app, serve
-from agentgym.adapters.served_envs import LARGEST, Door, ServedEnvs
+from agentgym.adapters.served_envs import LARGEST, ServedEnvs, ServerOptions
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -58,7 +58,7 @@ def served(
     make: Callable[[], TextEnv], token: str = "", **bounds: Any
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
-    envs = ServedEnvs(make, Door(**bounds))
+    envs = ServedEnvs(make, ServerOptions(**bounds))
     listening = listen("127.0.0.1", 0)
     app = make_app(McpSessions(envs, "it", make()), token)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
@@ -243,7 +243,7 @@ def test_many_sessions_do_not_meet() -> None:
 
 
 def test_the_session_of_a_client_that_died_is_closed() -> None:
-    with served(toy, idle=0.2) as (url, envs):
+    with served(toy, idle_timeout=0.2) as (url, envs):
         client = Client(url)
         deadline = time.monotonic() + 30
         while len(envs) and time.monotonic() < deadline:
@@ -353,7 +353,7 @@ def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
             raise EnvFailure("no engine today")
         return toy()
 
-    with served(make, most=1) as (url, envs):
+    with served(make, max_envs=1) as (url, envs):
         with pytest.raises(HTTPError, match="503") as caught:
             Client(url)
         with caught.value as answer:
@@ -371,8 +371,8 @@ class Starting(ToyEnv):
 @pytest.mark.parametrize(
     ("make", "given", "words"),
     [
-        (toy, {"host": "0.0.0.0", "open_to_all": True}, "leave --open out"),
-        (toy, {"most": 0}, "most"),
+        (toy, {"host": "0.0.0.0", "open_to_all": True}, "leave --no-token out"),
+        (toy, {"max_envs": 0}, "max_envs"),
         (toy, {"port": 70_000}, "port"),
         (Starting, {"open_to_all": True, "port": 0}, "name the action otherwise"),
     ],
@@ -381,7 +381,7 @@ def test_servers_that_cannot_be(
     make: Callable[[], TextEnv], given: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(make, "toy", Door(**given))
+        serve(make, "toy", ServerOptions(**given))
 
 
 def test_lines_are_answered_one_by_one() -> None:
@@ -405,13 +405,13 @@ def test_lines_are_answered_one_by_one() -> None:
     assert found[4]["result"]["structuredContent"]["info"]["turn"] == 1
 
 
-COMMAND = [sys.executable, "-m", "agentgym", "serve", "mcp", "webshop", "--set", "size=60"]
+COMMAND = [sys.executable, "-m", "agentgym", "serve", "mcp", "webshop", "--env-kwargs", "size=60"]
 
 
 @pytest.mark.slow
 def test_the_command_serves_over_http_until_it_is_stopped() -> None:
     with subprocess.Popen(
-        [*COMMAND, "--http", "--port", "0", "--most", "1"], text=True, stdout=subprocess.PIPE,
+        [*COMMAND, "--http", "--port", "0", "--max-envs", "1"], text=True, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"},
     ) as process:  # fmt: skip
         assert process.stdout is not None

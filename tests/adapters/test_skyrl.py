@@ -18,7 +18,7 @@ IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_expert_earns_the_same(env_id: str) -> None:
     here: Any = gymnasium.make(env_id).unwrapped
-    for row in skyrl_rows(env_id, split="test", n=2):
+    for row in skyrl_rows(env_id, split="test", num_tasks=2):
         task_id = row[ENV_CLASS]["task_id"]
         observation, info = here.reset(options={"task_id": task_id})
         with SkyRLEpisode(env_config={}, extras=row) as env:
@@ -51,13 +51,13 @@ def test_a_row_without_a_task_is_told_so(extras: Any) -> None:
 
 def test_a_prompt_of_single_messages_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="grows by a message a turn"):
-        skyrl_rows("webshop", prompt="verl-agent", n=1)
+        skyrl_rows("webshop", prompt="verl-agent", num_tasks=1)
 
 
 def test_skyrl_gym_makes_it() -> None:
     skyrl_gym = pytest.importorskip("skyrl_gym", reason="skyrl-gym is in .ci/peers")
     skyrl_gym.register(id=ENV_CLASS, entry_point="agentgym.adapters.skyrl:SkyRLEnv")
-    row = skyrl_rows(TOY_ID, split="test", n=1)[0]
+    row = skyrl_rows(TOY_ID, split="test", num_tasks=1)[0]
     with skyrl_gym.make(row["env_class"], env_config={}, extras=row) as env:
         assert env.init(row["prompt"])[0][-1]["role"] == "user"
         assert not env.step("nonsense")["done"]

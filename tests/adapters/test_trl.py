@@ -37,7 +37,7 @@ def tools_of(env: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_expert_earns_the_same_through_the_tools(env_id: str) -> None:
     """Its calls are made of the environment's own tool calls, as a model writes them."""
-    tasks = TrlTasks(env_id, split="test", n=2)
+    tasks = TrlTasks(env_id, split="test", num_tasks=2)
     env: Any = tasks.environment_factory()
     tools = tools_of(env)
     here: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
@@ -60,7 +60,7 @@ def test_an_expert_earns_the_same_through_the_tools(env_id: str) -> None:
 @pytest.mark.parametrize("env_id", IDS)
 def test_tools_are_described_as_the_environment_describes_them(env_id: str) -> None:
     schemas = pytest.importorskip("transformers.utils").get_json_schema
-    env: Any = TrlTasks(env_id, n=1).environment_factory()
+    env: Any = TrlTasks(env_id, num_tasks=1).environment_factory()
     here: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
     _, info = here.reset(seed=0)
     wanted = {tool["function"]["name"]: tool["function"] for tool in info["tools"]}
@@ -74,7 +74,7 @@ def test_tools_are_described_as_the_environment_describes_them(env_id: str) -> N
 
 
 def test_a_data_set_names_tasks_and_environments() -> None:
-    tasks = TrlTasks(TOY_ID, split="valid", n=3, seed=1)
+    tasks = TrlTasks(TOY_ID, split="valid", num_tasks=3, seed=1)
     assert tasks.dataset()["task_id"][:] == list(tasks.task_ids)
     assert len(set(tasks.task_ids)) == 3
     assert set(tasks.dataset().column_names) == {"prompt", "task_id"}
@@ -100,7 +100,7 @@ gymnasium.register("agentgym-test/TrlReset-v0", entry_point=Reset)
 
 
 def test_a_failure_pays_nothing_rather_than_zero() -> None:
-    env: Any = (tasks := TrlTasks("agentgym-test/TrlFailing-v0", n=1)).environment_factory()
+    env: Any = (tasks := TrlTasks("agentgym-test/TrlFailing-v0", num_tasks=1)).environment_factory()
     assert env.get_reward() is None
     env.reset(task_id=tasks.task_ids[0])
     assert env.get_reward() == 0.0
@@ -113,7 +113,7 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ConfigurationError, match="got reset in"):
         TrlTasks("agentgym-test/TrlReset-v0")
     with pytest.raises(ConfigurationError, match="call reset first"):
-        TrlTasks(TOY_ID, n=1).environment_factory().press("red")  # type: ignore[attr-defined]
+        TrlTasks(TOY_ID, num_tasks=1).environment_factory().press("red")  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow
@@ -128,7 +128,10 @@ def test_trl_trains_on_two_environments(tmp_path: Path) -> None:
     made = tokenizer("qwen3")
     build_model(made, SIZE).save_pretrained(tmp_path / "model")
     made.save_pretrained(tmp_path / "model")
-    sources = {"toy": TrlTasks(TOY_ID, n=2), "home": TrlTasks("alfworld", n=2, difficulty="easy")}
+    sources = {
+        "toy": TrlTasks(TOY_ID, num_tasks=2),
+        "home": TrlTasks("alfworld", num_tasks=2, difficulty="easy"),
+    }
     rows = datasets.concatenate_datasets([each.dataset(name) for name, each in sources.items()])
     args = trl.GRPOConfig(
         str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=4, num_generations=2,

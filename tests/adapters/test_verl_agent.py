@@ -19,7 +19,7 @@ IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_expert_earns_the_same(env_id: str) -> None:
     members = 1 if env_id == "agentgym/SWE-v0" else 2  # each is graded, which takes seconds
-    envs = VerlAgentManager(env_id, tasks=2, members=members, split="test", n=2)
+    envs = VerlAgentManager(env_id, tasks=2, members=members, split="test", num_tasks=2)
     observations, infos = envs.reset()
     ids = [info["task_id"] for info in infos]
     assert len({*ids}) == 2 and ids == [ids[0]] * members + [ids[-1]] * members
@@ -52,10 +52,10 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
 
 
 def test_tasks_come_in_turn_and_again() -> None:
-    envs = VerlAgentManager(TOY_ID, tasks=2, split="test", n=3, seed=1)
+    envs = VerlAgentManager(TOY_ID, tasks=2, split="test", num_tasks=3, seed=1)
     seen = [info["task_id"] for _ in range(3) for info in envs.reset()[1]]
     assert len(set(seen)) == 3 and seen[:3] == seen[3:]
-    again = VerlAgentManager(TOY_ID, tasks=2, split="test", n=3, seed=1)
+    again = VerlAgentManager(TOY_ID, tasks=2, split="test", num_tasks=3, seed=1)
     assert [info["task_id"] for info in again.reset()[1]] == seen[:2]
 
 

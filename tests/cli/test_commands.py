@@ -69,7 +69,7 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
     typed(monkeypatch, "\n".join(["dance", "1", *(f"press {b}" for b in buttons)]) + "\n")
     env = ToyEnv()
     offered = env.reset(options={"task_id": task.id})[1]["admissible_actions"]
-    code, out, _ = run(capsys, "play", TOY_ID, "--split", "test", "--index", "3", "--oracle")
+    code, out, _ = run(capsys, "play", TOY_ID, "--split", "test", "--task-index", "3", "--hints")
     assert code == 0
     assert f"{task.id}: {task.goal}" in out
     assert f"  1. {offered[0]}\n" in out and f"hint: press {buttons[0]}" in out
@@ -80,13 +80,13 @@ def test_play_to_the_end_with_numbers_and_words(capsys, monkeypatch):
 def test_play_is_of_the_split_of_the_environment_unless_one_is_named(capsys, monkeypatch):
     typed(monkeypatch, "quit\n")
     task = ToyTasks().task("test", 3)  # of a set that may have no split train, such as a folder
-    out = run(capsys, "play", TOY_ID, "--set", "split=test", "--index", "3")[1]
+    out = run(capsys, "play", TOY_ID, "--env-kwargs", "split=test", "--task-index", "3")[1]
     assert f"{task.id}: {task.goal}" in out
 
 
 def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, monkeypatch):
     typed(monkeypatch, "buy now\n")
-    shown = ("--set", "observation_mode=text", "--horizon", "1")
+    shown = ("--env-kwargs", "observation_mode=text", "--horizon", "1")
     out = run(capsys, "play", "webshop", *shown)[1]
     assert "(not a valid action: invalid: write search[words] or click[name])" in out
     assert "turn limit after 1 of 1 turns" in out
@@ -105,8 +105,8 @@ def test_help_is_in_words_of_people(capsys, command):
 
 def test_help_of_eval_names_values(capsys):
     out = " ".join(run(capsys, "eval", "--help")[1].replace("│", " ").split())
-    for shown in ("[EVAL OPTIONS] ENV ...", "--n INT Number", "--scale True|False Also",
-                  "--out PATH Folder", "--policy TEXT May", "--set TEXT ... Further",
+    for shown in ("[EVAL OPTIONS] ENV ...", "--num-tasks INT Number", "--scale True|False Also",
+                  "--out PATH Folder", "--policy TEXT May", "--env-kwargs TEXT ... Further",
                   "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
                   "api.openai.com) with the key in OPENAI_API_KEY"):  # fmt: skip
         assert shown in out, shown
@@ -127,7 +127,7 @@ def test_play_survives_the_end_of_input(capsys, monkeypatch):
     typed(monkeypatch, "")
     assert "stopped after 0 of 8 turns" in run(capsys, "play", TOY_ID)[1]
     typed(monkeypatch, "press red\n[bold] \x1b[31m\n \n99999999999999999999\n²\n")
-    assert "stopped after 5 of 8" in run(capsys, "play", TOY_ID, "--set", "horizon=8")[1]
+    assert "stopped after 5 of 8" in run(capsys, "play", TOY_ID, "--env-kwargs", "horizon=8")[1]
 
 
 def test_play_reads_a_block_to_its_end(capsys, monkeypatch):
@@ -147,7 +147,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
     (tmp_path / "own_buttons.py").write_text(module)
     monkeypatch.chdir(tmp_path)
     try:
-        code, out, _ = run(capsys, "eval", "own_buttons:own/Buttons-v0", "--n", "3")
+        code, out, _ = run(capsys, "eval", "own_buttons:own/Buttons-v0", "--num-tasks", "3")
         assert code == 0 and "random on own/Buttons-v0" in out
         typed(monkeypatch, "")
         out = run(capsys, "play", "own_buttons:own/Buttons-v0")[1]
@@ -160,7 +160,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
         assert code == 2 and "(it registers none), got 'ToyEnv'" in err
         record = str(tmp_path / "own/episodes.jsonl")
         out = str(tmp_path / "own")
-        assert run(capsys, "eval", "own/Buttons-v0", "--n", "3", "--out", out)[0] == 0
+        assert run(capsys, "eval", "own/Buttons-v0", "--num-tasks", "3", "--out", out)[0] == 0
         del gymnasium.registry["own/Buttons-v0"], sys.modules["own_buttons"]
         code, _, err = run(capsys, "replay", record)
         assert code == 2 and "(--env MODULE:ID)" in err
@@ -172,7 +172,7 @@ def test_an_environment_of_ones_own_is_named_by_its_module(capsys, monkeypatch, 
 
 def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     record = tmp_path / "episodes.jsonl"
-    argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "5", "--out", str(tmp_path)]
+    argv = ["eval", TOY_ID, "--policy", "oracle", "--num-tasks", "5", "--out", str(tmp_path)]
     code, out, _ = run(capsys, *argv)
     assert code == 0 and "1.000  [0.566, 1.000]" in out
     assert json.loads((tmp_path / "report.json").read_text())["n"] == 5
@@ -198,7 +198,7 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
 
 @pytest.mark.parametrize("policy", ["blind-first-new", "blind-verbs"])
 def test_eval_plays_blind_policies(capsys, policy):
-    code, out, _ = run(capsys, "eval", TOY_ID, "--policy", policy, "--n", "4")
+    code, out, _ = run(capsys, "eval", TOY_ID, "--policy", policy, "--num-tasks", "4")
     assert code == 0 and f"{policy} on {TOY_ID}" in out
 
 
@@ -237,16 +237,19 @@ OwnHook = unnamed_hook()
     ("argv", "words"),
     [
         (["play", "nosuch"], "expected the name of an environment"),
-        (["play", TOY_ID, "--index", "-1"], "expected an index"),
+        (["play", TOY_ID, "--task-index", "-1"], "expected an index"),
         (["play", TOY_ID, "--split", "exam"], "expected a split"),
         (["play", TOY_ID, "--horizon", "0"], "'horizon' to be an integer"),
-        (["play", TOY_ID, "--set", "colour"], "expected --set as name=value"),
-        (["play", TOY_ID, "--set", "colour=1"], "expected arguments of ToyEnv among expose_oracle"),
-        (["play", TOY_ID, "--set", "horizon=x"], "expected horizon"),
-        (["eval", TOY_ID, "--n", "0"], "expected n, the number of tasks"),
+        (["play", TOY_ID, "--env-kwargs", "colour"], "expected --env-kwargs as name=value"),
+        (
+            ["play", TOY_ID, "--env-kwargs", "colour=1"],
+            "expected arguments of ToyEnv among expose_oracle",
+        ),
+        (["play", TOY_ID, "--env-kwargs", "horizon=x"], "expected horizon"),
+        (["eval", TOY_ID, "--num-tasks", "0"], "expected num_tasks to be an integer of at least 1"),
         (["eval", TOY_ID, "--policy", "chat"], "expected the name of a model"),
         (
-            ["eval", TOY_ID, "--n", "1", "--out", "/dev/null/r"],
+            ["eval", TOY_ID, "--num-tasks", "1", "--out", "/dev/null/r"],
             "expected a folder that can",
         ),
         (["eval", TOY_ID, "--task", "toy/gold-red", "--task", "toy/no"], "got 'toy/no'"),

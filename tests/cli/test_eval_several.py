@@ -30,7 +30,7 @@ def written(tmp_path: Path, text: str) -> str:
 
 def test_every_policy_plays_every_environment(capsys, tmp_path):
     out = tmp_path / "out"
-    argv = ("eval", TOY, "webshop", "--policy", "random", "--policy", "oracle", "--n", "3")
+    argv = ("eval", TOY, "webshop", "--policy", "random", "--policy", "oracle", "--num-tasks", "3")
     code, told, _ = run(capsys, *argv, "--out", str(out))
     assert code == 0 and "4 of 4: oracle on webshop: score 1.000" in told
     data = json.loads((out / "leaderboard.json").read_text())
@@ -41,12 +41,12 @@ def test_every_policy_plays_every_environment(capsys, tmp_path):
 
 def test_a_finished_one_is_not_played_again_and_a_longer_one_goes_on(capsys, tmp_path):
     argv = ("eval", TOY, "--policy", "random", "--policy", "oracle", "--out", str(tmp_path / "o"))
-    run(capsys, *argv, "--n", "3")
+    run(capsys, *argv, "--num-tasks", "3")
     files = sorted((tmp_path / "o").glob("*/episodes.jsonl"))
     before = [file.read_text() for file in files]
-    assert run(capsys, *argv, "--n", "3")[0] == 0
+    assert run(capsys, *argv, "--num-tasks", "3")[0] == 0
     assert [file.read_text() for file in files] == before
-    run(capsys, *argv, "--n", "5")
+    run(capsys, *argv, "--num-tasks", "5")
     assert all(file.read_text().count("\n") == 5 for file in files)
 
 
@@ -54,9 +54,9 @@ def test_a_finished_one_is_not_played_again_and_a_longer_one_goes_on(capsys, tmp
 def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, policies):
     flags = [word for policy in policies for word in ("--policy", policy)]
     argv = ("eval", TOY, *flags, "--out", str(tmp_path / "o"))
-    run(capsys, *argv, "--n", "3")
+    run(capsys, *argv, "--num-tasks", "3")
     before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
-    code, told, errors = run(capsys, *argv, "--n", "2")
+    code, told, errors = run(capsys, *argv, "--num-tasks", "2")
     assert code != 0 and "n was 3 and is 2" in told + errors
     assert "score" not in told and "Run the same command" not in told
     assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
@@ -67,10 +67,10 @@ def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
         "def broken(observation, info):\n    raise ConnectionError('gone')\n"
     )
     (tmp_path / "both.yaml").write_text(
-        f"n: 3\nenvironments: [{TOY}]\npolicies: [own:broken, oracle]"
+        f"num_tasks: 3\nenvironments: [{TOY}]\npolicies: [own:broken, oracle]"
     )
     monkeypatch.chdir(tmp_path)
-    code, told, _ = run(capsys, "eval", "--file", "both.yaml")
+    code, told, _ = run(capsys, "eval", "--config", "both.yaml")
     assert code == 1 and "own:broken on" in told and "gone" in told
     assert "oracle on" in told and "success 1.000" in told
     [folder] = (tmp_path / "runs").glob("eval-both-*")
@@ -105,10 +105,10 @@ def test_one_with_a_limit_on_its_cost_may_fail_too(capsys, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     file = written(
         tmp_path,
-        "n: 3\nscale: false\nlimit_cost: 100\nprice: [1, 2]\nout: o\n"
+        "num_tasks: 3\nscale: false\nlimit_cost: 100\nprice: [1, 2]\nout: o\n"
         f"environments: [{TOY}]\npolicies: [costly:broken, oracle]",
     )
-    code, told, _ = run(capsys, "eval", "--file", file)
+    code, told, _ = run(capsys, "eval", "--config", file)
     assert code == 1 and "failed: expected episodes" in told and "gone" in told
     assert "2 of 2: oracle on" in told and "success 1.000" in told
     rows = json.loads((tmp_path / "o/leaderboard.json").read_text())["rows"]
@@ -122,7 +122,17 @@ def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
 ):
     (tmp_path / "costly_too.py").write_text(COSTLY)
     monkeypatch.chdir(tmp_path)
-    argv = ("eval", TOY, "--policy", "costly_too:Stopped", "--n", "5", "--no-scale", "--out", "o")
+    argv = (
+        "eval",
+        TOY,
+        "--policy",
+        "costly_too:Stopped",
+        "--num-tasks",
+        "5",
+        "--no-scale",
+        "--out",
+        "o",
+    )
     code, told, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
     assert code == 130 and "2 episodes are saved in o" in told
     found = read_report("o")
@@ -135,10 +145,10 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
 ):
     (tmp_path / "stops.py").write_text(COSTLY)
     monkeypatch.chdir(tmp_path)
-    file = f"n: 3\nscale: false\nout: o\nenvironments: [{TOY}]\npolicies: "
+    file = f"num_tasks: 3\nscale: false\nout: o\nenvironments: [{TOY}]\npolicies: "
 
     def play(policies: str) -> tuple[int, str]:
-        return run(capsys, "eval", "--file", written(tmp_path, file + policies))[:2]
+        return run(capsys, "eval", "--config", written(tmp_path, file + policies))[:2]
 
     def listed() -> list[tuple[str, int]]:
         data = json.loads((tmp_path / "o/leaderboard.json").read_text())
@@ -151,7 +161,9 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
     assert code == 130 and listed() == three
     code, told, _ = run(capsys, "compare", "o")
     assert code == 0 and "oracle" in told and "blind-first" in told
-    code, told = play("[random, {policy: oracle, n: 2}, stops:broken]")  # n: 2 is refused
+    code, told = play(
+        "[random, {policy: oracle, num_tasks: 2}, stops:broken]"
+    )  # num_tasks: 2 is refused
     assert code == 1 and "n was 3 and is 2" in told
     assert listed() == [("oracle", 3), ("random", 3), ("stops:broken", 0)]
     folders = json.loads((tmp_path / "o/leaderboard.json").read_text())["folders"]
@@ -159,7 +171,7 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
 
 
 def test_several_evaluations_are_not_mixed_with_a_single_one(capsys, tmp_path):
-    argv = ("eval", TOY, "--n", "2", "--out", str(tmp_path / "o"), "--policy", "random")
+    argv = ("eval", TOY, "--num-tasks", "2", "--out", str(tmp_path / "o"), "--policy", "random")
     assert run(capsys, *argv)[0] == 0
     before = sorted((tmp_path / "o").iterdir())
     code, told, error = run(capsys, *argv, "--policy", "oracle")
@@ -179,7 +191,18 @@ def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):
 
 def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
     names = ("--policy", "random", "--policy", "blind-last", "--policy", "blind-first")
-    run(capsys, "eval", TOY, *names, "--n", "4", "--scale", "True", "--out", str(tmp_path / "o"))
+    run(
+        capsys,
+        "eval",
+        TOY,
+        *names,
+        "--num-tasks",
+        "4",
+        "--scale",
+        "True",
+        "--out",
+        str(tmp_path / "o"),
+    )
     reports = [read_report(each) for each in sorted((tmp_path / "o").glob("*-*"))]
     assert len(reports) == 3 and len({report.scale for report in reports}) == 1
     assert reports[0].scale is not None
@@ -196,21 +219,21 @@ def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
 )
 def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment, policies, scaled):
     out = tmp_path / "o"
-    file = written(tmp_path, f"n: 2\nenvironments: [{environment}]\npolicies: {policies}")
-    assert run(capsys, "eval", "--file", file, "--out", str(out))[0] == 0
+    file = written(tmp_path, f"num_tasks: 2\nenvironments: [{environment}]\npolicies: {policies}")
+    assert run(capsys, "eval", "--config", file, "--out", str(out))[0] == 0
     several = len(scaled) > 1
     folders = json.loads((out / "leaderboard.json").read_text())["folders"] if several else ["."]
     assert [read_report(out / name).scale is not None for name in folders] == scaled
     if any(scaled):  # a flag that is typed wins
         shutil.rmtree(out)
-        assert run(capsys, "eval", "--file", file, "--out", str(out), "--no-scale")[0] == 0
+        assert run(capsys, "eval", "--config", file, "--out", str(out), "--no-scale")[0] == 0
         assert all(read_report(out / name).scale is None for name in folders)
 
 
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("n: 0", "n, the number of tasks, to be an integer of at least 1, got 0"),
+        ("num_tasks: 0", "num_tasks to be an integer of at least 1, got 0"),
         ("samples: 0", "the number of samples to be an integer from 1"),
         ("limit_cost: .inf, price: [1, 2]", "limit on cost"),
         ("limit_tokens: 0", "limit on tokens"),
@@ -221,8 +244,8 @@ def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment
 def test_a_number_that_cannot_be_is_found_before_anything_is_played(
     capsys, tmp_path, setting, words
 ):
-    text = f"n: 1\nenvironments: [{TOY}, {{env: webshop, {setting}}}]\npolicies: [random]"
-    argv = ("eval", "--file", written(tmp_path, text), "--out", str(tmp_path / "o"))
+    text = f"num_tasks: 1\nenvironments: [{TOY}, {{env: webshop, {setting}}}]\npolicies: [random]"
+    argv = ("eval", "--config", written(tmp_path, text), "--out", str(tmp_path / "o"))
     code, told, error = run(capsys, *argv)
     assert code == 2 and words in error.replace("\n", " ") and "1 of" not in told
     assert not (tmp_path / "o").exists()
@@ -244,20 +267,29 @@ def press(observation, info):
     ],
 )
 def test_a_scale_can_be_left_out(capsys, tmp_path, said, scaled):
-    argv = ("eval", TOY, "--policy", f"{__name__}:press", "--n", "2", "--out", str(tmp_path))
+    argv = (
+        "eval",
+        TOY,
+        "--policy",
+        f"{__name__}:press",
+        "--num-tasks",
+        "2",
+        "--out",
+        str(tmp_path),
+    )
     assert run(capsys, *argv, *said)[0] == 0
     assert (read_report(tmp_path).scale is not None) == scaled
 
 
 FILE = f"""
-n: 3
+num_tasks: 3
 seed: 5
 environments:
   - env: {TOY}
     horizon: 4
   - env: webshop
-    n: 2
-    set: {{difficulty: easy, size: 200}}
+    num_tasks: 2
+    env_kwargs: {{difficulty: easy, size: 200}}
 policies:
   - oracle
   - policy: chat
@@ -269,22 +301,24 @@ policies:
 
 def test_a_file_names_environments_and_policies_with_settings(tmp_path):
     file = written(tmp_path, FILE.replace("    stop-after: 1\n", "    max-tokens: 7\n"))
-    command = parse(["eval", "--file", file, "--seed", "0", "--no-stream"])
+    command = parse(["eval", "--config", file, "--seed", "0", "--no-stream"])
     assert isinstance(command, Eval)
     found = suite_of(command).evaluations
     assert [(each.env, each.policy) for each in found] == [
         (TOY, "oracle"), (TOY, "chat"), ("webshop", "oracle"), ("webshop", "chat"),
     ]  # fmt: skip
     first, _, _, last = (each.settings for each in found)
-    assert (first.n, first.horizon, first.seed, first.set) == (3, 4, 0, ())
-    assert (last.n, last.horizon, last.model, last.max_tokens) == (2, None, "a-model", 7)
-    assert last.set == ('difficulty="easy"', "size=200")
+    assert (first.num_tasks, first.horizon, first.seed, first.env_kwargs) == (3, 4, 0, ())
+    assert (last.num_tasks, last.horizon, last.model, last.max_tokens) == (2, None, "a-model", 7)
+    assert last.env_kwargs == ('difficulty="easy"', "size=200")
     assert len({each.name for each in found}) == 4
 
 
 def test_a_file_is_played_and_flags_win(capsys, tmp_path):
-    file = written(tmp_path, f"n: 9\nout: {tmp_path}/o\nenvironments: [{TOY}]\npolicies: [random]")
-    code, told, _ = run(capsys, "eval", "--file", file, "--n", "2")
+    file = written(
+        tmp_path, f"num_tasks: 9\nout: {tmp_path}/o\nenvironments: [{TOY}]\npolicies: [random]"
+    )
+    code, told, _ = run(capsys, "eval", "--config", file, "--num-tasks", "2")
     assert code == 0 and read_report(tmp_path / "o").n == 2
     assert "random on" in told
 
@@ -303,16 +337,19 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
             "environments: [webshop]\npolicies: [{policy: chat, modle: m}]",
             r"policies\[0\], got 'modle' \(did you mean 'model'\?\)$",
         ),
-        ("environments: [webshop]\npolicies: [{policy: oracle, n: [[1]]}]", "'n' to be int"),
+        (
+            "environments: [webshop]\npolicies: [{policy: oracle, num_tasks: [[1]]}]",
+            "'num_tasks' to be int",
+        ),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (
-            "environments: [{env: webshop, set: {a: {b: 2024-01-01}}}]\npolicies: [random]",
-            r"JSON can hold for set\.a in .*environments\[0\]",
+            "environments: [{env: webshop, env_kwargs: {a: {b: 2024-01-01}}}]\npolicies: [random]",
+            r"JSON can hold for env_kwargs\.a in .*environments\[0\]",
         ),
     ],
 )
 def test_a_wrong_file_is_told_where(tmp_path, text, words):
-    command = parse(["eval", "--file", written(tmp_path, text)])
+    command = parse(["eval", "--config", written(tmp_path, text)])
     assert isinstance(command, Eval)
     with pytest.raises(ConfigurationError, match=words):
         suite_of(command)
@@ -322,7 +359,8 @@ def test_a_wrong_file_is_told_where(tmp_path, text, words):
     ("lists", "first", "second"),
     [
         (
-            "environments: [{env: webshop, n: 2}, {env: webshop, n: 4}]\npolicies: [oracle]",
+            "environments: [{env: webshop, num_tasks: 2}, {env: webshop, num_tasks: 4}]\n"
+            "policies: [oracle]",
             "environments[0] and policies[0]", "environments[1] and policies[0]",
         ),
         (
@@ -340,7 +378,7 @@ def test_two_of_a_file_that_would_share_a_folder_are_refused(
 ):
     out = tmp_path / "o"
     code, told, error = run(
-        capsys, "eval", "--file", written(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
+        capsys, "eval", "--config", written(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
     )
     assert code == 2 and f"but {first} name the same one as {second}: " in error
     assert "leave one out" in error and "1 of" not in told and not out.exists()
@@ -348,15 +386,27 @@ def test_two_of_a_file_that_would_share_a_folder_are_refused(
 
 def test_names_beside_a_file_and_files_that_are_none_are_refused(capsys, tmp_path):
     file = written(tmp_path, "environments: [webshop]\npolicies: [random]")
-    code, _, error = run(capsys, "eval", "webshop", "--file", file)
-    assert code == 2 and "in the --file alone" in error
-    assert run(capsys, "eval", "--file", str(tmp_path / "none.yaml"))[0] == 2
-    assert run(capsys, "eval", "--file", written(tmp_path, "a: [1"))[0] == 2
+    code, _, error = run(capsys, "eval", "webshop", "--config", file)
+    assert code == 2 and "in the --config alone" in error
+    assert run(capsys, "eval", "--config", str(tmp_path / "none.yaml"))[0] == 2
+    assert run(capsys, "eval", "--config", written(tmp_path, "a: [1"))[0] == 2
 
 
 def test_compare_reads_a_folder_of_several(capsys, tmp_path):
     out = str(tmp_path / "o")
-    run(capsys, "eval", TOY, "--policy", "random", "--policy", "oracle", "--n", "3", "--out", out)
+    run(
+        capsys,
+        "eval",
+        TOY,
+        "--policy",
+        "random",
+        "--policy",
+        "oracle",
+        "--num-tasks",
+        "3",
+        "--out",
+        out,
+    )
     code, told, _ = run(capsys, "compare", out)
     assert code == 0 and "success minus random" in told
     data = json.loads(run(capsys, "compare", out, "--format", "json")[1])
@@ -374,13 +424,13 @@ def test_compare_reads_a_folder_of_several(capsys, tmp_path):
 
 def test_charts_are_drawn(capsys, tmp_path):
     pictures = [tmp_path / name for name in ("one.png", "several.svg", "compared.png")]
-    run(capsys, "eval", TOY, "--n", "3", "--chart", str(pictures[0]))
+    run(capsys, "eval", TOY, "--num-tasks", "3", "--chart", str(pictures[0]))
     names = ("--policy", "random", "--policy", "oracle")
     out = str(tmp_path / "o")
-    run(capsys, "eval", TOY, *names, "--n", "3", "--chart", str(pictures[1]), "--out", out)
+    run(capsys, "eval", TOY, *names, "--num-tasks", "3", "--chart", str(pictures[1]), "--out", out)
     run(capsys, "compare", out, "--chart", str(pictures[2]))
     assert all(picture.stat().st_size > 1000 for picture in pictures)
-    code, _, error = run(capsys, "eval", TOY, "--n", "3", "--chart", "picture.bmp")
+    code, _, error = run(capsys, "eval", TOY, "--num-tasks", "3", "--chart", "picture.bmp")
     assert code == 2 and ".png or .svg" in error
 
 
@@ -391,7 +441,7 @@ def test_an_edited_policy_is_played_and_what_is_read_is_said(
     monkeypatch.chdir(tmp_path)
     name = f"own_edited_{several}"
     policies = ["--policy", f"{name}:agent", *["--policy", "random"] * several]
-    argv = ("eval", TOY, *policies, "--n", "4", "--scale", "False")
+    argv = ("eval", TOY, *policies, "--num-tasks", "4", "--scale", "False")
 
     def play(body: str, *flags: str) -> tuple[str, str]:
         (tmp_path / f"{name}.py").write_text(f"def agent(observation, info):\n    {body}\n")
@@ -403,7 +453,7 @@ def test_an_edited_policy_is_played_and_what_is_read_is_said(
     assert "read from" not in play(good)[0]
     said = play(good)[0]
     assert "4 episodes were read from runs/eval-" in said and "0 played." in said
-    said = play(good, "--n", "6")[0]
+    said = play(good, "--num-tasks", "6")[0]
     assert "4 episodes were read" in said and "2 played." in said
     told, error = play(bad)
     assert "edited" in told + error and "read from" not in error

@@ -16,14 +16,14 @@ def test_tasks_are_written_and_those_that_are_there_stay(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     argv = ("export", "swe", str(tmp_path / "out"), "--to", "harbor", "--split", "test")
-    code, out, err = run(capsys, *argv, "--n", "2", "--image", "my/image:1")
+    code, out, err = run(capsys, *argv, "--num-tasks", "2", "--image", "my/image:1")
     assert (code, err) == (0, "")
     assert "2 tasks written" in out and "agentgym.adapters.harbor:NamespaceEnvironment" in out
     folders = sorted((tmp_path / "out").iterdir())
     assert len(folders) == 2
     assert "FROM my/image:1" in (folders[0] / "environment/Dockerfile").read_text()
     (folders[0] / "task.toml").write_text("mine")
-    code, out, err = run(capsys, *argv, "--n", "3", "--json")
+    code, out, err = run(capsys, *argv, "--num-tasks", "3", "--json")
     assert (code, err, json.loads(out)) == (0, "", {"written": 1, "there": 2})
     assert (folders[0] / "task.toml").read_text() == "mine"
 
@@ -31,8 +31,8 @@ def test_tasks_are_written_and_those_that_are_there_stay(
 def test_arguments_of_the_environment_choose_the_tasks(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    argv = ("export", "swe", str(tmp_path), "--to", "harbor", "--n", "1")
-    code, _, err = run(capsys, *argv, "--set", "data=bundled-tokens")
+    argv = ("export", "swe", str(tmp_path), "--to", "harbor", "--num-tasks", "1")
+    code, _, err = run(capsys, *argv, "--env-kwargs", "data=bundled-tokens")
     assert (code, err) == (0, "")
     names = [path.name.rpartition("-")[0] for path in sorted(tmp_path.iterdir())]
     assert names == [f"swe-bundled-tokens-{split}" for split in ("test", "train", "valid")]
@@ -43,9 +43,9 @@ def test_arguments_of_the_environment_choose_the_tasks(
     [
         (("webshop", "out", "--to", "harbor"), "an environment of SWE"),
         (("swe", "out", "--to", "harbor", "--split", "none"), "expected a split"),
-        (("swe", "out", "--to", "harbor", "--n", "0"), "--n"),
-        (("swe", "out", "--to", "harbor", "--only-success"), "recorded episodes"),
-        (("episodes.jsonl", "out", "--to", "csv", "--n", "3"), "--to harbor only"),
+        (("swe", "out", "--to", "harbor", "--num-tasks", "0"), "--num-tasks"),
+        (("swe", "out", "--to", "harbor", "--only-successes"), "recorded episodes"),
+        (("episodes.jsonl", "out", "--to", "csv", "--num-tasks", "3"), "--to harbor only"),
     ],
 )
 def test_what_does_not_fit_is_refused(

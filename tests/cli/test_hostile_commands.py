@@ -57,35 +57,38 @@ def ended(
 
 # -- one sentence ----------------------------------------------------------------------------------
 
-ONE = ("--n", "1")
+ONE = ("--num-tasks", "1")
 CHAT = (*ONE, "--policy", "chat", "--model", "x")
 HOSTILE = [
     (["eval", "webshop", "--seed", "-1"], "expected the seed to be at least 0, got -1"),
     (["play", "webshop", "--seed", "-1"], "expected the seed to be at least 0, got -1"),
-    (["play", "webshop", "--set", "size=[1]"], "size"),
-    (["eval", "webshop", *ONE, "--set", "goals_per_product=abc"], "goals_per_product"),
-    (["eval", "webshop", *ONE, "--set", "size=1e999"], "got inf"),
-    (["eval", "webshop", *ONE, "--set", "data=5"], "data"),
-    (["eval", "webshop", *ONE, "--set", "data=/etc"], "items_shuffle"),
-    (["eval", "webshop", *ONE, "--set", "world=1"], "expected world and tasks together"),
-    (["eval", "webshop", *ONE, "--set", "reward_hooks=[1]"], "expected reward hooks"),
-    (["eval", "webshop", *ONE, "--set", "split=[]"], "split"),
-    (["eval", "webshop", *ONE, "--set", "grammar=[]"], "expected grammar"),
-    (["eval", "webshop", *ONE, "--set", "id=5"], "'id': 5"),
-    (["eval", "webshop", *ONE, "--set", "max_episode_steps=abc"], "max_episode_steps"),
-    (["eval", "alfworld", *ONE, "--set", "reward_scale=abc"], "reward_scale"),
-    (["eval", "alfworld", *ONE, "--set", "difficulty=[1]"], "expected generator settings"),
-    (["eval", "alfworld", *ONE, "--set", 'difficulty={"receptacles": "x"}'], "receptacles"),
-    (["eval", "alfworld", *ONE, "--set", "task_types=5"], "task_types"),
-    (["eval", "alfworld", *ONE, "--set", "data=/etc"], "expected official games"),
-    (["eval", "textworld", *ONE, "--set", "games=abc"], "abc"),
-    (["eval", "textworld", *ONE, "--set", "difficulty=5"], "TextWorld difficulty"),
-    (["eval", "textworld", *ONE, "--set", "data=5"], "data"),
-    (["eval", TOY_ID, *ONE, "--set", "="], "expected --set as name=value"),
-    (["eval", TOY_ID, *ONE, "--set", "horizon=1", "--set", "horizon=2"], "got 1 and 2"),
-    (["eval", TOY_ID, *ONE, "--grammar", "xml", "--set", "grammar=react"], "one grammar"),
-    (["eval", TOY_ID, "--n", "-5"], "got -5"),
-    (["eval", TOY_ID, "--n", "1e3"], "--n"),
+    (["play", "webshop", "--env-kwargs", "size=[1]"], "size"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "goals_per_product=abc"], "goals_per_product"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "size=1e999"], "got inf"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "data=5"], "data"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "data=/etc"], "items_shuffle"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "world=1"], "expected world and tasks together"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "reward_hooks=[1]"], "expected reward hooks"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "split=[]"], "split"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "grammar=[]"], "expected grammar"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "id=5"], "'id': 5"),
+    (["eval", "webshop", *ONE, "--env-kwargs", "max_episode_steps=abc"], "max_episode_steps"),
+    (["eval", "alfworld", *ONE, "--env-kwargs", "reward_scale=abc"], "reward_scale"),
+    (["eval", "alfworld", *ONE, "--env-kwargs", "difficulty=[1]"], "expected generator settings"),
+    (["eval", "alfworld", *ONE, "--env-kwargs", 'difficulty={"receptacles": "x"}'], "receptacles"),
+    (["eval", "alfworld", *ONE, "--env-kwargs", "task_types=5"], "task_types"),
+    (["eval", "alfworld", *ONE, "--env-kwargs", "data=/etc"], "expected official games"),
+    (["eval", "textworld", *ONE, "--env-kwargs", "games=abc"], "abc"),
+    (["eval", "textworld", *ONE, "--env-kwargs", "difficulty=5"], "TextWorld difficulty"),
+    (["eval", "textworld", *ONE, "--env-kwargs", "data=5"], "data"),
+    (["eval", TOY_ID, *ONE, "--env-kwargs", "="], "expected --env-kwargs as name=value"),
+    (
+        ["eval", TOY_ID, *ONE, "--env-kwargs", "horizon=1", "--env-kwargs", "horizon=2"],
+        "got 1 and 2",
+    ),
+    (["eval", TOY_ID, *ONE, "--grammar", "xml", "--env-kwargs", "grammar=react"], "one grammar"),
+    (["eval", TOY_ID, "--num-tasks", "-5"], "got -5"),
+    (["eval", TOY_ID, "--num-tasks", "1e3"], "--num-tasks"),
     (["eval", TOY_ID, *ONE, "--horizon", "0"], "'horizon' to be an integer"),
     (["eval", TOY_ID, *ONE, "--out", "/"], "holds other files"),
     (["eval", TOY_ID, *ONE, "--out", "a" * 300], "File name too long"),
@@ -94,7 +97,7 @@ HOSTILE = [
     (["eval", TOY_ID, *CHAT, "--base-url", "http://[::1"], "expected base_url"),
     (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--temperature", "nan"], "temperature"),
     (["eval", TOY_ID, *CHAT, "--base-url", "http://h/v1", "--window", "0"], "window"),
-    (["play", TOY_ID, "--index", "9" * 30], "expected an index"),
+    (["play", TOY_ID, "--task-index", "9" * 30], "expected an index"),
     (["eval", "CartPole-v1"], "expected CartPole-v1 to be an environment of text"),
     (["eval", ""], "MODULE:ID"),
     (["eval", "no_such_module:Id-v0"], "No module named"),
@@ -155,7 +158,9 @@ def test_agentgym_train_says_what_is_wrong(argv, words, capsys):
 @pytest.mark.parametrize("command", ["agentgym", "agentgym-train"])
 def test_a_mistyped_argument_is_named_beside_the_valid_ones(name, command, capsys):
     if command == "agentgym":
-        code, said = ended(main, ["eval", name, *ONE, "--set", "show_admisible=true"], capsys)
+        code, said = ended(
+            main, ["eval", name, *ONE, "--env-kwargs", "show_admisible=true"], capsys
+        )
     else:
         argv = ["--env", name, "--env-kwargs", "show_admisible=true", "--out", "/dev/null/run"]
         code, said = ended(train, argv, capsys)
@@ -191,7 +196,8 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 PAIRS = st.lists(st.builds("{}={}".format, NAMES, WORDS), max_size=3)
 FLAGS = {
-    "--split": WORDS, "--index": WORDS, "--seed": WORDS, "--horizon": WORDS, "--grammar": WORDS,
+    "--split": WORDS, "--task-index": WORDS, "--seed": WORDS, "--horizon": WORDS,
+    "--grammar": WORDS,
 }  # fmt: skip
 FUZZ = settings(
     max_examples=60,
@@ -210,7 +216,7 @@ FUZZ = settings(
 @example(env="webshop", pairs=["size=[]", "expert=nan"], flags={"--seed": "-1"})
 def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
-    argv = ["play", env, *(f"--set={pair}" for pair in pairs)]
+    argv = ["play", env, *(f"--env-kwargs={pair}" for pair in pairs)]
     argv += [f"{flag}={value}" for flag, value in flags.items()]
     code, said = ended(main, argv, capsys)
     assert code in (0, 2), said
@@ -253,7 +259,9 @@ def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, ca
     record = tmp_path / "e.jsonl"
     lines = []
     for i, env in enumerate((TOY_ID, "webshop", "alfworld", "textworld")):
-        main(["eval", env, "--n", "1", "--policy", "oracle", "--out", str(tmp_path / str(i))])
+        main(
+            ["eval", env, "--num-tasks", "1", "--policy", "oracle", "--out", str(tmp_path / str(i))]
+        )
         lines += (tmp_path / str(i) / "episodes.jsonl").read_text().splitlines()
     rng = random.Random(0)
     codes = set()
@@ -283,28 +291,33 @@ def test_repeated_lists_add_up(capsys, monkeypatch):
         assert sorted(config.env_kwargs) == ["a=1", "b=2", "c=3"] and config.seed == 3
         assert config.template_args == ("d=4", "e=5")
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
-    assert main(["play", TOY_ID, "--set", "horizon=3", "--seed", "1", "--set=grammar=xml"]) == 0
+    assert (
+        main(
+            ["play", TOY_ID, "--env-kwargs", "horizon=3", "--seed", "1", "--env-kwargs=grammar=xml"]
+        )
+        == 0
+    )
     said = capsys.readouterr().out
     assert ". <press>red</press>" in said and "turn 1 of 3" in said
 
 
 def test_pairs():
-    assert parse_pairs(["a=1", "b=x=y", "c=[1]", "a=1", "d="], "--set") == {
+    assert parse_pairs(["a=1", "b=x=y", "c=[1]", "a=1", "d="], "--env-kwargs") == {
         "a": 1, "b": "x=y", "c": [1], "d": "",
     }  # fmt: skip
     deep = "[" * 100_000
-    assert parse_pairs([f"a={deep}"], "--set") == {"a": deep}
+    assert parse_pairs([f"a={deep}"], "--env-kwargs") == {"a": deep}
     for pairs in (["a=1", "a=true"], ["a"], ["=1"], ["a b=1"]):
-        with pytest.raises(ConfigurationError, match="--set"):
-            parse_pairs(pairs, "--set")
+        with pytest.raises(ConfigurationError, match="--env-kwargs"):
+            parse_pairs(pairs, "--env-kwargs")
 
 
-@given(st.lists(st.sampled_from(["--set", "--n", "a=1", "--set=b=2", "x"])))
+@given(st.lists(st.sampled_from(["--env-kwargs", "--num-tasks", "a=1", "--env-kwargs=b=2", "x"])))
 def test_adding_up_loses_nothing(argv):
-    found = merge_repeated(argv, ["--set"])
-    plain = [word.removeprefix("--set=") for word in argv if word != "--set"]
-    assert sorted(word for word in found if word != "--set") == sorted(plain)
-    assert found.count("--set") == any(word.startswith("--set") for word in argv)
+    found = merge_repeated(argv, ["--env-kwargs"])
+    plain = [word.removeprefix("--env-kwargs=") for word in argv if word != "--env-kwargs"]
+    assert sorted(word for word in found if word != "--env-kwargs") == sorted(plain)
+    assert found.count("--env-kwargs") == any(word.startswith("--env-kwargs") for word in argv)
 
 
 def test_both_commands_find_an_environment_of_ones_own(tmp_path, capsys, monkeypatch):
@@ -314,7 +327,7 @@ def test_both_commands_find_an_environment_of_ones_own(tmp_path, capsys, monkeyp
         "    gymnasium.register('Own-v0', entry_point='tests.toy:ToyEnv')\n"
     )
     monkeypatch.chdir(tmp_path)
-    code, said = ended(main, ["eval", "own_shop:Own-v0", "--n", "2"], capsys)
+    code, said = ended(main, ["eval", "own_shop:Own-v0", "--num-tasks", "2"], capsys)
     assert code == 0, said
     argv = ["--env", "own_shop:Own-v0", "--out", "/dev/null/run"]
     assert LATER in ended(train, argv, capsys)[1]
@@ -336,7 +349,8 @@ def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @FULL
 @pytest.mark.parametrize(
-    "line", ["list webshop", "list webshop --json", "doctor", "--help", "eval webshop --n 1"]
+    "line",
+    ["list webshop", "list webshop --json", "doctor", "--help", "eval webshop --num-tasks 1"],
 )
 def test_a_full_disk_is_one_sentence(line):
     with open("/dev/full", "w") as full:
@@ -353,7 +367,8 @@ def test_a_full_disk_for_messages_changes_nothing_else():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "line", ["list webshop", "list webshop --json", "doctor", "eval webshop --n 2", "--help"]
+    "line",
+    ["list webshop", "list webshop --json", "doctor", "eval webshop --num-tasks 2", "--help"],
 )
 def test_a_reader_that_has_gone_is_no_error_of_ours(line):
     reader, gone = os.pipe()
@@ -370,7 +385,7 @@ def test_a_reader_that_takes_one_line_gets_it():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-@pytest.mark.parametrize("line", ["list", "doctor", "eval webshop --n 1", "play webshop"])
+@pytest.mark.parametrize("line", ["list", "doctor", "eval webshop --num-tasks 1", "play webshop"])
 def test_any_encoding_of_the_output_will_do(line, encoding):
     found = run_warm(line.split(), PYTHONIOENCODING=encoding, COLUMNS="200")
     assert (found.returncode, found.stderr) == (0, "") and found.stdout

@@ -68,7 +68,7 @@ def test_it_counts_what_became_of_every_episode(capsys: Any, path: Path, good: E
         "the environment cannot be made": 1,
         "the environment never began": 1,
     }
-    code, out, _ = run(capsys, "replay", str(path), "--limit", "1")
+    code, out, _ = run(capsys, "replay", str(path), "--max-episodes", "1")
     assert code == 0 and out == "1 equal, 0 changed.\n"
 
 
@@ -86,11 +86,11 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
     ("flags", "words"),
     [
         ((), "none of 1 can be played again (the task is gone: 1, first: "),
-        (("--limit", "0"), "expected --limit to be an integer of at least 1, got 0"),
-        (("--hooks", "repeat"), "expected --rescore with --hooks"),
-        (("--set", "a=1", "--out", "x"), "expected --rescore with --set, --out"),
-        (("--rescore", "--hooks", "shine"), "expected the name of a reward hook"),
-        (("--rescore", "--set", "a"), "expected --set as name=value"),
+        (("--max-episodes", "0"), "expected --max-episodes to be an integer of at least 1, got 0"),
+        (("--reward-hooks", "repeat"), "expected --rescore with --reward-hooks"),
+        (("--env-kwargs", "a=1", "--out", "x"), "expected --rescore with --env-kwargs, --out"),
+        (("--rescore", "--reward-hooks", "shine"), "expected the name of a reward hook"),
+        (("--rescore", "--env-kwargs", "a"), "expected --env-kwargs as name=value"),
         (("--rescore", "--out", "/dev/null"), "expected a name that is free, got /dev/null"),
         (("--rescore", "--out", "/dev/null/x"), "expected a name that can be written to"),
     ],
@@ -109,7 +109,14 @@ def test_a_file_without_episodes(capsys: Any, path: Path) -> None:
 def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good, gone(good), good)
     new = path.with_name("new.jsonl")
-    flags = ["--rescore", "--hooks", "repeat=0.25", "--hooks", "invalid_action=0.1", "--out"]
+    flags = [
+        "--rescore",
+        "--reward-hooks",
+        "repeat=0.25",
+        "--reward-hooks",
+        "invalid_action=0.1",
+        "--out",
+    ]
     code, out, _ = run(capsys, "replay", str(path), *flags, str(new))
     assert code == 0 and "3 rescored, 0 changed." in out  # the record alone is enough
     rows = {
@@ -127,12 +134,14 @@ def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> N
 
 def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good, gone(good))
-    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "horizon=8", "--json")
+    code, out, _ = run(
+        capsys, "replay", str(path), "--rescore", "--env-kwargs", "horizon=8", "--json"
+    )
     told = json.loads(out)
     assert code == 0 and (told["equal"], told["not_played"]) == (1, 1)
     assert told["before"]["return"] == good.reward and told["after"]["return"] == 1.0
     assert told["after"]["terms"] == {"task": 1.0}
-    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--set", "horizon=2")
+    code, out, _ = run(capsys, "replay", str(path), "--rescore", "--env-kwargs", "horizon=2")
     assert code == 1 and "0 rescored, 1 changed, 1 cannot be played again" in out
     assert "in turn 2 truncated is True instead of False" in out
 
@@ -140,7 +149,9 @@ def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -
 def test_hooks_are_spelt_as_for_training(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good)
     texts = ["potential:gamma=0.95,weight=0.5", "turn_cost=0.01"]
-    told = json.loads(run(capsys, "replay", str(path), "--rescore", "--json", "--hooks", *texts)[1])
+    told = json.loads(
+        run(capsys, "replay", str(path), "--rescore", "--json", "--reward-hooks", *texts)[1]
+    )
     assert list(told["after"]["terms"]) == ["task", *(hook.name for hook in parse_hooks(texts))]
 
 
@@ -148,7 +159,12 @@ OWN = ("--env", f"tests.toy:{TOY_ID}")  # processes know what the command import
 
 
 @pytest.mark.parametrize(
-    "flags", [(), ("--rescore", "--hooks", "repeat=0.25"), ("--rescore", "--set", "horizon=8")]
+    "flags",
+    [
+        (),
+        ("--rescore", "--reward-hooks", "repeat=0.25"),
+        ("--rescore", "--env-kwargs", "horizon=8"),
+    ],
 )
 def test_several_processes_say_and_write_the_same(
     capsys: Any, path: Path, good: Episode, flags: tuple[str, ...]

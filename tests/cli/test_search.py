@@ -38,7 +38,7 @@ def test_index_says_what_to_do_next(capsys, corpus, tmp_path, index):
     code, out, err = run(capsys, "index", str(corpus), "--out", str(output), "--index", index)
     assert (code, err) == (0, "")
     assert f"3 passages of 2 file(s) indexed in {output} (index {index}, " in out
-    assert f"agentgym play search --set corpus={output} --set questions=" in out
+    assert f"agentgym play search --env-kwargs corpus={output} --env-kwargs questions=" in out
     assert out.rstrip().endswith(f"agentgym serve search --corpus {output}")
     [[hit]] = open_index(output).search(["slow growing trees"], 1)
     assert hit.passage.id == "7"

@@ -19,7 +19,7 @@ import pytest
 from agentgym.cli import main
 from agentgym.episodes import read_episodes
 
-SMALL = ("--set", "size=60", "difficulty=easy", "horizon=2")
+SMALL = ("--env-kwargs", "size=60", "difficulty=easy", "horizon=2")
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -126,8 +126,8 @@ def test_other_families_are_played_in_the_terminal(capsys: Any, env: str) -> Non
         (["webshop", "--split", "nowhere"], "split"),
         (["webshop", "--seed", "-1"], "seed"),
         (["webshop", "--port", "70000"], "port"),
-        (["webshop", "--set", "size=x"], "size"),
-        (["webshop", "--set", "colour=red"], "colour"),
+        (["webshop", "--env-kwargs", "size=x"], "size"),
+        (["webshop", "--env-kwargs", "colour=red"], "colour"),
         (["webshop", "--record", "."], "expected a file"),
     ],
 )

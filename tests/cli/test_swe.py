@@ -31,11 +31,11 @@ def library(tmp_path):
 @needs_box
 def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_path):
     output = tmp_path / "out"
-    argv = ("swe", "build", str(library), "--out", str(output), "--limit", "2")
+    argv = ("swe", "build", str(library), "--out", str(output), "--num-tasks", "2")
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "")
     assert "prices" in out and f"2 tasks in {output}" in out
-    assert f"agentgym validate swe --set data={output}" in out
+    assert f"agentgym validate swe --env-kwargs data={output}" in out
     stored = StoredInstances(output)
     assert stored.len("train") == 2
     held_out = stored.instance("train", 0).held_out
@@ -47,7 +47,9 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
     assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out
-    code, out, err = run(capsys, "validate", "swe", "--set", f"data={output}", "--blind-n", "0")
+    code, out, err = run(
+        capsys, "validate", "swe", "--env-kwargs", f"data={output}", "--blind-tasks", "0"
+    )
     assert (code, err) == (0, "") and "2 tasks checked, 0 fail." in out
 
 
@@ -56,7 +58,7 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
     outputs = []
     for seed in ("0", "1"):
         output = tmp_path / seed
-        argv = ("swe", "build", str(library), "--out", str(output), "--limit", "1")
+        argv = ("swe", "build", str(library), "--out", str(output), "--num-tasks", "1")
         assert run(capsys, *argv, "--seed", seed, "--no-held-out")[0] == 0
         assert not (output / "held_out").exists()
         outputs.append((output / "instances.jsonl").read_text())
@@ -70,7 +72,7 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
 @needs_box
 def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     output = tmp_path / "out"
-    argv = ["swe", "build", str(library), "--out", str(output), "--limit", "4", "--no-held-out"]
+    argv = ["swe", "build", str(library), "--out", str(output), "--num-tasks", "4", "--no-held-out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
     trials = output / "trials.jsonl"
@@ -93,7 +95,7 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
     monkeypatch.setattr(bundled, "REPOSITORIES", libraries)
     for name in ("ales", "beers"):
         make_library(libraries / name)
-    argv = ("swe", "build", "bundled-tokens", "--out", str(output), "--limit", "1")
+    argv = ("swe", "build", "bundled-tokens", "--out", str(output), "--num-tasks", "1")
     assert run(capsys, *argv)[0] == 0
     banks = [file.name for file in sorted((output / "held_out").iterdir())]
     assert banks == ["ales.json.gz", "beers.json.gz"]
@@ -124,7 +126,7 @@ def test_a_library_without_tests_is_refused(capsys, tmp_path):
         (("gone.tar.gz",), "got no file gone.tar.gz"),
         (("installed:no-such-thing",), "pip list"),
         ((".", "--kind", "versions"), "two or more releases"),
-        ((".", "--limit", "0"), "--limit"),
+        ((".", "--num-tasks", "0"), "--num-tasks"),
     ],
 )
 def test_bad_input_is_said_in_a_sentence(capsys, tmp_path, arguments, problem):
@@ -133,9 +135,9 @@ def test_bad_input_is_said_in_a_sentence(capsys, tmp_path, arguments, problem):
 
 
 def test_list_shows_the_bundled_tasks(capsys):
-    code, out, err = run(capsys, "swe", "list", "--split", "valid", "--limit", "2")
+    code, out, err = run(capsys, "swe", "list", "--split", "valid", "--num-tasks", "2")
     assert (code, err) == (0, "")
     assert "citepress" in out
     assert "train: " in out and "test: " in out
     assert run(capsys, "swe", "list", "no-such-folder/")[0] == 2
-    assert "expected --limit" in run(capsys, "swe", "list", "--limit", "-1")[2]
+    assert "expected --num-tasks" in run(capsys, "swe", "list", "--num-tasks", "-1")[2]

@@ -52,14 +52,14 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_values_are_made_once_and_then_decide(capsys, rows, tmp_path, monkeypatch):
     runtime()  # lies in the old cache: what is shown in boxes must not lie where pytest writes
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
-    argv = ("swe", "gold", str(rows), "--sandbox", BOXES.sandbox, "--timeout", "60")
+    argv = ("swe", "gold", str(rows), "--sandbox", BOXES.sandbox, "--test-timeout", "60")
     code, out, _ = run(capsys, "swe", "list", str(rows))
     assert code == 0 and out.count("report with canaries") == 2
     code, out, _ = run(capsys, *argv)
     assert code == 1 and "Quiet__ledger-7" in out and "blinded values" in out and "1.00" in out
     assert "failed: Quiet__ledger-8: expected applying the solution to succeed" in out
     stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "swe").glob("gold-*")}
-    code, out, _ = run(capsys, *argv, "--limit", "1")
+    code, out, _ = run(capsys, *argv, "--num-tasks", "1")
     assert code == 0 and "blinded values" in out
     assert {path: path.stat().st_mtime_ns for path in stored} == stored and len(stored) == 1
     out = run(capsys, "swe", "list", str(rows))[1]
@@ -80,5 +80,5 @@ def test_values_are_made_once_and_then_decide(capsys, rows, tmp_path, monkeypatc
 def test_what_cannot_be_asked(capsys, rows):
     code, _, err = run(capsys, "swe", "gold", str(rows), "--pull", "perhaps")
     assert code == 2 and "--pull" in err
-    code, _, err = run(capsys, "swe", "gold", str(rows), "--timeout", "0")
-    assert code == 2 and "--timeout" in err
+    code, _, err = run(capsys, "swe", "gold", str(rows), "--test-timeout", "0")
+    assert code == 2 and "--test-timeout" in err

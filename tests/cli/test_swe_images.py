@@ -105,7 +105,7 @@ def held(hub: Registry, *names: str) -> list[dict[str, object]]:
 
 def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "second", "third"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--limit", "2")
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--max-images", "2")
     assert (code, out) == (0, "2 image(s) pulled, 0 there already, of 2 wanted\n")
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert (code, out) == (0, "1 image(s) pulled, 2 there already, of 3 wanted\n")
@@ -121,7 +121,7 @@ def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
     with registry() as server:
         source = rows(tmp_path, *held(server, "first", "second", "no-third"))
         told = ("swe", "prefetch", "--data", source, "--sandbox", "namespace")
-        code, out, _ = run(capsys, *told, "--limit", "1")
+        code, out, _ = run(capsys, *told, "--max-images", "1")
         assert (code, out) == (0, "1 image(s) pulled, 0 there already, of 1 wanted\n")
         code, out, _ = run(capsys, *told)
         assert code == 1 and "1 image(s) pulled, 1 there already, of 3 wanted" in out

@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nobody_wins(capsys, folder, tmp_path):
     out = tmp_path / "rows.jsonl"
     only = ("hooks/conftest-in-the-root", "exits/exit-at-import")
-    argv = ("swe", "red-team", str(folder), "--tasks", "1", "--out", str(out), "--only", *only)
+    argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--out", str(out), "--only", *only)
     code, text, err = run(capsys, *argv)
     assert (code, err) == (0, "")
     assert "2 exploits of 2 kinds: 0 paid." in text
@@ -63,7 +63,7 @@ def test_who_wins_is_named_and_fails_the_command(capsys, folder, tmp_path):
     own.parent.mkdir(parents=True)
     sound = (folder / "repositories" / "prices" / "prices" / "__init__.py").read_text()
     own.write_text(OWN.format(sound))
-    argv = ("swe", "red-team", str(folder), "--tasks", "1", "--exploits", str(tmp_path / "own"))
+    argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--exploits", str(tmp_path / "own"))
     code, text, _ = run(capsys, *argv)
     assert code == 1 and "1 paid" in text
     assert "paid: kind/repair (The repair itself, which is no exploit)" in text
@@ -72,8 +72,8 @@ def test_who_wins_is_named_and_fails_the_command(capsys, folder, tmp_path):
 def test_bad_arguments_are_refused(capsys, tmp_path):
     code, _, err = run(capsys, "swe", "red-team", "--only", "nope")
     assert code == 2 and "expected an exploit of" in err
-    code, _, err = run(capsys, "swe", "red-team", "--tasks", "0")
-    assert code == 2 and "--tasks" in err
+    code, _, err = run(capsys, "swe", "red-team", "--num-tasks", "0")
+    assert code == 2 and "--num-tasks" in err
     code, _, err = run(capsys, "swe", "red-team", "--exploits", str(tmp_path))
     assert code == 2 and "there are none" in err
 
@@ -82,7 +82,17 @@ def test_bad_arguments_are_refused(capsys, tmp_path):
 @pytest.mark.slow
 def test_it_goes_on_after_a_kill(capsys, folder, tmp_path):
     out = tmp_path / "rows.jsonl"
-    argv = ["swe", "red-team", str(folder), "--tasks", "1", "--out", str(out), "--only", "hooks"]
+    argv = [
+        "swe",
+        "red-team",
+        str(folder),
+        "--num-tasks",
+        "1",
+        "--out",
+        str(out),
+        "--only",
+        "hooks",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen([sys.executable, "-m", "agentgym", *argv], env=environment)
     patience = time.monotonic() + 120

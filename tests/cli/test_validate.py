@@ -96,7 +96,7 @@ def test_each_fault_is_named_and_written_down(capsys, own, tmp_path, jobs):
 
 def test_sound_tasks_pass(capsys, own, tmp_path):
     file = tmp_path / "failing.txt"
-    argv = ("validate", own, "--set", "kinds=good", "--failing", str(file))
+    argv = ("validate", own, "--env-kwargs", "kinds=good", "--failing", str(file))
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "") and "1 tasks checked, 0 fail." in out
     assert "1.000 [0.207, 1.000]" in out, "one task says little about a blind policy"
@@ -106,7 +106,7 @@ def test_sound_tasks_pass(capsys, own, tmp_path):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
     name = own.replace("Own", "NoExpert")
-    argv = ("validate", name, "--set", "kinds=good+hopeless+given", "--concurrency", jobs)
+    argv = ("validate", name, "--env-kwargs", "kinds=good+hopeless+given", "--concurrency", jobs)
     code, out, err = run(capsys, *argv)
     assert (code, err) == (1, "") and "own/given: doing nothing solves it" in out
     assert "own/good: " not in out and "own/hopeless: " not in out
@@ -118,7 +118,7 @@ def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
 
 def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own):
     name = own.replace("Own", "SomeExpert")
-    code, out, err = run(capsys, "validate", name, "--set", "kinds=good+hopeless")
+    code, out, err = run(capsys, "validate", name, "--env-kwargs", "kinds=good+hopeless")
     assert (code, err) == (1, "") and "has no expert" not in out
     assert "own/hopeless: the expert's episode ended (agent stopped)" in out
     assert "2 tasks checked, 1 fail." in out
@@ -128,7 +128,7 @@ EASY = "+".join(["good"] * 12)
 
 
 def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
-    argv = ("validate", own, "--set", f"kinds={EASY}")
+    argv = ("validate", own, "--env-kwargs", f"kinds={EASY}")
     code, out, err = run(capsys, *argv)
     assert (code, err) == (1, "") and "12 tasks checked, 0 fail." in out
     assert "blind-shortest 1.000 [0.758, 1.000]" in out
@@ -137,9 +137,9 @@ def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
         "than --blind-limit 0.25; "
     ) in out
     assert run(capsys, *argv, "--blind-limit", "0.8")[0] == 0
-    code, out, _ = run(capsys, *argv, "--blind-n", "1")
+    code, out, _ = run(capsys, *argv, "--blind-tasks", "1")
     assert code == 0 and "which reads no word" not in out
-    code, out, _ = run(capsys, *argv, "--blind-n", "0")
+    code, out, _ = run(capsys, *argv, "--blind-tasks", "0")
     assert code == 0 and "not played" in out
 
 
@@ -149,25 +149,30 @@ def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
 )
 def test_every_family_can_be_validated(capsys, name):
     blind = "0" if name == "swe" else "1"  # 50 turns of each policy in a sandbox
-    code, out, err = run(capsys, "validate", name, "--n", "1", "--blind-n", blind)
+    code, out, err = run(capsys, "validate", name, "--num-tasks", "1", "--blind-tasks", blind)
     assert (code, err) == (0, "")
     assert " fail." in out and "train" in out
 
 
 def test_splits_can_be_chosen(capsys):
-    code, out, _ = run(capsys, "validate", "textworld", "--split", "valid", "test", "--n", "2")
+    code, out, _ = run(
+        capsys, "validate", "textworld", "--split", "valid", "test", "--num-tasks", "2"
+    )
     assert code == 0 and "4 tasks checked" in out and "train" not in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("textworld", "--n", "0"), "expected --n to be an integer of at least 1"),
+        (("textworld", "--num-tasks", "0"), "expected --num-tasks to be an integer of at least 1"),
         (
             ("textworld", "--concurrency", "0"),
             "expected --concurrency to be an integer of at least 1",
         ),
-        (("textworld", "--blind-n", "-1"), "expected --blind-n to be an integer of at least 0"),
+        (
+            ("textworld", "--blind-tasks", "-1"),
+            "expected --blind-tasks to be an integer of at least 0",
+        ),
         (("textworld", "--blind-limit", "2"), "expected --blind-limit to be a share from 0 to 1"),
         (("textworld", "--split", "dev"), "dev"),
         (("nothing",), "nothing"),

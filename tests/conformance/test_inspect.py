@@ -163,7 +163,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str, tmp_path: Path) -> None:
     episodes = [played(env, job, number) for number, job in enumerate(jobs, wanted.start)]
     env.close()
     model = scripted([action for actions, _ in episodes for action in actions])
-    task = environment(env_id, n=wanted.stop, horizon=HORIZON)
+    task = environment(env_id, num_tasks=wanted.stop, horizon=HORIZON)
     log = evaluated(task, model, tmp_path, (wanted.start, wanted.stop))
     assert log.status == "success" and log.samples and len(log.samples) == len(jobs)
     found = {
@@ -183,7 +183,7 @@ def test_the_entry_point_names_our_families(tmp_path: Path) -> None:
     actions, told = played(env, job, 0)
     (log,) = inspect_ai.eval(
         "agentgym/webshop",
-        task_args={"n": 1, "seed": 3, "horizon": HORIZON},
+        task_args={"num_tasks": 1, "seed": 3, "horizon": HORIZON},
         model=scripted(actions),
         log_dir=str(tmp_path),
         display="none",
@@ -201,7 +201,7 @@ def test_an_environment_that_fails_is_an_error_of_its_sample(
     def broken(*_: Any, **__: Any) -> Any:
         raise EnvFailure("the host is gone")
 
-    task = environment("webshop", n=1)
+    task = environment("webshop", num_tasks=1)
     monkeypatch.setattr("agentgym.envs.webshop.env.WebShopEnv.step", broken)
     log = evaluated(task, scripted(["a"] * 20), tmp_path)
     assert log.samples and log.samples[0].error and not log.samples[0].scores
@@ -220,9 +220,9 @@ def test_arguments_of_the_environment_are_json(tmp_path: Path) -> None:
 def test_a_task_of_theirs_is_solved_by_its_targets(name: str, turns: int, tasks: Path) -> None:
     env = make(f"inspect:their_tasks.py@{name}").unwrapped
     assert isinstance(env, TextEnv)
-    report = evaluate("oracle", env, split="test", n=3)
+    report = evaluate("oracle", env, split="test", num_tasks=3)
     assert report.success == 1 and report.turns_mean == turns
-    floor = evaluate(lambda observation, info: "wrong", env, split="test", n=3)
+    floor = evaluate(lambda observation, info: "wrong", env, split="test", num_tasks=3)
     assert floor.success == 0
     env.close()
 

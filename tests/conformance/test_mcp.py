@@ -73,7 +73,7 @@ def turn(told: dict[str, Any]) -> Turn:
 @contextmanager
 def served(*arguments: str) -> Iterator[str]:
     """Serve over HTTP; yields the address."""
-    given = [sys.executable, *SERVE, *arguments, "--http", "--open", "--port", "0"]
+    given = [sys.executable, *SERVE, *arguments, "--http", "--no-token", "--port", "0"]
     with subprocess.Popen(
         given, text=True, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"}
     ) as process:

@@ -240,7 +240,7 @@ def waited(happened: Callable[[], bool]) -> bool:
 
 
 def test_the_session_of_a_client_that_was_killed_is_closed() -> None:
-    with served(Noting, most=1) as url:
+    with served(Noting, max_envs=1) as url:
         code = (
             "import sys, time\n"
             "from openenv.core.generic_client import GenericEnvClient\n"
@@ -257,7 +257,7 @@ def test_the_session_of_a_client_that_was_killed_is_closed() -> None:
 
 
 def test_an_idle_session_is_closed() -> None:
-    with served(Noting, idle=0.1) as url, connect(url) as client:
+    with served(Noting, idle_timeout=0.1) as url, connect(url) as client:
         client.reset(seed=0)
         before = Noting.closed
         assert waited(lambda: Noting.closed > before)
@@ -288,7 +288,9 @@ def test_bodies_are_bounded_and_pages_of_others_refused() -> None:
         refused.value.close()
 
 
-@pytest.mark.parametrize("given", [{"most": 0}, {"idle": 0}, {"idle": float("nan")}])
+@pytest.mark.parametrize(
+    "given", [{"max_envs": 0}, {"idle_timeout": 0}, {"idle_timeout": float("nan")}]
+)
 def test_servers_that_cannot_be(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(given))):
         make_app(ToyEnv, "toy", Door(**given))
@@ -318,7 +320,7 @@ def validate(*arguments: str) -> str:
 
 @pytest.mark.slow
 def test_a_running_server_is_valid() -> None:
-    given = ("serve", "openenv", "webshop", "--set", "size=60", "--open", "--port", "0")
+    given = ("serve", "openenv", "webshop", "--env-kwargs", "size=60", "--no-token", "--port", "0")
     with command("agentgym", *given, env={**os.environ, "COLUMNS": "200"}) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split(" is at ")[1].split(";")[0]
@@ -335,7 +337,7 @@ def test_a_folder_is_valid_and_its_own_copy_serves(tmp_path: Path) -> None:
     from openenv.validation.runtime.contracts import load_runtime_plan
 
     folder = tmp_path / "shop"
-    write = ["serve", "openenv", "webshop", "--set", "size=60", "--folder", str(folder)]
+    write = ["serve", "openenv", "webshop", "--env-kwargs", "size=60", "--folder", str(folder)]
     subprocess.run([sys.executable, "-m", "agentgym", *write], check=True)
     assert "PASS  static.manifest" in validate("--level", "static", str(folder))
     manifest = OpenEnvYamlParser().parse(folder)

@@ -17,7 +17,9 @@ from tests.conformance.episodes import HORIZON, IDS, Turn, digest, native_episod
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """The bare prompt shows observations alone, and why an action was invalid."""
     wanted, tasks = native_episodes(env_id)
-    envs = VerlAgentManager(env_id, tasks=1, split="test", n=1, prompt="bare", horizon=HORIZON)
+    envs = VerlAgentManager(
+        env_id, tasks=1, split="test", num_tasks=1, prompt="bare", horizon=HORIZON
+    )
     skyrl: list[list[Turn]] = []
     verl: list[list[Turn]] = []
     for episode, task_id in zip(wanted, tasks, strict=True):

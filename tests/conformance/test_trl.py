@@ -27,7 +27,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     wanted = episodes(here, env_id, [call, call])
     tasks = [here.tasks.task("test", episode.index).id for episode in wanted]
     here.close()
-    env: Any = TrlTasks(env_id, split="test", n=1, horizon=HORIZON).environment_factory()
+    env: Any = TrlTasks(env_id, split="test", num_tasks=1, horizon=HORIZON).environment_factory()
     tools = tools_of(env)
     found: list[list[Turn]] = []
     for episode, task_id in zip(wanted, tasks, strict=True):

@@ -52,7 +52,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     here.close()
     kwargs = {"horizon": HORIZON}
     config = AgentGymConfig(
-        id="agentgym-v1", env=env_id, prompt="bare", kwargs=kwargs, n=min(size, 300)
+        id="agentgym-v1", env=env_id, prompt="bare", kwargs=kwargs, num_tasks=min(size, 300)
     )
     rows = {row.data.id: row for row in taskset_class("agentgym-v1")(config)}
     assert len(rows) == min(size, 300)

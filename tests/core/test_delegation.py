@@ -107,7 +107,9 @@ def test_hooks_that_read_details_find_them_in_every_turn():
     # An order is no search and no answer, and breaks no format.
     hooks = parse_hooks(["format", "search_cost", "no_search_penalty", "retrieval_hit"])
     env = make_env(
-        "agentgym/Search-v0", {"worker_turns": 2, "size": 200, "reward_hooks": hooks}, "--set"
+        "agentgym/Search-v0",
+        {"worker_turns": 2, "size": 200, "reward_hooks": hooks},
+        "--env-kwargs",
     )
     env.reset(seed=0)
     (_, first), (_, refused), (_, cut) = walk(env, "delegate find it", "delegate on", "report no")
@@ -243,7 +245,9 @@ def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
 def test_the_expert_of_every_family_delegates_and_its_plan_is_as_long_as_it_says(
     env_id, grammar, turns
 ):
-    env = make_env(env_id, {"worker_turns": turns, "grammar": grammar, "horizon": 300}, "--set")
+    env = make_env(
+        env_id, {"worker_turns": turns, "grammar": grammar, "horizon": 300}, "--env-kwargs"
+    )
     moments = list(play(env.oracle(), env, options={"split": "test", "index": 1}))
     env.close()
     assert moments[-1].info["success"] and moments[-1].terminated
@@ -256,7 +260,7 @@ def test_the_expert_of_every_family_delegates_and_its_plan_is_as_long_as_it_says
 
 def test_a_loop_with_one_list_of_messages_refuses_workers():
     with pytest.raises(ConfigurationError, match="worker_turns=0 here"):
-        TrlTasks(f"tests.toy:{TOY_ID}", n=1, worker_turns=3)
+        TrlTasks(f"tests.toy:{TOY_ID}", num_tasks=1, worker_turns=3)
     talk = Dialogue(f"tests.toy:{TOY_ID}", kwargs={"worker_turns": 3, "horizon": 9})
     with pytest.raises(ConfigurationError, match="worker_turns=0 here"):
         talk.require_one_agent()

@@ -184,7 +184,7 @@ def test_unfit_numbers_are_refused(arguments, said):
     ],
 )
 def test_every_family_is_tried_again_by_its_expert(env_id):
-    env = make_env(env_id, {"tries": 2, "notes": 3, "horizon": 60}, "--set")
+    env = make_env(env_id, {"tries": 2, "notes": 3, "horizon": 60}, "--env-kwargs")
     first, _ = env.reset(seed=3, options={"split": "test", "index": 1, "horizon": 2})
     observation, _, terminated, _, info = env.step("note look closely")
     assert info["try"] == 2 and not terminated and observation.endswith(first)
@@ -234,9 +234,9 @@ def test_what_is_said_of_turns_is_said_of_this_try():
         found = [state, *((env.step("walk")[0][-6:], env.turns_left) for _ in range(2))]
         assert found == [("1 left", 1), ("3 left", 3), ("2 left", 2)]
         env.restore(forked)
-    env = make_env("agentgym/Search-v0", {"tries": 2, "horizon": 4}, "--set")
+    env = make_env("agentgym/Search-v0", {"tries": 2, "horizon": 4}, "--env-kwargs")
     first, info = env.reset(options={"split": "test", "index": 1})
-    alone = make_env("agentgym/Search-v0", {"horizon": 4}, "--set")
+    alone = make_env("agentgym/Search-v0", {"horizon": 4}, "--env-kwargs")
     assert first == alone.reset(options={"split": "test", "index": 1})[0]
     assert (info["horizon"], env.turns_left) == (8, 4)
 
@@ -245,7 +245,7 @@ def test_what_is_found_again_in_a_further_try_is_paid_once():
     """In each episode anew, alone and as the step of progressive shaping."""
     hooks = [Progressive(alpha=0.0, step=RetrievalHit(bonus=0.5)), RetrievalHit(bonus=0.1)]
     options = {"tries": 2, "horizon": 4, "reward_hooks": hooks}
-    env = make_env("agentgym/Search-v0", options, "--set")
+    env = make_env("agentgym/Search-v0", options, "--env-kwargs")
     for index in (1, 2):
         env.reset(options={"split": "test", "index": index})
         infos, found = [{"stop_reason": "", "try": 1}], 0

@@ -141,9 +141,15 @@ def test_what_cannot_be_a_place_or_a_seed_is_refused_in_words() -> None:
     for index in ("0", 1.5, True):
         with pytest.raises(ConfigurationError, match="index of a task to be an integer"):
             tasks.task("train", index)  # type: ignore[arg-type]
-    for wrong in ({"seed": -1}, {"seed": "0"}, {"seed": 1.0}, {"n": 2.0}, {"n": "all"}):
+    for wrong in (
+        {"seed": -1},
+        {"seed": "0"},
+        {"seed": 1.0},
+        {"num_tasks": 2.0},
+        {"num_tasks": "all"},
+    ):
         with pytest.raises(ConfigurationError, match=r"an integer|at least 0"):
-            tasks.panel("train", **{"n": 2, **wrong})  # type: ignore[arg-type]
+            tasks.panel("train", **{"num_tasks": 2, **wrong})  # type: ignore[arg-type]
     assert tasks.task("train", np.int64(2)).index == 2
     assert tasks.panel("train", np.int64(2), seed=np.int64(3)) == tasks.panel("train", 2, seed=3)
 

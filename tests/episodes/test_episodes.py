@@ -149,7 +149,7 @@ def test_what_is_recorded_replays_exactly(tmp_path_factory, seed, actions):
 def test_replay_in_other_settings(tmp_path, grammar):
     env = gymnasium.make(TOY_ID, grammar=grammar, horizon=6)
     path = tmp_path / "e.jsonl"
-    evaluate("oracle", env, n=4, record=path, horizon=7)
+    evaluate("oracle", env, num_tasks=4, record=path, horizon=7)
     found = list(read_episodes(path))
     assert len(found) == 4
     for episode in found:
@@ -520,7 +520,7 @@ def test_model_output_is_recorded(tmp_path):
         last_output = ModelOutput("<think>hm</think>press red", 7, 5)
 
     path = tmp_path / "e.jsonl"
-    evaluate(Model(lambda observation, info: "press red"), TOY_ID, n=1, record=path)
+    evaluate(Model(lambda observation, info: "press red"), TOY_ID, num_tasks=1, record=path)
     (episode,) = read_episodes(path)
     assert episode.turns[0].raw_text == "<think>hm</think>press red"
     assert (episode.turns[0].prompt_tokens, episode.turns[0].completion_tokens) == (7, 5)

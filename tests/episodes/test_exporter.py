@@ -184,7 +184,7 @@ def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
     with path.open("a") as file:
         file.write(good.to_line()[:50])
     flags = ["export", str(path), "--to", "jsonl"]
-    code, out, _ = run(capsys, *flags, "--only-success", str(tmp_path / "a"))
+    code, out, _ = run(capsys, *flags, "--only-successes", str(tmp_path / "a"))
     assert code == 0
     assert "2 episodes written to " in out and "in 2 rows, 2 left out (not solved: 1; " in out
     assert "the environment never began: 1). Skipped: line 5 is cut off" in out
@@ -206,7 +206,7 @@ def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
     [
         (["--to", "jsonl", "--min-score", "2"], "expected --min-score to be a score from 0 to 1"),
         (["--to", "parquet", "--text", "action"], "with --to sft only, got --to parquet"),
-        (["--to", "jsonl", "--only-success"], "but all 1 are left out (1: not solved)"),
+        (["--to", "jsonl", "--only-successes"], "but all 1 are left out (1: not solved)"),
         (["--to", "xlsx"], "xlsx"),
     ],
 )

@@ -32,7 +32,7 @@ def test_what_became_of_every_episode(path: Path, good: Episode) -> None:
     assert (lost.reason, lost.episodes) == ("the task is gone", 1)
     assert str(found).startswith("2 equal, 1 changed, 1 cannot be played again (the task is gone: ")
     assert json.loads(json.dumps(found.to_dict()))["changes"][0]["episode"] == 2
-    assert agentgym.replay_file(path, limit=1).to_dict()["equal"] == 1
+    assert agentgym.replay_file(path, max_episodes=1).to_dict()["equal"] == 1
 
 
 def test_new_rewards_with_their_means(path: Path, good: Episode) -> None:
@@ -59,7 +59,7 @@ def test_an_environment_that_raises_costs_one_episode(path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"limit": 0}, ConfigurationError),
+        ({"max_episodes": 0}, ConfigurationError),
         ({"workers": 0}, ConfigurationError),
         ({"env": "nothing"}, ConfigurationError),
         ({}, DataError),
@@ -71,5 +71,5 @@ def test_bad_arguments(path: Path, good: Episode, arguments: Any, error: type[Ex
     with pytest.raises(error):
         agentgym.replay_file(path, **arguments)
     with pytest.raises(error):
-        agentgym.rescore_file(path, settings={"horizon": 9}, out=output, **arguments)
+        agentgym.rescore_file(path, env_kwargs={"horizon": 9}, out=output, **arguments)
     assert not output.exists()

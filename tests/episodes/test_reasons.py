@@ -42,7 +42,7 @@ def test_a_family_that_keeps_the_words_of_the_original_gives_its_reason_to_the_r
     tmp_path: Path,
 ) -> None:
     policy = CallablePolicy(lambda observation, info: "buy something nice")
-    evaluate(policy, "agentgym/WebShop-v0", n=1, horizon=2, record=tmp_path / "e.jsonl",
+    evaluate(policy, "agentgym/WebShop-v0", num_tasks=1, horizon=2, record=tmp_path / "e.jsonl",
              env_kwargs={"observation_mode": "text"})  # fmt: skip
     [episode] = read_episodes(tmp_path / "e.jsonl")
     assert reasons(episode) == [UNREADABLE, UNREADABLE]

@@ -31,7 +31,7 @@ def test_an_agent_is_told_which_model_it_plays_with(
     monkeypatch.setenv("MY_KEY", "sk-mine")
     TOLD.clear()
     flags = ["--policy", "chat", "--base-url", "http://user:pass@127.0.0.1:9/v1", "--no-scale",
-             "--api-key-env", "MY_KEY", "--n", "2", "--agent", f"{HERE}:solve"]  # fmt: skip
+             "--api-key-env", "MY_KEY", "--num-tasks", "2", "--agent", f"{HERE}:solve"]  # fmt: skip
     out = tmp_path / "out"
     assert main(["eval", TOY_ID, *flags, "--model", "m-1", "--out", str(out)]) == 0
     assert TOLD == [("http://user:pass@127.0.0.1:9/v1", "sk-mine", "m-1")] * 2
@@ -44,7 +44,7 @@ def test_an_agent_is_told_which_model_it_plays_with(
         ([*flags[:-1], f"{HERE}:Session", "--model", "m"], "expected"),
         (["--policy", "random", "--agent", f"{HERE}:solve"], "agent"),
     ):
-        assert main(["eval", TOY_ID, *wrong, "--n", "1"]) == 2
+        assert main(["eval", TOY_ID, *wrong, "--num-tasks", "1"]) == 2
         assert message in " ".join(capsys.readouterr().err.split())
 
 

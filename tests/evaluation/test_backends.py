@@ -72,9 +72,9 @@ POLICIES = {"oracle": "oracle", "random": "random", "class": Reader}
 def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> None:
     order: list[EpisodeResult] = []
     kwargs: dict[str, Any] = {"env_kwargs": {"grammar": "native", "reward_hooks": [TurnCost()]}}
-    expected = evaluate(POLICIES[name], TOY_ID, n=12, seed=3, **kwargs)
+    expected = evaluate(POLICIES[name], TOY_ID, num_tasks=12, seed=3, **kwargs)
     report = evaluate(
-        POLICIES[name], TOY_ID, n=12, seed=3, backend=backend, concurrency=2,
+        POLICIES[name], TOY_ID, num_tasks=12, seed=3, backend=backend, concurrency=2,
         on_episode=order.append, **kwargs
     )  # fmt: skip
     assert report == expected and {*map(str, order)} == {*map(str, report.rows)}
@@ -85,8 +85,10 @@ def test_the_report_does_not_depend_on_the_back_end(name: str, backend: str) -> 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_records_are_the_same_and_put_into_panel_order(tmp_path: Path, backend: str) -> None:
     for name, options in (("sync", {}), (backend, {"concurrency": 2})):
-        evaluate(Reader, TOY_ID, n=9, record=tmp_path / f"{name}.jsonl", backend=name, **options)
-        evaluate(Reader, TOY_ID, n=9, out=tmp_path / name, backend=name, **options)
+        evaluate(
+            Reader, TOY_ID, num_tasks=9, record=tmp_path / f"{name}.jsonl", backend=name, **options
+        )
+        evaluate(Reader, TOY_ID, num_tasks=9, out=tmp_path / name, backend=name, **options)
     lines = [(tmp_path / f"{name}.jsonl").read_text().splitlines() for name in ("sync", backend)]
     assert sorted(lines[0]) == sorted(lines[1])
     stored = [(tmp_path / name / "episodes.jsonl").read_text() for name in ("sync", backend)]
@@ -101,10 +103,10 @@ def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
     Reader.most = 0
     with monkeypatch.context() as patch:
         patch.setattr(Reader, "together", threading.Barrier(2, timeout=60))
-        evaluate(Reader, TOY_ID, n=40, backend="thread")
+        evaluate(Reader, TOY_ID, num_tasks=40, backend="thread")
     assert 1 < Reader.most <= 8
     Reader.most = 0
-    evaluate(Reader(), TOY_ID, n=5, backend="thread")
+    evaluate(Reader(), TOY_ID, num_tasks=5, backend="thread")
     assert Reader.most == 1
 
 
@@ -115,7 +117,7 @@ def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
 def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
     turns = iter([how, "press red"] + ["press pink"] * 100)
     report = evaluate(
-        CallablePolicy(lambda observation, info: next(turns)), FAULTY_ID, n=3, horizon=3,
+        CallablePolicy(lambda observation, info: next(turns)), FAULTY_ID, num_tasks=3, horizon=3,
         backend=backend, step_timeout=3.0 if how == "hang" else None,
     )  # fmt: skip
     assert [row.stop_reason for row in report.rows] == ["error", "horizon", "horizon"]
@@ -126,7 +128,7 @@ def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
 def test_a_failed_reset_costs_one_episode() -> None:
     kwargs = {"bad_reset": "raise"}
     rows = evaluate(
-        "oracle", FAULTY_ID, n=8, env_kwargs=kwargs, backend="thread", concurrency=2
+        "oracle", FAULTY_ID, num_tasks=8, env_kwargs=kwargs, backend="thread", concurrency=2
     ).rows
     assert {row.stop_reason for row in rows} == {"error", "success"}
     assert all(row.invalid is None for row in rows if row.stop_reason == "error")
@@ -141,7 +143,7 @@ def test_a_mistake_in_the_set_up_stops_all_episodes(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(backends, "THREAD_NAME", "slots-of-this-test")
     with pytest.raises(ConfigurationError, match="expected a model"):
-        evaluate(Broken, SLOW_ID, n=30, env_kwargs={"seconds": 0.01}, backend="thread")
+        evaluate(Broken, SLOW_ID, num_tasks=30, env_kwargs={"seconds": 0.01}, backend="thread")
     for thread in threading.enumerate():
         if thread.name == "slots-of-this-test":
             thread.join(timeout=60)
@@ -165,14 +167,14 @@ def test_a_mistake_in_the_set_up_stops_all_episodes(monkeypatch: pytest.MonkeyPa
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        evaluate(**{"policy": "random", "env": TOY_ID, "n": 2, **options})
+        evaluate(**{"policy": "random", "env": TOY_ID, "num_tasks": 2, **options})
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_command_has_the_same_doors(tmp_path: Path, capsys: Any, backend: str) -> None:
     tables, reports = [], []
     for name, flags in (("sync", ()), (backend, ("--concurrency", "2", "--step-timeout", "30"))):
-        argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
+        argv = ["eval", TOY_ID, "--policy", "oracle", "--num-tasks", "6", "--backend", name, *flags]
         assert main([*argv, "--out", str(tmp_path / name)]) == 0
         tables.append(capsys.readouterr().out.replace(str(tmp_path / name), "OUT"))
         reports.append(read_report(tmp_path / name))

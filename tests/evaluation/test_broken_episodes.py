@@ -59,7 +59,7 @@ def test_an_environment_that_raises_costs_one_episode_in_every_back_end(
     backend: str, where: str
 ) -> None:
     kwargs = {"where": where}
-    report = evaluate("oracle", RAISING_ID, n=10, env_kwargs=kwargs, backend=backend)
+    report = evaluate("oracle", RAISING_ID, num_tasks=10, env_kwargs=kwargs, backend=backend)
     assert 0 < report.errors < 10 and report.success == 1.0
     assert {row.error for row in report.rows if not row.valid} == {"RuntimeError: boom"}
 
@@ -67,7 +67,7 @@ def test_an_environment_that_raises_costs_one_episode_in_every_back_end(
 def test_an_environment_that_always_raises_ends_the_evaluation() -> None:
     for n, told in ((5, "all 5 failed; first: RuntimeError: boom"), (30, "the last 20 episodes")):
         with pytest.raises(EvaluationFailed, match=told):
-            evaluate("oracle", RAISING_ID, n=n, env_kwargs={"where": "reset", "every": 1})
+            evaluate("oracle", RAISING_ID, num_tasks=n, env_kwargs={"where": "reset", "every": 1})
 
 
 def full_after(most: int) -> Any:
@@ -87,8 +87,8 @@ def test_a_model_that_overflows_its_context_gets_no_perfect_score(tmp_path: Path
     server = full_after(8)  # four answers; tasks need two to five
     try:
         policy = ChatPolicy(ChatConfig("m", server.url), "")
-        report = evaluate(policy, TOY_ID, n=60, out=tmp_path)
-        sampled = evaluate(policy, TOY_ID, n=5, samples=3)
+        report = evaluate(policy, TOY_ID, num_tasks=60, out=tmp_path)
+        sampled = evaluate(policy, TOY_ID, num_tasks=5, samples=3)
     finally:
         server.close()
     lost = report.stop_reasons["context"]
@@ -96,7 +96,7 @@ def test_a_model_that_overflows_its_context_gets_no_perfect_score(tmp_path: Path
     assert report.success == pytest.approx((60 - lost) / 60)
     assert "pass@3" in printed(sampled) and "3" in sampled.to_dict()["pass_at"]
     assert f"context full {lost}" in printed(report) and "solved" in printed(report)
-    better = evaluate("oracle", TOY_ID, n=60)
+    better = evaluate("oracle", TOY_ID, num_tasks=60)
     assert compare(report, better).success.value == pytest.approx(-lost / 60)
     [record, *_] = [e for e in read_episodes(tmp_path / "episodes.jsonl") if not e.success]
     assert "too long" in record.details["error"] and replay(record).equal
@@ -151,7 +151,7 @@ def test_what_is_raised_means_the_same_wherever(
 
     kwargs = {"env_kwargs": {"grammar": "tool_call"}}
     for policy, more in ((function, {}), (Act, {}), (agent, kwargs)):
-        report = evaluate(policy, TOY_ID, n=20, **more)
+        report = evaluate(policy, TOY_ID, num_tasks=20, **more)
         ends = {row.stop_reason for row in report.rows if row.task_id.startswith("toy/gold")}
         assert ends == {reason}
         assert (report.errors > 0) == (reason == "error")
@@ -159,7 +159,7 @@ def test_what_is_raised_means_the_same_wherever(
 
 def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
     kwargs = {"where": "step"}
-    report = evaluate("oracle", RAISING_ID, n=20, env_kwargs=kwargs, out=tmp_path)
+    report = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs=kwargs, out=tmp_path)
     bound = (20 - report.errors) / 20
     assert report.incomplete and report.success == 1.0
     assert report.success_lower_bound.value == pytest.approx(bound)
@@ -169,22 +169,24 @@ def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
         words = ("at least", f"{bound:.3f}", "retry_failed=True")
         assert all(each in text.replace("\\", "") for each in words), text
     assert f"at least {bound:.3f}" in repr(report) and "incomplete" in repr(report)
-    other = evaluate("oracle", RAISING_ID, n=20, env_kwargs={"where": ""})
+    other = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs={"where": ""})
     found = compare(report, other)
     assert found.success.value == 0.0 and found.all_counted is not None
     assert found.all_counted.success.value == pytest.approx(bound - 1)
     assert "broken" in printed(found) and "incomplete" in printed(found)
-    counted = evaluate("oracle", RAISING_ID, n=20, env_kwargs=kwargs, out=tmp_path, failed="count")
+    counted = evaluate(
+        "oracle", RAISING_ID, num_tasks=20, env_kwargs=kwargs, out=tmp_path, failed="count"
+    )
     assert counted.success == pytest.approx(bound) == counted.score_mean and counted.n == 20
     assert not counted.incomplete and read_report(tmp_path).failed == "count"
     assert "counted as unsolved" in printed(counted)
     assert report_from_dict(counted.to_dict()) == counted
     with pytest.raises(ConfigurationError, match="failed to be one of leave-out, count"):
-        evaluate("oracle", TOY_ID, n=1, failed="ignore")
+        evaluate("oracle", TOY_ID, num_tasks=1, failed="ignore")
 
 
 def test_broken_samples_take_no_draw_away() -> None:
-    report = evaluate("oracle", TOY_ID, n=4, samples=3)
+    report = evaluate("oracle", TOY_ID, num_tasks=4, samples=3)
     rows = tuple(
         replace(row, stop_reason="error", error="down", score=0.5) if row.sample else row
         for row in report.rows
@@ -196,7 +198,16 @@ def test_broken_samples_take_no_draw_away() -> None:
 
 
 def test_the_command_ends_with_a_code_of_its_own(tmp_path: Path, capsys: Any) -> None:
-    argv = ["eval", RAISING_ID, "--policy", "oracle", "--n", "20", "--set", "where=step"]
+    argv = [
+        "eval",
+        RAISING_ID,
+        "--policy",
+        "oracle",
+        "--num-tasks",
+        "20",
+        "--env-kwargs",
+        "where=step",
+    ]
     assert main(argv) == 3 and "incomplete" in capsys.readouterr().out
     assert main([*argv, "--failed", "count"]) == 0
 
@@ -204,7 +215,7 @@ def test_the_command_ends_with_a_code_of_its_own(tmp_path: Path, capsys: Any) ->
 def test_an_episode_that_a_wrapper_cuts_ends_by_the_horizon(tmp_path: Path) -> None:
     env = gymnasium.make(TOY_ID, max_episode_steps=2)
     reports = [
-        evaluate(lambda observation, info: "press pink", env, n=3, out=tmp_path / name,
+        evaluate(lambda observation, info: "press pink", env, num_tasks=3, out=tmp_path / name,
                  backend=name)
         for name in ("sync", "thread")
     ]  # fmt: skip

@@ -84,21 +84,21 @@ def test_scaled():
         lambda: pass_at_k(3, 4, 1),
         lambda: pass_hat_k(3, 1, 4),
         lambda: mcnemar(-1, 2),
-        lambda: evaluate("random", TOY_ID, n=0),
-        lambda: evaluate("random", TOY_ID, n=1, seed=-1),
-        lambda: evaluate("random", TOY_ID, n="3"),
-        lambda: evaluate("random", TOY_ID, n=1, seed=None),
-        lambda: evaluate("random", TOY_ID, n=1, tasks=5),
-        lambda: evaluate("random", TOY_ID, n=1, limits=3),
-        lambda: evaluate("random", TOY_ID, n=1, prices=3),
-        lambda: evaluate("random", TOY_ID, n=1, scale="x"),
-        lambda: evaluate("random", TOY_ID, n=1, env_kwargs=3),
-        lambda: evaluate("random", TOY_ID, n=1, concurrency="2"),
-        lambda: evaluate("random", TOY_ID, n=1, backend="thread", step_timeout="2"),
-        lambda: evaluate("random", TOY_ID, n=1, protocol=3),
-        lambda: evaluate("random", TOY_ID, n=1, out=3),
-        lambda: evaluate("random", TOY_ID, n=1, record=3),
-        lambda: evaluate("random", TOY_ID, n=1, on_episode=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=0),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, seed=-1),
+        lambda: evaluate("random", TOY_ID, num_tasks="3"),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, seed=None),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, tasks=5),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, limits=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, prices=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, scale="x"),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, env_kwargs=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, concurrency="2"),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, backend="thread", step_timeout="2"),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, protocol=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, out=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, record=3),
+        lambda: evaluate("random", TOY_ID, num_tasks=1, on_episode=3),
         lambda: Limits(cost=math.inf),
         lambda: Limits(tokens="5"),
         lambda: Limits(tokens=1.5),
@@ -131,7 +131,7 @@ def test_horizon_and_progress():
     report = evaluate(
         CallablePolicy(lambda observation, info: "press pink"),
         TOY_ID,
-        n=3,
+        num_tasks=3,
         horizon=2,
         on_episode=lambda row: seen.append(row.task_id),
     )
@@ -150,7 +150,7 @@ class FragileEnv(ToyEnv):
 
 
 def test_failed_episodes_are_listed_but_not_averaged():
-    report = evaluate("oracle", FragileEnv(), n=40)
+    report = evaluate("oracle", FragileEnv(), num_tasks=40)
     assert 0 < report.errors < 40 and report.n + report.errors == 40
     assert report.score_mean == 1.0
     assert {row.error for row in report.rows} == {"", "the machine is down"}
@@ -174,29 +174,31 @@ def test_policies_see_the_public_part_of_info_only():
             info.clear()
             return env.oracle_action()
 
-    report = evaluate(Spy(), env, n=3)
+    report = evaluate(Spy(), env, num_tasks=3)
     assert report.success == 1.0
     assert set.union(*seen) == set(PUBLIC_INFO)
     _, full = env.reset(seed=0)
     hidden = {"score", "success", "state_key", "oracle_turns", "oracle_action", "reward_terms"}
     assert hidden <= set(full) - set(PUBLIC_INFO)
     with pytest.raises(EvaluationFailed, match="raised KeyError: 'state_key'"):
-        evaluate(CallablePolicy(lambda observation, info: info["state_key"]), env, n=1)
+        evaluate(CallablePolicy(lambda observation, info: info["state_key"]), env, num_tasks=1)
 
 
 def test_invalid_actions_are_counted():
     turns = iter(["dance", "press red"] * 50)
-    report = evaluate(CallablePolicy(lambda observation, info: next(turns)), TOY_ID, n=4, horizon=4)
+    report = evaluate(
+        CallablePolicy(lambda observation, info: next(turns)), TOY_ID, num_tasks=4, horizon=4
+    )
     assert [row.invalid for row in report.rows] == [2, 2, 2, 2]
     assert report.invalid_share == report.to_dict()["invalid_share"] == 0.5
     text = io.StringIO()
     Console(file=text, width=100).print(report.table())
     assert "50.0% of them with an invalid action" in text.getvalue()
-    assert evaluate("oracle", TOY_ID, n=4).invalid_share == 0.0
+    assert evaluate("oracle", TOY_ID, num_tasks=4).invalid_share == 0.0
 
 
 def test_report_is_json_and_prints():
-    report = evaluate("random", TOY_ID, n=5)
+    report = evaluate("random", TOY_ID, num_tasks=5)
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert data["n"] == 5 and len(data["rows"]) == 5 and len(data["panel_sha256"]) == 64
     text = io.StringIO()

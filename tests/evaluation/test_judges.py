@@ -27,7 +27,8 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def command(server: ChatServer, out: Path, *flags: str, policy: str = "oracle") -> list[str]:
     hook = f"judge:model=m,url={server.url},retries=0"
     return [
-        "eval", TOY_ID, "--policy", policy, "--n", "6", "--out", str(out), "--hooks", hook, *flags,
+        "eval", TOY_ID, "--policy", policy, "--num-tasks", "6", "--out", str(out),
+        "--reward-hooks", hook, *flags,
     ]  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, cap
     server = serve(some)
     assert main(command(server, tmp_path / "a")) == 0
     report = read_report(tmp_path / "a")
-    plain = evaluate("oracle", TOY_ID, n=6)
+    plain = evaluate("oracle", TOY_ID, num_tasks=6)
     assert (report.score_mean, report.success) == (plain.score_mean, plain.success)
     judge = report.judges["judge"]
     turns = sum(row.turns for row in report.rows)
@@ -91,5 +92,5 @@ def test_a_judge_without_a_key_is_refused_before_it_begins(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert main(["eval", TOY_ID, "--dry-run", "--hooks", "judge:model=m"]) == 2
+    assert main(["eval", TOY_ID, "--dry-run", "--reward-hooks", "judge:model=m"]) == 2
     assert "OPENAI_API_KEY" in capsys.readouterr().err

@@ -111,7 +111,7 @@ def test_an_answer_that_is_no_text_ends_its_episode_which_counts(
 ) -> None:
     found = getattr(__import__(module), attribute)
     policy = f"{module}:{attribute}" if by_name else found
-    report = evaluate(policy, TOY_ID, n=6, concurrency=1)
+    report = evaluate(policy, TOY_ID, num_tasks=6, concurrency=1)
     assert report.errors == 0 and report.success == pytest.approx(5 / 6)
     [failed] = [row for row in report.rows if row.stop_reason == "stopped"]
     assert failed.error == "expected the policy to return the text of an action, got NoneType"
@@ -132,7 +132,7 @@ def test_as_many_episodes_play_at_the_same_time_however_a_policy_is_given(
     found: Any = __import__(module)
     found.WANTED = together
     policy = f"{module}:{attribute}" if by_name else getattr(found, attribute)
-    report = evaluate(policy, TOY_ID, n=10, horizon=1)
+    report = evaluate(policy, TOY_ID, num_tasks=10, horizon=1)
     assert report.errors == 0 and found.Meeting.most == together
 
 
@@ -170,7 +170,7 @@ def test_an_agent_reports_its_model_tokens_and_cost(
 ) -> None:
     policy = f"{agents.__name__}:agent" if by_name else agents.agent
     prices, out = Prices(1, 2), tmp_path / "out"
-    report = evaluate(policy, TOY_ID, n=4, prices=prices, out=out)
+    report = evaluate(policy, TOY_ID, num_tasks=4, prices=prices, out=out)
     turns = sum(row.turns for row in report.rows)
     assert report.success == 1.0 and report.env_kwargs["grammar"] == "tool_call"
     assert (report.tokens["prompt"], report.tokens["completion"]) == (100 * turns, 20 * turns)
@@ -178,9 +178,11 @@ def test_an_agent_reports_its_model_tokens_and_cost(
     assert report.policy_facts["model"] == "small" and "model small" in report.markdown()
     assert read_report(out) == report
     assert Leaderboard([report]).to_dict()["rows"][0]["policy_facts"]["model"] == "small"
-    longer = evaluate(policy, TOY_ID, n=5, out=out)  # the first four are read from their records
+    longer = evaluate(
+        policy, TOY_ID, num_tasks=5, out=out
+    )  # the first four are read from their records
     assert longer.policy_facts["model"] == "small" and longer.rows[:4] == report.rows[:4]
-    cut = evaluate(policy, TOY_ID, n=4, limits=Limits(tokens=120))
+    cut = evaluate(policy, TOY_ID, num_tasks=4, limits=Limits(tokens=120))
     assert {row.stop_reason for row in cut.rows} == {"token_limit"}
 
 
@@ -190,7 +192,7 @@ def test_a_function_may_say_what_it_is(
     agents: Any, attribute: str, model: str, by_name: bool
 ) -> None:
     policy = f"{agents.__name__}:{attribute}" if by_name else getattr(agents, attribute)
-    report = evaluate(policy, TOY_ID, n=2)
+    report = evaluate(policy, TOY_ID, num_tasks=2)
     assert report.policy_facts["model"] == model
     assert "sk-live" not in str(report.to_dict())
 
@@ -200,23 +202,23 @@ def test_an_agent_needs_tools_where_a_grammar_is_given(agents: Any, by_name: boo
     policy = f"{agents.__name__}:agent" if by_name else agents.agent
     refused = r"expected an environment with grammar='tool_call' for an agent.*got 'xml'"
     with pytest.raises(ConfigurationError, match=refused):
-        evaluate(policy, TOY_ID, n=2, env_kwargs={"grammar": "xml"})
+        evaluate(policy, TOY_ID, num_tasks=2, env_kwargs={"grammar": "xml"})
     with pytest.raises(ConfigurationError, match=refused):
-        evaluate(policy, gymnasium.make(TOY_ID, grammar="xml"), n=2)
+        evaluate(policy, gymnasium.make(TOY_ID, grammar="xml"), num_tasks=2)
 
 
 @pytest.mark.parametrize("by_name", [False, True])
 def test_a_policy_function_without_info_is_no_agent(agents: Any, by_name: bool) -> None:
     policy = f"{agents.__name__}:no_info" if by_name else agents.no_info
     with pytest.raises(ConfigurationError, match=r"a function of \(observation, info\)"):
-        evaluate(policy, TOY_ID, n=2)
+        evaluate(policy, TOY_ID, num_tasks=2)
 
 
 def test_the_command_chooses_the_grammar_of_an_agent(
     agents: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name, out = f"{agents.__name__}:agent", tmp_path / "out"
-    flags = ["eval", TOY_ID, "--policy", name, "--n", "3", "--no-scale"]
+    flags = ["eval", TOY_ID, "--policy", name, "--num-tasks", "3", "--no-scale"]
     assert main([*flags, "--out", str(out)]) == 0
     assert read_report(out).env_kwargs == {"grammar": "tool_call"}
     assert main([*flags, "--policy", "random", "--out", str(tmp_path / "several")]) == 0
@@ -259,7 +261,7 @@ def test_what_a_named_policy_says_of_itself_counts(
     def play(model: str) -> Any:
         monkeypatch.setenv("OWN_MODEL", model)
         monkeypatch.delitem(sys.modules, "own_told", raising=False)
-        return evaluate(name, TOY_ID, n=3, out=out)
+        return evaluate(name, TOY_ID, num_tasks=3, out=out)
 
     report = play("first")
     assert report.policy_facts["model"] == "first" and report.policy_facts["policy"] == name
@@ -295,4 +297,4 @@ class Later:
 
 
 def test_an_object_that_answers_later_is_awaited() -> None:
-    assert evaluate(Later(), TOY_ID, n=3).success == 1.0
+    assert evaluate(Later(), TOY_ID, num_tasks=3).success == 1.0

@@ -37,7 +37,10 @@ def solves(policy: Policy, env: gymnasium.Env[str, str]) -> bool:
 def test_a_name_of_the_suite_plays_as_evaluate_lets_it_play(name: str, env: Any) -> None:
     maker = load_policy(name, env, seed=3)
     assert maker.facts == {"kind": name, "seed": 3} and maker.several
-    by_name, made = evaluate(name, env, n=12, seed=3), evaluate(maker(), env, n=12, seed=3)
+    by_name, made = (
+        evaluate(name, env, num_tasks=12, seed=3),
+        evaluate(maker(), env, num_tasks=12, seed=3),
+    )
     assert [row.score for row in made.rows] == [row.score for row in by_name.rows]
 
 
@@ -62,7 +65,7 @@ def test_what_a_module_holds_becomes_a_policy(name: str, options: Any, env: Any)
         assert maker.several == (name != "THE_ONE")
         if name not in ("THE_ONE", "Knowing"):  # of which one plays, or in one environment
             assert maker() is not policy
-            report = evaluate(maker, TOY_ID, n=10, backend="thread", concurrency=4)
+            report = evaluate(maker, TOY_ID, num_tasks=10, backend="thread", concurrency=4)
             assert report.success == 1.0
 
 
@@ -208,6 +211,6 @@ def test_a_policy_may_end_its_episode_as_it_stands(env: Any) -> None:
     assert len(turns) == 2 and last.over and last.failure is None and last.action is None
     end = (last.info["stop_reason"], last.info["score"], last.truncated)
     assert end == ("token_limit", 0.5, True)
-    report = evaluate(Leaving(), env, n=5)
+    report = evaluate(Leaving(), env, num_tasks=5)
     assert {row.stop_reason for row in report.rows} == {"token_limit"} and report.errors == 0
     assert issubclass(PolicyStopped, AgentGymError)

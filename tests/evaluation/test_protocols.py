@@ -122,12 +122,12 @@ def test_an_evaluation_follows_a_file(toy: Path, tmp_path: Path) -> None:
 
 
 def test_an_unfinished_evaluation_knows_its_protocol(toy: Path, tmp_path: Path) -> None:
-    whole = evaluate("oracle", TOY_ID, protocol=toy, n=5, out=tmp_path / "out")
+    whole = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=5, out=tmp_path / "out")
     (tmp_path / "out/report.json").unlink()
     part = read_report(tmp_path / "out")
     assert part.protocol == whole.protocol and part.figures() == whole.figures()
-    longer = evaluate("oracle", TOY_ID, protocol=toy, n=9, out=tmp_path / "out")
-    assert longer.rows[:5] == whole.rows and longer.departures == {"n": (160, 9)}
+    longer = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=9, out=tmp_path / "out")
+    assert longer.rows[:5] == whole.rows and longer.departures == {"num_tasks": (160, 9)}
 
 
 def test_the_report_names_what_departs(toy: Path) -> None:
@@ -135,8 +135,8 @@ def test_the_report_names_what_departs(toy: Path) -> None:
     assert report.departures == {"horizon": (6, 9), "split": ("valid", "train")}
     assert "departs: horizon | 9; the protocol has 6" in report.markdown()
     assert evaluate("oracle", TOY_ID, "test", None, protocol=toy).departures == {}
-    other = evaluate("oracle", TOY_ID, protocol=toy, n=3, env_kwargs={"grammar": "react"})
-    assert other.departures == {"env.grammar": ("xml", "react"), "n": (160, 3)}
+    other = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=3, env_kwargs={"grammar": "react"})
+    assert other.departures == {"env.grammar": ("xml", "react"), "num_tasks": (160, 3)}
     env = gymnasium.make(TOY_ID)
     made = evaluate("oracle", env, protocol=toy, tasks=["toy/red-blue"])
     assert made.departures["env.grammar"] == ("xml", "native")
@@ -162,7 +162,9 @@ def test_another_protocol_is_another_evaluation(toy: Path, tmp_path: Path) -> No
 
 
 def test_a_leaderboard_has_the_figures_of_a_protocol_that_all_follow(toy: Path) -> None:
-    reports = [evaluate(policy, TOY_ID, protocol=toy, n=40) for policy in ("random", "oracle")]
+    reports = [
+        evaluate(policy, TOY_ID, protocol=toy, num_tasks=40) for policy in ("random", "oracle")
+    ]
     table = Leaderboard(reports).markdown()
     assert re.search("protocol buttons [0-9a-f]{16}, with other settings\n", table)
     assert "| policy | All | Three | None |" in table
@@ -173,13 +175,13 @@ def test_a_leaderboard_has_the_figures_of_a_protocol_that_all_follow(toy: Path) 
         reports[0].protocol.identity if reports[0].protocol else ""
     ] * 2
     toy.write_text(TOY + "#")
-    mixed = [*reports, evaluate("oracle", TOY_ID, protocol=toy, n=40)]
+    mixed = [*reports, evaluate("oracle", TOY_ID, protocol=toy, num_tasks=40)]
     table = Leaderboard(mixed).markdown()
     assert "| All |" not in table and "oracle (protocol=buttons " in table
 
 
 def test_several_evaluations_follow_a_protocol(toy: Path, tmp_path: Path, capsys: Any) -> None:
-    names = ["--policy", "random", "--policy", "oracle", "--protocol", str(toy), "--n", "6"]
+    names = ["--policy", "random", "--policy", "oracle", "--protocol", str(toy), "--num-tasks", "6"]
     assert main(["eval", TOY_ID, *names, "--out", str(tmp_path / "out")]) == 0
     data = json.loads((tmp_path / "out/leaderboard.json").read_text())
     assert [(row["split"], row["n"]) for row in data["rows"]] == [("valid", 6)] * 2
@@ -189,7 +191,7 @@ def test_several_evaluations_follow_a_protocol(toy: Path, tmp_path: Path, capsys
 
 
 def test_reports_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    report = evaluate("oracle", TOY_ID, n=2)
+    report = evaluate("oracle", TOY_ID, num_tasks=2)
     data = {k: v for k, v in report.to_dict().items() if k not in ("protocol", "figures")}
     (tmp_path / "old.json").write_text(json.dumps(data))
     assert read_report(tmp_path / "old.json") == report and report.figures() == []
@@ -277,19 +279,21 @@ def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, rem
 
 @pytest.mark.slow
 def test_generated_tasks_are_a_departure() -> None:
-    report = evaluate("oracle", "alfworld", protocol="verl-agent", n=12,
+    report = evaluate("oracle", "alfworld", protocol="verl-agent", num_tasks=12,
                       env_kwargs={"data": None})  # fmt: skip
-    wanted = {"data": ("official data", "generated tasks"), "n": (140, 12)}
+    wanted = {"data": ("official data", "generated tasks"), "num_tasks": (140, 12)}
     assert report.departures == wanted and report.split == "valid_seen"
     names = [figure.name for figure in report.figures()]
     assert names == ["Pick", "Look", "Clean", "Heat", "Cool", "Pick2", "All"]
     assert sum(figure.n for figure in report.figures()[:-1]) == report.figures()[-1].n == 12
-    shop = evaluate("oracle", "webshop", protocol="verl-agent", n=4, env_kwargs={"data": None})
+    shop = evaluate(
+        "oracle", "webshop", protocol="verl-agent", num_tasks=4, env_kwargs={"data": None}
+    )
     score, success = shop.figures()
     assert (score.name, success.name) == ("Score", "Succ.") and score.estimate and success.estimate
     assert score.estimate.value == pytest.approx(100 * shop.score_mean)
     assert success.estimate.value == pytest.approx(100 * shop.success)
-    assert set(shop.departures) == {"data", "n"} and shop.horizon == 15
+    assert set(shop.departures) == {"data", "num_tasks"} and shop.horizon == 15
 
 
 def test_a_question_set_of_search_r1_is_no_departure(
@@ -347,7 +351,9 @@ def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
         items = load_protocol("agentgym").setups["alfworld"].tasks.items
         assert items is not None and names == list(items.names.values())
         one = evaluate("oracle", env, protocol="agentgym", tasks=["alfworld_2431"])
-        assert one.rows[0].task_id == report.rows[11].task_id and one.departures == {"n": (200, 1)}
+        assert one.rows[0].task_id == report.rows[11].task_id and one.departures == {
+            "num_tasks": (200, 1)
+        }
         with pytest.raises(DataError, match="from alfworld_2420 to alfworld_2619, got alfworld_7"):
             evaluate("oracle", env, protocol="agentgym", tasks=["alfworld_7"])
     only_seen = {"data": str(Path(pack["data"]) / "valid_seen.json.gz")}
@@ -374,7 +380,7 @@ def test_the_items_of_webshop_count_its_goals(tmp_path: Path) -> None:
     assert [row.task_id.split("/", 2)[2] for row in report.rows] == [
         "train/3738", "test/0", "test/499", "valid/0", "valid/999", "train/0", "train/5409"
     ]  # fmt: skip
-    assert report.departures == {"n": (200, 7)} and report.horizon == 10
+    assert report.departures == {"num_tasks": (200, 7)} and report.horizon == 10
     with gymnasium.make("agentgym/WebShop-v0", **shop, goal_mode="official",
                         split_mode="official-index") as env:  # fmt: skip
         pack = json.loads((tmp_path / "webshop_test.json").read_text())
@@ -389,9 +395,9 @@ def test_a_number_of_tasks_is_at_least_one_where_a_protocol_lists_them(
     items = '{ prefix = "button_", task_id = "toy/{name}", names = "names.txt" }'
     toy.write_text(toy.read_text().replace('split = "valid"', f'split = "valid"\nitems = {items}'))
     argv = ["eval", TOY_ID, "--policy", "oracle", "--protocol", str(toy)]
-    assert main([*argv, "--n", n]) == 2
-    assert "the number of tasks, to be an integer of at least 1" in capsys.readouterr().err
-    assert main([*argv, "--n", "1"]) == 0
+    assert main([*argv, "--num-tasks", n]) == 2
+    assert "expected num_tasks to be an integer of at least 1" in capsys.readouterr().err
+    assert main([*argv, "--num-tasks", "1"]) == 0
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "[1]", '[{"item": "webshop_0"}]', '{"item_id": "a"}'])
@@ -406,7 +412,7 @@ def test_the_command_follows_a_protocol(
     toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["eval", TOY_ID, "--policy", "oracle", "--protocol", str(toy)]
-    assert main([*command, "--n", "4", "--out", str(tmp_path / "out")]) == 0
+    assert main([*command, "--num-tasks", "4", "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
     assert "buttons with other settings (below)" in out and "departs: n" in out
     report = read_report(tmp_path / "out")

@@ -37,7 +37,7 @@ def test_every_method_may_raise_in_every_back_end(
     tmp_path: Path, backend: str, recorded: bool
 ) -> None:
     out = tmp_path if recorded else None
-    report = evaluate("oracle", RAISING_ID, n=N, backend=backend, out=out)
+    report = evaluate("oracle", RAISING_ID, num_tasks=N, backend=backend, out=out)
     unread = ASIDE if recorded else (*ASIDE, "_potential")  # phi is for records and hooks alone
     expected = {name: {f"RuntimeError: {name}"} for name in METHODS if name not in unread}
     assert outcomes(report) == {"": {""}, **{name: {""} for name in unread}, **expected}
@@ -55,7 +55,7 @@ def raising(*args: object) -> None:
 
 
 def test_a_policy_is_fitted_on_the_episodes_that_go_well() -> None:
-    report = evaluate("blind-verbs", RAISING_ID, n=20)
+    report = evaluate("blind-verbs", RAISING_ID, num_tasks=20)
     assert 0 < report.n < 20
 
 
@@ -63,7 +63,7 @@ def test_records_of_an_environment_that_raises_by_now_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "e.jsonl"
-    evaluate("oracle", TOY_ID, n=1, record=path)
+    evaluate("oracle", TOY_ID, num_tasks=1, record=path)
     [episode] = read_episodes(path)
     for name in ("_act", "potential"):
         monkeypatch.setattr(ToyEnv, name, raising)

@@ -52,38 +52,38 @@ class BrokenExpert(ToyEnv):
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> None:
-    whole = evaluate(Reader(), TOY_ID, n=9, out=tmp_path / "whole")
+    whole = evaluate(Reader(), TOY_ID, num_tasks=9, out=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        evaluate(Reader(last=4), TOY_ID, n=9, out=tmp_path / "cut")
+        evaluate(Reader(last=4), TOY_ID, num_tasks=9, out=tmp_path / "cut")
     part = read_report(tmp_path / "cut")
     assert part.rows == whole.rows[:4] and not part.finished and part.planned == 9
     assert not (tmp_path / "cut/report.json").exists()
     again, seen = Reader(), list[EpisodeResult]()
-    report = evaluate(again, TOY_ID, n=9, out=tmp_path / "cut", on_episode=seen.append)
+    report = evaluate(again, TOY_ID, num_tasks=9, out=tmp_path / "cut", on_episode=seen.append)
     assert again.begun == 5 and len(seen) == 9 and report == whole and report.finished
     files = [(tmp_path / name / "episodes.jsonl").read_bytes() for name in ("whole", "cut")]
     assert files[0] == files[1]
     third = Reader()
-    assert evaluate(third, TOY_ID, n=9, out=tmp_path / "cut") == whole and third.begun == 0
+    assert evaluate(third, TOY_ID, num_tasks=9, out=tmp_path / "cut") == whole and third.begun == 0
     assert read_report(tmp_path / "cut/report.json") == whole
 
 
 def test_prices_and_a_scale_are_added_to_what_is_finished(tmp_path: Path) -> None:
-    first = evaluate(Reader(), TOY_ID, n=4, out=tmp_path, prices=Prices(1.0, 2.0))
+    first = evaluate(Reader(), TOY_ID, num_tasks=4, out=tmp_path, prices=Prices(1.0, 2.0))
     again = Reader()
-    scaled = evaluate(again, TOY_ID, n=4, out=tmp_path, scale=True)
+    scaled = evaluate(again, TOY_ID, num_tasks=4, out=tmp_path, scale=True)
     assert again.begun == 0 and scaled.scaled == 100.0 and first.scale is None
     assert scaled.prices == first.prices and read_report(tmp_path) == scaled
 
 
 def test_a_longer_evaluation_begins_with_the_shorter_one(tmp_path: Path) -> None:
-    evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
+    evaluate(Reader(), TOY_ID, num_tasks=5, out=tmp_path)
     more = Reader()
-    report = evaluate(more, TOY_ID, n=8, samples=2, out=tmp_path)
+    report = evaluate(more, TOY_ID, num_tasks=8, samples=2, out=tmp_path)
     assert more.begun == 11 and len(report.rows) == 16
-    assert report == evaluate(Reader(), TOY_ID, n=8, samples=2)
+    assert report == evaluate(Reader(), TOY_ID, num_tasks=8, samples=2)
     with pytest.raises(ConfigurationError, match="n was 8 and is 5; samples was 2 and is 1"):
-        evaluate(Reader(), TOY_ID, n=5, out=tmp_path)
+        evaluate(Reader(), TOY_ID, num_tasks=5, out=tmp_path)
 
 
 ITEMS = f"""
@@ -107,7 +107,7 @@ def test_a_list_of_tasks_begins_with_the_shorter_one(
     def play(n: int, folder: str) -> tuple[int, str]:
         tasks = [word for each in ids[:n] for word in ("--task", each)]
         said = tasks if listed == "--task" else ["--protocol", str(tmp_path / "listed.toml")]
-        size = [] if listed == "--task" else ["--n", str(n)]
+        size = [] if listed == "--task" else ["--num-tasks", str(n)]
         out = str(tmp_path / folder)
         code = main(["eval", TOY_ID, "--policy", "random", *said, *size, "--out", out])
         told = capsys.readouterr()
@@ -139,7 +139,7 @@ def test_a_list_of_tasks_begins_with_the_shorter_one(
 def test_another_evaluation_does_not_go_on(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
-    same: dict[str, Any] = {"policy": Reader(), "env": TOY_ID, "n": 3, "out": tmp_path}
+    same: dict[str, Any] = {"policy": Reader(), "env": TOY_ID, "num_tasks": 3, "out": tmp_path}
     evaluate(**same)
     with pytest.raises(ConfigurationError, match=words):
         evaluate(**{**same, **change})
@@ -149,21 +149,21 @@ def test_another_evaluation_does_not_go_on(
 
 
 def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
-    report = evaluate(Reader(2, 5), TOY_ID, n=8, out=tmp_path)
+    report = evaluate(Reader(2, 5), TOY_ID, num_tasks=8, out=tmp_path)
     assert [row.valid for row in report.rows] == [True, False, True, True, False, True, True, True]
     assert report.rows[1].error == "the endpoint answered 500" and report.success == 1.0
     records = list(read_episodes(tmp_path / "episodes.jsonl"))
     assert records[1].stop_reason == "error" and "500" in records[1].details["error"]
     assert all(replay(record).equal for record in records if record.stop_reason != "error")
     again = Reader()
-    assert evaluate(again, TOY_ID, n=8, out=tmp_path) == report and again.begun == 0
-    mended = evaluate(again, TOY_ID, n=8, out=tmp_path, retry_failed=True)
-    assert again.begun == 2 and mended == evaluate(Reader(), TOY_ID, n=8)
+    assert evaluate(again, TOY_ID, num_tasks=8, out=tmp_path) == report and again.begun == 0
+    mended = evaluate(again, TOY_ID, num_tasks=8, out=tmp_path, retry_failed=True)
+    assert again.begun == 2 and mended == evaluate(Reader(), TOY_ID, num_tasks=8)
     assert len(list(read_episodes(tmp_path / "episodes.jsonl"))) == 8
 
 
 def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> None:
-    same: dict[str, Any] = {"env": TOY_ID, "n": 6, "out": tmp_path}
+    same: dict[str, Any] = {"env": TOY_ID, "num_tasks": 6, "out": tmp_path}
     first = evaluate(Reader(2, 5), **same, scale=True, prices=Prices(1.0, 2.0))
     assert first.errors == 2 and first.scale is not None
     with pytest.raises(KeyboardInterrupt):
@@ -200,7 +200,16 @@ def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path:
     out = tmp_path / "o"
 
     def play(bad: str, *flags: str) -> int:
-        said = ["--policy", "killed:Flaky", "--n", "6", "--no-scale", "--out", str(out), *flags]
+        said = [
+            "--policy",
+            "killed:Flaky",
+            "--num-tasks",
+            "6",
+            "--no-scale",
+            "--out",
+            str(out),
+            *flags,
+        ]
         argv = ["eval", f"tests.toy:{TOY_ID}", *said]
         return run_warm(argv, PYTHONPATH=str(tmp_path), BAD=bad).returncode
 
@@ -221,21 +230,21 @@ def test_one_call_at_a_time_works_in_a_folder(tmp_path: Path) -> None:
         def reset(self, observation: str, info: Mapping[str, Any]) -> None:
             super().reset(observation, info)
             with pytest.raises(ConfigurationError, match="no other process to work on") as error:
-                evaluate(Impatient(), TOY_ID, n=3, out=tmp_path)
+                evaluate(Impatient(), TOY_ID, num_tasks=3, out=tmp_path)
             refused.append(error.value)
 
-    assert evaluate(Impatient(), TOY_ID, n=3, out=tmp_path).n == 3 == len(refused)
+    assert evaluate(Impatient(), TOY_ID, num_tasks=3, out=tmp_path).n == 3 == len(refused)
     # What a lock and a killed write leave behind is no other evaluation.
     (tmp_path / "evaluation.json").unlink()
     for name in ("episodes.jsonl", "report.json", "report.md"):
         (tmp_path / name).unlink()
     (tmp_path / f"{SCRATCH}1").touch()
-    assert evaluate(Reader(), TOY_ID, n=3, out=tmp_path).n == 3
+    assert evaluate(Reader(), TOY_ID, num_tasks=3, out=tmp_path).n == 3
 
 
 def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
     def call(**more: Any) -> Report:
-        return evaluate(policy, BrokenExpert(), n=25, out=tmp_path, scale=True, **more)
+        return evaluate(policy, BrokenExpert(), num_tasks=25, out=tmp_path, scale=True, **more)
 
     policy = Reader()
     report = call()
@@ -249,7 +258,7 @@ def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
 def test_a_record_that_says_what_no_evaluation_does_is_played_again(
     change: Mapping[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    whole = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     file = tmp_path / "episodes.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[1]["extra"].update(change)
@@ -258,7 +267,7 @@ def test_a_record_that_says_what_no_evaluation_does_is_played_again(
     assert len(read_report(tmp_path).rows) == 2 and "skipping the record of" in caplog.text
     with pytest.raises(DataError, match=f"'extra.{next(iter(change))}"):
         EpisodeResult.of(list(read_episodes(file))[1])
-    assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole
+    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == whole
 
 
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
@@ -266,12 +275,12 @@ def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
     with pytest.raises(
         EvaluationFailed, match=r"last 20 episodes all failed.*500.*22 of 60.*saved"
     ):
-        evaluate(down, TOY_ID, n=60, out=tmp_path)
+        evaluate(down, TOY_ID, num_tasks=60, out=tmp_path)
     assert down.begun == 22
     up = Reader()
-    assert evaluate(up, TOY_ID, n=60, out=tmp_path).n == 60 and up.begun == 58
+    assert evaluate(up, TOY_ID, num_tasks=60, out=tmp_path).n == 60 and up.begun == 58
     flaky = Reader(*range(2, 100, 2))
-    assert evaluate(flaky, TOY_ID, n=60).errors == 30
+    assert evaluate(flaky, TOY_ID, num_tasks=60).errors == 30
 
 
 @pytest.mark.slow
@@ -280,7 +289,7 @@ def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
         "from agentgym.evaluation import evaluate\n"
         "from tests.evaluation.test_resume import Reader\n"
         "from tests.toy import TOY_ID\n"
-        f"evaluate(Reader(slow=0.02), TOY_ID, n=200, out={str(tmp_path)!r})\n"
+        f"evaluate(Reader(slow=0.02), TOY_ID, num_tasks=200, out={str(tmp_path)!r})\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
     process = subprocess.Popen([sys.executable, "-c", code], env=env)
@@ -295,30 +304,30 @@ def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
     assert 3 <= played < 200
     records.write_bytes(kept + b'{"format": "agentgym.epis')  # a line that was being written
     again = Reader()
-    report = evaluate(again, TOY_ID, n=200, out=tmp_path)
-    assert again.begun == 200 - played and report == evaluate(Reader(), TOY_ID, n=200)
+    report = evaluate(again, TOY_ID, num_tasks=200, out=tmp_path)
+    assert again.begun == 200 - played and report == evaluate(Reader(), TOY_ID, num_tasks=200)
     assert len(list(read_episodes(records))) == 200
 
 
 def test_it_goes_on_beside_the_page_of_its_episodes(tmp_path: Path) -> None:
     command = ["eval", TOY_ID, "--policy", "oracle", "--out", str(tmp_path / "o")]
-    assert main([*command, "--n", "2"]) == 0 == main(["view", str(tmp_path / "o")])
+    assert main([*command, "--num-tasks", "2"]) == 0 == main(["view", str(tmp_path / "o")])
     page = (tmp_path / "o/view.html").read_bytes()
-    assert main([*command, "--n", "4"]) == 0
+    assert main([*command, "--num-tasks", "4"]) == 0
     assert len(read_report(tmp_path / "o").rows) == 4
     assert (tmp_path / "o/view.html").read_bytes() == page
 
 
 def test_changed_tasks_are_noticed(tmp_path: Path) -> None:
-    evaluate(Reader(), TOY_ID, n=3, out=tmp_path)
+    evaluate(Reader(), TOY_ID, num_tasks=3, out=tmp_path)
     head = json.loads((tmp_path / "evaluation.json").read_text())
     head["settings"]["panel_sha256"] = "0" * 64
     (tmp_path / "evaluation.json").write_text(json.dumps(head))
     with pytest.raises(ConfigurationError, match="they have changed"):
-        evaluate(Reader(), TOY_ID, n=4, out=tmp_path)
+        evaluate(Reader(), TOY_ID, num_tasks=4, out=tmp_path)
     (tmp_path / "evaluation.json").write_text("{")
     with pytest.raises(DataError, match="expected JSON"):
-        evaluate(Reader(), TOY_ID, n=4, out=tmp_path)
+        evaluate(Reader(), TOY_ID, num_tasks=4, out=tmp_path)
     with pytest.raises(DataError, match="expected a report"):
         read_report(tmp_path / "nowhere")
 
@@ -338,7 +347,7 @@ def test_an_edited_evaluation_is_refused(
     change: Any, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "evaluation.json"
-    evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     (tmp_path / "report.json").unlink()
     head = json.loads(file.read_text())
     changed = change and {**head, **change}
@@ -349,7 +358,16 @@ def test_an_edited_evaluation_is_refused(
         read_report(tmp_path)
     for argv in (
         ["compare", str(tmp_path), str(tmp_path)],
-        ["eval", f"tests.toy:{TOY_ID}", "--policy", "oracle", "--n", "3", "--out", str(tmp_path)],
+        [
+            "eval",
+            f"tests.toy:{TOY_ID}",
+            "--policy",
+            "oracle",
+            "--num-tasks",
+            "3",
+            "--out",
+            str(tmp_path),
+        ],
     ):
         assert main(argv) == 2
         told = capsys.readouterr().err.replace("\n", " ")
@@ -357,14 +375,14 @@ def test_an_edited_evaluation_is_refused(
 
 
 def test_a_torn_report_is_made_again_from_the_episodes(tmp_path: Path) -> None:
-    whole = evaluate("oracle", TOY_ID, n=3, out=tmp_path)
+    whole = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     file = tmp_path / "report.json"
     file.write_text(file.read_text()[:500])
-    for read in (read_report, lambda path: evaluate("oracle", TOY_ID, n=3, out=path)):
+    for read in (read_report, lambda path: evaluate("oracle", TOY_ID, num_tasks=3, out=path)):
         with pytest.raises(DataError, match="remove it, and run the same agentgym eval"):
             read(tmp_path)
     file.unlink()
-    assert evaluate("oracle", TOY_ID, n=3, out=tmp_path) == whole
+    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == whole
 
 
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each.name not in ("shell", "swe")])
@@ -372,7 +390,7 @@ def test_a_result_can_be_read_off_its_record(family: Any, tmp_path: Path) -> Non
     if family.packages:
         pytest.importorskip(family.packages[0])
     for policy in ("oracle", "random"):
-        report = evaluate(policy, family.id, n=2, horizon=6, out=tmp_path / policy)
+        report = evaluate(policy, family.id, num_tasks=2, horizon=6, out=tmp_path / policy)
         records = read_episodes(tmp_path / policy / "episodes.jsonl")
         assert tuple(EpisodeResult.of(record) for record in records) == report.rows
         assert all(row.labels for row in report.rows)

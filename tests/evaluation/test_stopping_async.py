@@ -55,9 +55,9 @@ async def agent(session):
 def play(policy):
     import tests.toy
     from agentgym.evaluation import evaluate
-    evaluate(policy, tests.toy.TOY_ID, n=4, concurrency=4)
+    evaluate(policy, tests.toy.TOY_ID, num_tasks=4, concurrency=4)
 """
-EVAL = ["-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", "--n", "4", "--concurrency", "4"]
+EVAL = ["-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", "--num-tasks", "4", "--concurrency", "4"]
 
 
 @pytest.mark.slow

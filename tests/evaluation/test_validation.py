@@ -17,7 +17,7 @@ __all__ = ["own"]  # a fixture
 
 def test_each_fault_is_a_finding(own: str) -> None:
     ended = []
-    found = agentgym.validate(own, blind_n=0, on_episode=ended.append)
+    found = agentgym.validate(own, blind_tasks=0, on_episode=ended.append)
     assert (found.passed, found.n, len(ended)) == (False, 4, 8)
     problems = {each.subject: each.problem for each in found.failing}
     assert problems["own/given"] == "doing nothing solves it"
@@ -31,7 +31,7 @@ def test_each_fault_is_a_finding(own: str) -> None:
 
 @pytest.mark.slow
 def test_sound_tasks_pass() -> None:
-    found = agentgym.validate("textworld", ("valid", "test"), 2, blind_n=2, concurrency=2)
+    found = agentgym.validate("textworld", ("valid", "test"), 2, blind_tasks=2, concurrency=2)
     assert found.passed and found.findings == () and [each.n for each in found.splits] == [2, 2]
     assert all(each.solved == 2 and each.blind is not None for each in found.splits)
 
@@ -49,7 +49,7 @@ def test_what_concerns_a_whole_split_is_a_finding_too(own: str) -> None:
 
 def test_a_notebook_shows_it_and_obeys_nothing() -> None:
     bad = Finding("<script>", "\u202e\x1b[2J")
-    split = agentgym.validate("textworld", "valid", 1, blind_n=0).splits[0]
+    split = agentgym.validate("textworld", "valid", 1, blind_tasks=0).splits[0]
     found = agentgym.Validation("Env", 0.25, (replace(split, failing=(bad,)),))
     shown = found._repr_html_()
     assert "valid" in shown and not any(each in shown for each in ("<script>", "\u202e", "\x1b"))
@@ -58,8 +58,8 @@ def test_a_notebook_shows_it_and_obeys_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"n": 0}, ConfigurationError), ({"concurrency": 0}, ConfigurationError),
-        ({"blind_n": -1}, ConfigurationError), ({"blind_limit": 2}, ConfigurationError),
+        ({"num_tasks": 0}, ConfigurationError), ({"concurrency": 0}, ConfigurationError),
+        ({"blind_tasks": -1}, ConfigurationError), ({"blind_limit": 2}, ConfigurationError),
         ({"split": "dev"}, TaskNotFound), ({"env_kwargs": {"a": 1}}, ConfigurationError),
     ],
 )  # fmt: skip

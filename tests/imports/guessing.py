@@ -14,7 +14,7 @@ from agentgym.making import make_env, resolve
 
 def made(name: str, **kwargs: Any) -> ImportedEnv:
     """Make an environment of another project."""
-    env = make_env(resolve(name)[1], kwargs, "--set")
+    env = make_env(resolve(name)[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
 
@@ -44,8 +44,8 @@ class Bisection:
 
 
 def assert_a_player_wins_and_the_random_floor_does_not(env: ImportedEnv, *player: Any) -> None:
-    assert agentgym.evaluate(lambda: Bisection(*player), env, n=20).success == 1
-    assert agentgym.evaluate("random", env, n=20).success == 0
+    assert agentgym.evaluate(lambda: Bisection(*player), env, num_tasks=20).success == 1
+    assert agentgym.evaluate("random", env, num_tasks=20).success == 0
 
 
 def assert_the_seed_counts(name: str, *actions: str) -> None:

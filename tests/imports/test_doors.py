@@ -20,7 +20,7 @@ NAME = "gymnasium:FrozenLake-v1"
 
 def test_eval_replay_and_view(capsys: Any, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    code, shown, _ = run(capsys, "eval", NAME, "--n", "3", "--out", str(out))
+    code, shown, _ = run(capsys, "eval", NAME, "--num-tasks", "3", "--out", str(out))
     assert code == 0 and "gymnasium/FrozenLake-v1-v0" in shown
     record = json.loads((out / "episodes.jsonl").read_text().splitlines()[0])
     assert record["env_id"] == "gymnasium/FrozenLake-v1-v0"
@@ -38,14 +38,16 @@ def test_play(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_validate(capsys: Any) -> None:
-    code, out, _ = run(capsys, "validate", NAME, "--n", "3", "--blind-n", "3", "--split", "test")
+    code, out, _ = run(
+        capsys, "validate", NAME, "--num-tasks", "3", "--blind-tasks", "3", "--split", "test"
+    )
     assert code == 1 and "no expert" in out  # a finding, beside all that was checked
 
 
 @pytest.mark.slow
 def test_workers_in_other_processes() -> None:
-    report = agentgym.evaluate("random", NAME, n=4, concurrency=2, backend="process")
-    here = agentgym.evaluate("random", NAME, n=4)
+    report = agentgym.evaluate("random", NAME, num_tasks=4, concurrency=2, backend="process")
+    here = agentgym.evaluate("random", NAME, num_tasks=4)
     assert [row.turns for row in report.rows] == [row.turns for row in here.rows]
 
 
@@ -70,7 +72,7 @@ def test_training_says_what_tasks_without_a_split_need(capsys: Any, tmp_path: Pa
 @pytest.mark.slow
 def test_servers_show_the_same_episodes() -> None:
     """What ``agentgym serve`` shows of it, over HTTP and as tools."""
-    found = conform(NAME, n=4, horizon=6, doors=["http", "mcp"])
+    found = conform(NAME, num_tasks=4, horizon=6, interfaces=["http", "mcp"])
     assert [(door.door, door.equal, door.n) for door in found.doors] == [
         ("http", 4, 4),
         ("mcp", 4, 4),

@@ -13,7 +13,7 @@ from agentgym.making import make_env, resolve
 
 
 def made(name: str, **kwargs: Any) -> ImportedEnv:
-    env = make_env(resolve(f"gymnasium:{name}")[1], kwargs, "--set")
+    env = make_env(resolve(f"gymnasium:{name}")[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
 

@@ -16,12 +16,12 @@ from tests.imports.worlds import make
 
 
 def test_the_expert_solves_what_the_rewards_reach() -> None:
-    report = evaluate("oracle", make("x"), split="test", n=5)
+    report = evaluate("oracle", make("x"), split="test", num_tasks=5)
     assert [(row.success, row.score, row.reward) for row in report.rows] == [(True, 1, 1)] * 5
 
 
 def test_the_random_floor_does_nothing() -> None:
-    report = evaluate("random", make("x", horizon=4), split="test", n=5)
+    report = evaluate("random", make("x", horizon=4), split="test", num_tasks=5)
     assert not any(row.success or row.error for row in report.rows)
 
 
@@ -30,7 +30,7 @@ def test_what_a_world_does_wrong_costs_its_episode_with_a_reason(word: str) -> N
     def play(observation: str, info: Mapping[str, Any]) -> str:
         return word if info["task_id"].endswith("/0") else "next"
 
-    report = evaluate(play, make("x", sizes={"test": 4}), split="test", n=4)
+    report = evaluate(play, make("x", sizes={"test": 4}), split="test", num_tasks=4)
     broken = [row for row in report.rows if row.error]
     assert [row.task_id for row in broken] == ["counting:x/test/0"]
     assert broken[0].stop_reason == "error" and report.n == 3

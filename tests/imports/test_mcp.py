@@ -171,11 +171,11 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
         capsys,
         "eval",
         name,
-        "--n",
+        "--num-tasks",
         "2",
         "--out",
         str(out),
-        "--set",
+        "--env-kwargs",
         hook,
         "horizon=3",
         "--no-scale",
@@ -184,7 +184,15 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
     assert run(capsys, "replay", str(out))[0] == 0
     assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
     code, shown, _ = run(
-        capsys, "validate", name, "--n", "2", "--blind-n", "2", "--set", "horizon=2"
+        capsys,
+        "validate",
+        name,
+        "--num-tasks",
+        "2",
+        "--blind-tasks",
+        "2",
+        "--env-kwargs",
+        "horizon=2",
     )
     assert "no expert" in shown
     assert (out / "episodes.jsonl").read_text().count("\n") == 2

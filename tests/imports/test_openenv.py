@@ -278,7 +278,7 @@ def test_a_token_stands_in_no_message_and_no_record(
         with pytest.raises(EnvFailure, match="set AGENTGYM_OPENENV_TOKEN"):
             make(url)
         monkeypatch.setenv("AGENTGYM_OPENENV_TOKEN", fake.token)
-        given = ("--set", "horizon=3", "--no-scale", "--split", "test", "--n", "2")
+        given = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "2")
         _, shown, errors = run(capsys, "eval", f"openenv:{url}", *given, "--out", str(tmp_path))
         assert "2 failed" in shown or "broken" in shown + errors
         written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
@@ -306,12 +306,14 @@ def test_every_door_knows_the_name(
     out = tmp_path / "run"
     with served(Fake()) as url:
         name = f"openenv:{url}"
-        given = ("--set", "horizon=3", "--no-scale", "--split", "test", "--n", "3")
+        given = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "3")
         code, shown, errors = run(capsys, "eval", name, *given, "--out", str(out))
         assert code == 0, errors
         assert run(capsys, "replay", str(out))[0] == 0
         assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
-        shown = run(capsys, "validate", name, "--split", "test", "--n", "2", "--blind-n", "2")[1]
+        shown = run(
+            capsys, "validate", name, "--split", "test", "--num-tasks", "2", "--blind-tasks", "2"
+        )[1]
         assert "no expert" in shown
         monkeypatch.setattr(sys, "stdin", io.StringIO("no\nyes\n"))
         code, shown, _ = run(capsys, "play", name)

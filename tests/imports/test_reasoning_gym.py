@@ -13,7 +13,7 @@ pytest.importorskip("reasoning_gym", reason="reasoning-gym is in .ci/peers")
 
 
 def made(name: str, **kwargs: Any) -> ImportedEnv:
-    env = make_env(resolve(f"reasoning-gym:{name}")[1], kwargs, "--set")
+    env = make_env(resolve(f"reasoning-gym:{name}")[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
 
@@ -21,8 +21,8 @@ def made(name: str, **kwargs: Any) -> ImportedEnv:
 @pytest.mark.parametrize("name", ["basic_arithmetic", "leg_counting", "acre", "word_ladder"])
 def test_the_expert_solves_and_nothing_does_not(name: str) -> None:
     env = made(name)
-    assert agentgym.evaluate("oracle", env, n=10).success == 1
-    assert agentgym.evaluate("random", env, n=10).success < 1
+    assert agentgym.evaluate("oracle", env, num_tasks=10).success == 1
+    assert agentgym.evaluate("random", env, num_tasks=10).success < 1
 
 
 @pytest.mark.parametrize("name", ["codeio", "list_functions"])
@@ -43,7 +43,7 @@ def test_a_scorer_that_raises_costs_its_episode() -> None:
     report = agentgym.evaluate(
         lambda observation, info: "many" if info["task_id"].endswith("/0") else "2",
         made("prime_factorization", sizes={"test": 3}),
-        n=3,
+        num_tasks=3,
     )
     assert [row.task_id[-2:] for row in report.rows if row.error] == ["/0"]
     assert "ValueError" in next(row.error for row in report.rows if row.error)

@@ -71,7 +71,7 @@ def test_a_missing_package_is_named_with_what_installs_it(
     kind = table.IMPORTS[prefix]
     monkeypatch.setitem(sys.modules, kind.packages[0], None)
     with pytest.raises(DependencyNotInstalled, match=kind.extra):
-        make_env(resolve(f"{prefix}:{kind.example}")[1], {}, "--set")
+        make_env(resolve(f"{prefix}:{kind.example}")[1], {}, "--env-kwargs")
 
 
 def test_vectors_are_ours() -> None:

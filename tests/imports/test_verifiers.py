@@ -63,7 +63,7 @@ def adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(name: str = "adding-v1", **kwargs: Any) -> ImportedEnv:
-    env = make_env(resolve(f"verifiers:{name}")[1], kwargs, "--set")
+    env = make_env(resolve(f"verifiers:{name}")[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
 
@@ -81,7 +81,7 @@ def test_its_own_rewards_score_a_reply() -> None:
 
 
 def test_a_field_of_the_data_may_be_the_expert() -> None:
-    assert agentgym.evaluate("oracle", made(answer_field="answer"), n=4).success == 1
+    assert agentgym.evaluate("oracle", made(answer_field="answer"), num_tasks=4).success == 1
     assert made().oracle_action() is None
 
 

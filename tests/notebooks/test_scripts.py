@@ -55,7 +55,7 @@ def key(monkeypatch: Any) -> None:
 
 def test_evaluate_endpoint(url: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
-    flags = ["--base-url", url, "--model", "a", "b", "--env", "webshop", "--n", "1"]
+    flags = ["--base-url", url, "--model", "a", "b", "--env", "webshop", "--num-tasks", "1"]
     found = main_of("evaluate_endpoint.py")([*flags, "--out", str(tmp_path / "out")])
     assert found.complete and len(found.reports) == 4
     assert (tmp_path / "out" / "chart.svg").exists()
@@ -67,7 +67,7 @@ def test_evaluate_endpoint(url: str, tmp_path: Path) -> None:
 )
 def test_agents_of_frameworks(script: str, package: str, url: str) -> None:
     pytest.importorskip(package, reason=f"{package} is in .ci/peers")
-    report = main_of(script)(["--base-url", url, "--model", "m", "--n", "2"])
+    report = main_of(script)(["--base-url", url, "--model", "m", "--num-tasks", "2"])
     assert report.n == 2 and not any(row.error for row in report.rows)
     assert report.tokens["prompt"] > 0
     assert all(row.turns > 1 for row in report.rows)
@@ -75,7 +75,7 @@ def test_agents_of_frameworks(script: str, package: str, url: str) -> None:
 
 def test_read_records(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
-    report = agentgym.evaluate("random", "textworld", n=2, out=tmp_path)
+    report = agentgym.evaluate("random", "textworld", num_tasks=2, out=tmp_path)
     frame = main_of("read_records.py")([str(tmp_path / "episodes.jsonl")])
     assert len(frame) == sum(row.turns for row in report.rows)
 
@@ -89,7 +89,7 @@ def test_serve_to_another_trainer() -> None:
 @pytest.mark.slow
 def test_tasks_from_library(tmp_path: Path) -> None:
     open_sandbox(SandboxConfig()).close()  # Where none can be made, this is skipped.
-    flags = [str(LIBRARY), "--out", str(tmp_path / "tasks"), "--limit", "1"]
+    flags = [str(LIBRARY), "--out", str(tmp_path / "tasks"), "--num-tasks", "1"]
     assert main_of("tasks_from_library.py")(flags).success == 1.0
 
 

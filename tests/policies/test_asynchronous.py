@@ -93,7 +93,7 @@ def test_async_policies_by_name_get_the_seeds_of_their_episodes(
     seen = []
     for policy in (found.Drawing, "own_drawing:Drawing"):
         found.SEEDS.clear()
-        assert evaluate(policy, TOY_ID, n=4, concurrency=1).success == 1.0
+        assert evaluate(policy, TOY_ID, num_tasks=4, concurrency=1).success == 1.0
         seen.append([*found.SEEDS])
     assert seen[0] == seen[1] and len(set(seen[0])) == 4
     with load_policy("own_drawing:Drawing", gymnasium.make(TOY_ID)) as maker:

@@ -112,7 +112,7 @@ def test_what_is_imported_already_does_not_change_with_its_file(load: Any, tmp_p
 
 def test_what_the_suite_has_needs_no_source() -> None:
     assert source_sha256(RandomPolicy(0), RandomPolicy) == ""
-    assert evaluate(RandomPolicy(0), TOY_ID, n=2).policy_facts == {}
+    assert evaluate(RandomPolicy(0), TOY_ID, num_tasks=2).policy_facts == {}
 
 
 def test_wrapped_functions_and_arguments_count(load: Any) -> None:
@@ -175,7 +175,7 @@ def test_the_folder_of_another_policy_of_the_name_is_refused(
 ) -> None:
     def play(module: Any) -> Any:
         policy = f"mypack.agents:{name}" if by_name else getattr(module, name)
-        return evaluate(policy, TOY_ID, n=3, out=tmp_path / "out")
+        return evaluate(policy, TOY_ID, num_tasks=3, out=tmp_path / "out")
 
     report = play(load())
     assert report.success == 1.0 and str(tmp_path) not in str(report.policy_facts)
@@ -190,7 +190,9 @@ def test_the_folder_of_another_agent_is_refused(tmp_path: Path) -> None:
         exec(f"def agent(session): session.call('press', {{'colour': '{colour}'}})", made)
         return made["agent"]
 
-    play = partial(evaluate, env=TOY_ID, n=3, out=tmp_path, env_kwargs={"grammar": "tool_call"})
+    play = partial(
+        evaluate, env=TOY_ID, num_tasks=3, out=tmp_path, env_kwargs={"grammar": "tool_call"}
+    )
     report = play(make("red"))
     assert play(make("red")) == report
     with pytest.raises(ConfigurationError, match=r"policy_facts.source_sha256 was"):

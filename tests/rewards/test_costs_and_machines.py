@@ -94,8 +94,18 @@ def test_unfit_prices_are_refused(prices):
 
 
 def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_path, capsys):
-    flags = ["eval", TOY, "--policy", "random", "--n", "12", "--no-scale", "--out", str(tmp_path)]
-    assert main([*flags, "--hooks", "needless=2", "calls"]) == 0
+    flags = [
+        "eval",
+        TOY,
+        "--policy",
+        "random",
+        "--num-tasks",
+        "12",
+        "--no-scale",
+        "--out",
+        str(tmp_path),
+    ]
+    assert main([*flags, "--reward-hooks", "needless=2", "calls"]) == 0
     printed = capsys.readouterr().out
     (report,) = (json.loads(f.read_text()) for f in tmp_path.rglob("report.json"))
     costs = report["costs"]
@@ -109,12 +119,12 @@ def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_
     assert all(replay(each).equal for each in episodes[:3])
     assert from_row(to_row(episodes[0])) == episodes[0]
     # The same command again reads the same off the records.
-    assert main([*flags, "--hooks", "needless=2", "calls"]) == 0
+    assert main([*flags, "--reward-hooks", "needless=2", "calls"]) == 0
     assert json.loads(next(tmp_path.rglob("report.json")).read_text())["costs"] == costs
 
 
 def test_a_record_is_rescored_under_a_cost(tmp_path):
-    agentgym.evaluate("random", TOY, n=1, out=tmp_path)
+    agentgym.evaluate("random", TOY, num_tasks=1, out=tmp_path)
     (found,) = read_episodes(tmp_path / "episodes.jsonl")
     paid = rescored(found, [Calls(limit=1, price=0.5)])
     assert [each.costs["calls"] for each in paid] == [
@@ -143,7 +153,9 @@ def test_a_reward_machine_pays_for_what_is_done_in_order(tmp_path: Path):
     assert env.step(f"press {first}")[4]["reward_terms"]["machine"] == 0.25
     # A record holds the rules, and needs no file.
     file.unlink()
-    agentgym.evaluate("random", TOY, n=2, out=tmp_path / "e", env_kwargs={"reward_hooks": [hook]})
+    agentgym.evaluate(
+        "random", TOY, num_tasks=2, out=tmp_path / "e", env_kwargs={"reward_hooks": [hook]}
+    )
     assert all(replay(each).equal for each in read_episodes(tmp_path / "e" / "episodes.jsonl"))
 
 
@@ -169,7 +181,7 @@ def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(
     with pytest.raises(ConfigurationError, match=r"needs info.*smell"):
         ToyEnv(reward_hooks=[hook])
     # A record holds the details of the last turn alone.
-    agentgym.evaluate("random", TOY, n=1, out=tmp_path)
+    agentgym.evaluate("random", TOY, num_tasks=1, out=tmp_path)
     (found,) = read_episodes(tmp_path / "episodes.jsonl")
     with pytest.raises(ConfigurationError, match="expected env= for machine"):
         rescored(found, [hook])

@@ -264,7 +264,7 @@ def test_a_box_that_the_server_closed_is_made_again_by_reset(
 
 def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None:
     boxes = [open_remote(server[0]).start() for _ in range(3)]
-    with pytest.raises(SandboxUnavailable, match=r"at most 3 .*--most"):
+    with pytest.raises(SandboxUnavailable, match=r"at most 3 .*--max-sandboxes"):
         open_remote(server[0]).start()
     boxes[0].close()
     with open_remote(server[0]) as again:
@@ -542,8 +542,8 @@ def test_a_server_does_not_hand_out_this_machine(backend: str) -> None:
 def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, LeasedBoxes]) -> None:
     with pytest.raises(ConfigurationError, match="16 characters"):
         make_app(server[1], "short")
-    with pytest.raises(ConfigurationError, match="most"):
-        serve(most=0)
+    with pytest.raises(ConfigurationError, match="max_sandboxes"):
+        serve(max_sandboxes=0)
     with pytest.raises(ConfigurationError, match="sandbox server"):
         open_remote("ftp://x")
 

@@ -96,10 +96,10 @@ def test_options_of_ones_own_policy(
         options = {
             "api_key": secret, "nested": nested, "endpoint": f"http://me:{PASSWORD}@host/v1"
         }  # fmt: skip
-        own = {"policy": "own_secrets:policy", "policy_set": options}
-        plan = {"n": 3, "environments": [TOY_ID], "policies": ["random", own]}
+        own = {"policy": "own_secrets:policy", "policy_kwargs": options}
+        plan = {"num_tasks": 3, "environments": [TOY_ID], "policies": ["random", own]}
         (tmp_path / "plan.yaml").write_text(json.dumps(plan))
-        assert main(["eval", "--file", "plan.yaml"]) == 0
+        assert main(["eval", "--config", "plan.yaml"]) == 0
 
     run(SECRET)
     found = on_disk(tmp_path / "runs")
@@ -146,7 +146,7 @@ def test_the_user_of_a_search_server_is_not_recorded_and_the_record_replays(
         address = url.replace("http://", f"http://me:{PASSWORD}@")
         kwargs = {**small, "retriever_url": address}
         out = tmp_path / "out"
-        report = evaluate("oracle", "agentgym/Search-v0", n=2, env_kwargs=kwargs, out=out)
+        report = evaluate("oracle", "agentgym/Search-v0", num_tasks=2, env_kwargs=kwargs, out=out)
         assert PASSWORD not in on_disk(out) + str(report)
         assert report.env_kwargs["retriever_url"] == url
         for episode in read_episodes(out / "episodes.jsonl"):

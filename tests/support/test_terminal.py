@@ -76,7 +76,7 @@ def test_a_long_text_keeps_both_ends() -> None:
 
 def hostile() -> Report:
     """Return a report in which every text of somebody else is hostile."""
-    report = evaluate("random", TOY_ID, n=6)
+    report = evaluate("random", TOY_ID, num_tasks=6)
     rows = [
         replace(row, finish_reasons={BAD: 1}, labels={BAD: f"{BAD}{i % 2}"}, stop_reason=BAD)
         for i, row in enumerate(report.rows)
@@ -137,8 +137,8 @@ def test_commands_print_hostile_reports(capsys: Any, tmp_path: Path) -> None:
 
 
 def test_failures_are_said_without_their_codes(capsys: Any) -> None:
-    code, out, err = run(capsys, "eval", TOY_ID, "--policy", f"{__name__}:Raising", "--n", "2",
-                         "--no-scale")  # fmt: skip
+    code, out, err = run(capsys, "eval", TOY_ID, "--policy", f"{__name__}:Raising", "--num-tasks",
+                         "2", "--no-scale")  # fmt: skip
     assert code == 2 and harmless(out, err)
     assert "first agent stopped" in out and "^[[31m" in out and "^[[31m" in err
     assert len(err) <= LONGEST + 1
@@ -159,7 +159,7 @@ def test_records_are_replayed_and_rescored_without_their_codes(capsys: Any, tmp_
     after = replace(good.turns[0].after, observation=BAD)
     other = replace(good, turns=(replace(good.turns[0], after=after), *good.turns[1:]))
     append_episode(tmp_path / "e.jsonl", other)
-    for flags in ((), ("--rescore", "--hooks", "repeat=0.25")):
+    for flags in ((), ("--rescore", "--reward-hooks", "repeat=0.25")):
         code, out, err = run(capsys, "replay", str(tmp_path / "e.jsonl"), *flags)
         assert code in (0, 1) and harmless(out, err)
     assert f"term {SHOWN}" in out
@@ -181,7 +181,7 @@ def test_validate_shows_hostile_splits(capsys: Any, monkeypatch: Any) -> None:
         "tests.toy.ToyTasks.__init__",
         lambda self: super(type(self), self).__init__("toy", {BAD: [task]}),
     )
-    code, out, err = run(capsys, "validate", TOY_ID, "--blind-n", "0")
+    code, out, err = run(capsys, "validate", TOY_ID, "--blind-tasks", "0")
     assert (code, err) == (0, "") and harmless(out) and "1 tasks checked, 0 fail." in out
 
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def opened(name: str, **kwargs: Any) -> TextEnv:
-    return make_env(resolve(f"synth:{name}")[1], kwargs, "--set")
+    return make_env(resolve(f"synth:{name}")[1], kwargs, "--env-kwargs")
 
 
 class Drawing:
@@ -130,12 +130,26 @@ def test_turns_choose_a_level_and_tasks_know_their_set() -> None:
 
 def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, LAMPS)
-    assert main(["synth", str(file), "--n", "5"]) == 0
+    assert main(["synth", str(file), "--num-tasks", "5"]) == 0
     said = capsys.readouterr().out
     assert "2 tools without chance, 2 facts, 1 goals" in said
     commands = re.findall(rf"^(agentgym\S*.*) synth:{re.escape(str(file))}$", said, re.MULTILINE)
     assert commands == ["agentgym play", "agentgym validate", "agentgym-train --env"]
-    assert main(["validate", f"synth:{file}", "--split", "test", "--n", "5", "--blind-n", "0"]) == 0
+    assert (
+        main(
+            [
+                "validate",
+                f"synth:{file}",
+                "--split",
+                "test",
+                "--num-tasks",
+                "5",
+                "--blind-tasks",
+                "0",
+            ]
+        )
+        == 0
+    )
     file.write_text("name: 3")
     assert main(["synth", str(file)]) == 2
     assert "expected name of" in capsys.readouterr().err

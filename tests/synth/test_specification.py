@@ -122,7 +122,7 @@ def test_the_example_of_the_page_makes_tasks(tmp_path: Path) -> None:
 def test_names_that_open_nothing() -> None:
     for name, said in (("warehous", "perhaps|warehouse"), ("nowhere.yaml", "No such file")):
         with pytest.raises(AgentGymError, match=said):
-            make_env(resolve(f"synth:{name}")[1], {}, "--set")
+            make_env(resolve(f"synth:{name}")[1], {}, "--env-kwargs")
 
 
 @given(st.text(alphabet="lit nearabnot()=!,'", max_size=24))

@@ -30,9 +30,9 @@ def test_the_example_is_an_environment(
     monkeypatch.setattr(sys, "path", [*sys.path])
     name = "own:own/Sums-v0"
     for grammar in ("native", "xml", "react", "tool_call", "action_tag"):
-        report = agentgym.evaluate("oracle", name, n=4, env_kwargs={"grammar": grammar})
+        report = agentgym.evaluate("oracle", name, num_tasks=4, env_kwargs={"grammar": grammar})
         assert report.success == 1.0, grammar
-    code, out, _ = run(capsys, "validate", name, "--n", "4")
+    code, out, _ = run(capsys, "validate", name, "--num-tasks", "4")
     assert code == 0 and "0 fail" in out
     with pytest.raises(ConfigurationError, match="own/Sums-v0"):
         resolve("own:own/Sum-v0")
@@ -42,7 +42,7 @@ def test_the_example_is_an_environment(
 
 @pytest.mark.slow
 def test_tools_play_in_another_process() -> None:
-    env = make_env(resolve(f"tests.tools.sums:{SUMS_ID}")[1], {}, "--set")
+    env = make_env(resolve(f"tests.tools.sums:{SUMS_ID}")[1], {}, "--env-kwargs")
     envs = TextVectorEnv.make(SUMS_ID, num_envs=2, backend="process")
     try:
         seen, _ = envs.reset(seed=3)

@@ -85,8 +85,8 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(whole, start, tmp_path):
 def test_the_policy_of_a_run_is_evaluated_with_its_workers(begun, tmp_path):
     out = tmp_path / "evaluation"
     code = agentgym([
-        "eval", "tests.toy:agentgym-test/Toy-v0", "--set", "worker_turns=3", "horizon=9",
-        "--policy", str(begun), "--n", "4", "--out", str(out),
+        "eval", "tests.toy:agentgym-test/Toy-v0", "--env-kwargs", "worker_turns=3", "horizon=9",
+        "--policy", str(begun), "--num-tasks", "4", "--out", str(out),
     ])  # fmt: skip
     assert code == 0
     (file,) = out.rglob("*.jsonl")

@@ -64,8 +64,8 @@ def test_all_that_ask_a_model_give_it_the_same_messages(
     server = serve(lambda body, number: completion(said[number - 1]))
     record = tmp_path / "episodes.jsonl"
     play = partial(
-        evaluate, env=name, split="train", n=1, prompt=prompt, horizon=HORIZON, concurrency=1,
-        env_kwargs=kwargs_of(name),
+        evaluate, env=name, split="train", num_tasks=1, prompt=prompt, horizon=HORIZON,
+        concurrency=1, env_kwargs=kwargs_of(name),
     )  # fmt: skip
     report = play(ChatPolicy(ChatConfig("m", server.url), ""), record=record)
     sent = [request["messages"] for request in server.requests]
@@ -142,7 +142,7 @@ def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
     monkeypatch.chdir(tmp_path)
     run = runs[prompt]
-    command = ["eval", "alfworld", "--policy", f"run:{run}", "--n", "2", "--horizon", "3"]
+    command = ["eval", "alfworld", "--policy", f"run:{run}", "--num-tasks", "2", "--horizon", "3"]
     assert main([*command, "--no-scale", "--out", "own"]) == 0
     told = read_report(tmp_path / "own").policy_facts["prompt"]
     assert told == f"{prompt} {find_prompt(prompt, 'alfworld').layout.sha256}"
@@ -208,7 +208,10 @@ def test_a_file_of_ones_own_is_a_prompt(
     server = serve(lambda body, number: completion("press red"))
     command = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url]
     mine = ["--prompt", "mine.toml"]
-    assert main([*command, *mine, "--n", "1", "--horizon", "2", "--no-scale", "--out", "e"]) == 0
+    assert (
+        main([*command, *mine, "--num-tasks", "1", "--horizon", "2", "--no-scale", "--out", "e"])
+        == 0
+    )
     sent = [request["messages"] for request in server.requests]
     assert [len(messages) for messages in sent] == [1, 1]
     assert sent[1][0]["content"].startswith("Before: press red. Now ")
@@ -243,7 +246,7 @@ def test_a_system_message_and_a_prompt_are_refused(
         maker = load_policy(f"hf:{small_model}", env, turn_tokens=4, **options)
         if message:
             with pytest.raises(ConfigurationError, match=message):
-                evaluate(maker, env, n=1, prompt="bare")
+                evaluate(maker, env, num_tasks=1, prompt="bare")
         else:
-            facts = evaluate(maker, env, n=1, prompt="bare").policy_facts
+            facts = evaluate(maker, env, num_tasks=1, prompt="bare").policy_facts
             assert facts["prompt"].startswith("bare ")

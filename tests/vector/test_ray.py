@@ -165,7 +165,7 @@ def test_an_actor_that_cannot_start_is_told_of(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_evaluation_is_the_same(tmp_path: Path, capsys: Any) -> None:
     for name, flags in (("sync", ()), ("ray", ("--concurrency", "2"))):
-        argv = ["eval", TOY_ID, "--policy", "oracle", "--n", "6", "--backend", name, *flags]
+        argv = ["eval", TOY_ID, "--policy", "oracle", "--num-tasks", "6", "--backend", name, *flags]
         assert main([*argv, "--out", str(tmp_path / name)]) == 0
     assert read_report(tmp_path / "sync") == read_report(tmp_path / "ray")
 

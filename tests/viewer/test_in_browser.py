@@ -79,7 +79,7 @@ class Solver:
 def test_the_page_says_what_the_report_says(tab: Page, tmp_path: Path, samples: int) -> None:
     def played(name: str, failing: Callable[[int], bool], last: str) -> Report:
         policy, out = Solver(failing, last), tmp_path / name
-        report = evaluate(policy, TOY_ID, n=12, samples=samples, out=out)
+        report = evaluate(policy, TOY_ID, num_tasks=12, samples=samples, out=out)
         assert report.errors > 1 and 0 < report.success < 1
         assert main(["view", str(out)]) == 0
         return report
@@ -99,7 +99,7 @@ def test_the_page_says_what_the_report_says(tab: Page, tmp_path: Path, samples: 
 def test_pairs_are_those_that_compare_compares(tab: Page, tmp_path: Path) -> None:
     one, other = Solver(lambda i: i in (2, 5), "red"), Solver(lambda i: i in (5, 7), "gold")
     first, second = (
-        evaluate(policy, TOY_ID, n=12, out=tmp_path / name)
+        evaluate(policy, TOY_ID, num_tasks=12, out=tmp_path / name)
         for name, policy in (("a", one), ("b", other))
     )
     found = compare(second, first)

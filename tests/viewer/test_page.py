@@ -78,7 +78,7 @@ class Parsed(HTMLParser):
 
 def page_of(folder: Path, *sides: Any, limit: int | None = None) -> Parsed:
     paths = [write(folder / f"run{i}.jsonl", episodes) for i, episodes in enumerate(sides)]
-    return Parsed(render_page([find_run(path) for path in paths], limit=limit))
+    return Parsed(render_page([find_run(path) for path in paths], max_episodes=limit))
 
 
 def skeleton(page: Parsed) -> list[str]:
@@ -250,7 +250,7 @@ def test_a_run_folder_shows_what_was_evaluated_and_the_training(tmp_path: Path) 
     assert page.title == "web"
     keys = ["alfworld/rl:1", "rl:1", "rl:2", "rl:3", "training:1", "training:2"]
     assert [row["key"] for row in page.rows()[0]] == keys
-    limited = Parsed(render_page([find_run(run)], limit=2))
+    limited = Parsed(render_page([find_run(run)], max_episodes=2))
     assert [row["key"] for row in limited.rows()[0]] == [key for key in keys if key != "rl:3"]
     cut = {s["part"]: s["cut"] for s in json.loads(limited.read("facts"))["runs"][0]["sources"]}
     assert cut == {"alfworld/rl": False, "rl": True, "training": False}
@@ -310,7 +310,7 @@ def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> Non
     assert code == 0 and "3 episodes" in out and "1 line could not be read" in out
     page = tmp_path / "run.html"
     assert str(page) in out and len(Parsed(page.read_bytes()).rows()[0]) == 3
-    assert run_view(capsys, str(path), "--limit", "2")[0] == 0, "an older page is replaced"
+    assert run_view(capsys, str(path), "--max-episodes", "2")[0] == 0, "an older page is replaced"
     assert len(Parsed(page.read_bytes()).rows()[0]) == 2
     other = write(tmp_path / "b.jsonl", many(3))
     assert run_view(capsys, str(path), str(other))[0] == 0
@@ -349,7 +349,7 @@ def test_a_page_is_no_input(tmp_path: Path, capsys: Any, monkeypatch: Any, argv:
 def test_a_folder_of_several_evaluations_is_one_run_of_parts(tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "several"
     policies = ("--policy", "random", "--policy", "oracle")
-    assert main(["eval", TOY_ID, *policies, "--n", "2", "--out", str(out)]) == 0
+    assert main(["eval", TOY_ID, *policies, "--num-tasks", "2", "--out", str(out)]) == 0
     names = json.loads((out / "leaderboard.json").read_text())["folders"]
     code, said, _ = run_view(capsys, str(out))
     assert code == 0 and "several: 4 episodes of 2 files" in said
@@ -393,7 +393,7 @@ def test_what_is_not_ours_is_not_overwritten(tmp_path: Path, capsys: Any) -> Non
     assert code == 2 and "another file" in err and path.read_bytes() == before
 
 
-@pytest.mark.parametrize("argv", [(), ("a", "b", "c"), ("gone",), ("one", "--limit", "0")])
+@pytest.mark.parametrize("argv", [(), ("a", "b", "c"), ("gone",), ("one", "--max-episodes", "0")])
 def test_bad_arguments_are_explained(tmp_path: Path, capsys: Any, argv: tuple[str, ...]) -> None:
     write(tmp_path / "one", many(1))
     paths = [word if word[:2] == "--" or word == "0" else str(tmp_path / word) for word in argv]

@@ -116,7 +116,7 @@ def test_broken_episodes_are_said_in_words(
     tab: Page, tmp_path: Path, capsys: Any, samples: int
 ) -> None:
     out = tmp_path / "e"
-    report = evaluate(Failing(lambda i: i % 4 == 0), TOY_ID, n=8, samples=samples, out=out)
+    report = evaluate(Failing(lambda i: i % 4 == 0), TOY_ID, num_tasks=8, samples=samples, out=out)
     assert report.success == 1.0 and report.errors == 2 * samples
     assert main(["view", str(out)]) == 0
     assert f"{8 * samples} episodes, {2 * samples} broken" in capsys.readouterr().out
@@ -132,16 +132,16 @@ def test_broken_episodes_are_said_in_words(
 
 def test_episodes_that_were_never_played_are_said(tab: Page, tmp_path: Path) -> None:
     out = tmp_path / "e"
-    evaluate(Failing(lambda i: False), TOY_ID, n=8, out=out)
+    evaluate(Failing(lambda i: False), TOY_ID, num_tasks=8, out=out)
     file = out / "episodes.jsonl"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:5]))
     assert main(["view", str(out)]) == 0
     tab.open(out / "view.html")
     assert figures(tab)["solved, at least"] == "62.5 %"
     assert tab.text("#summary .notice").startswith("3 planned episodes were not played.")
-    assert main(["view", str(out), "--limit", "4"]) == 0
+    assert main(["view", str(out), "--max-episodes", "4"]) == 0
     tab.open(out / "view.html")
-    assert tab.count("#summary .notice") == 0, "--limit left them out, and says so itself"
+    assert tab.count("#summary .notice") == 0, "--max-episodes left them out, and says so itself"
 
 
 @pytest.mark.parametrize("content", ["[", "{}", '{"settings": {"n": "8", "samples": 1}}', "[" * 9])

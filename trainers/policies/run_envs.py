@@ -81,7 +81,7 @@ def check_env(
     wanted = " ".join(f"{name}={_typed(was)}" for name, was, _ in found)
     problem = (
         f"expected the environment of {path}, but {differing}; make it with the run's arguments "
-        f"(at the terminal --set {wanted})"
+        f"(at the terminal --env-kwargs {wanted})"
     )
     return best, _judged(problem, strict)
 

@@ -98,7 +98,7 @@ def _summary(command: Index, corpus: Corpus, passages: int) -> str:
     if corpus.broken:
         lines.append(f"{corpus.broken:,} left out; the first: {corpus.first_problem}")
     lines.append(
-        f"ask about it: agentgym play search --set corpus={command.out} --set "
+        f"ask about it: agentgym play search --env-kwargs corpus={command.out} --env-kwargs "
         f"questions=QUESTIONS.jsonl; serve it: agentgym serve search --corpus {command.out}"
     )
     return "\n".join(lines)

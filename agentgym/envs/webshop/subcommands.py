@@ -34,7 +34,7 @@ class ServeShop:
     """Address to listen on, which must be this machine's own."""
     port: int = 8010
     """Port to listen on; 0 takes a free one."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Arguments of the environment, each as name=value (JSON values); may be repeated."""
 
 
@@ -77,7 +77,7 @@ def _make(command: ServeShop) -> WebShopEnv:
     from agentgym.making import make_env, parse_pairs, resolve
 
     name, env_id = resolve(command.env)
-    env = make_env(env_id, parse_pairs(command.set, "--set"), "--set")
+    env = make_env(env_id, parse_pairs(command.env_kwargs, "--env-kwargs"), "--env-kwargs")
     if not isinstance(env, WebShopEnv):
         env.close()
         raise ConfigurationError(

@@ -31,7 +31,7 @@ class Terms:
 
     split: str
     """Split of the tasks."""
-    n: int | None
+    num_tasks: int | None
     """Number of tasks; None is the whole split."""
     tasks: Sequence[str] | None = None
     """Ids of the tasks, where they are not a panel of the split."""
@@ -135,7 +135,7 @@ def settle(
     setup: Setup | None,
     env: TextEnv,
     split: str | None,
-    n: int | EllipsisType | None,
+    num_tasks: int | EllipsisType | None,
     tasks: Sequence[str] | None,
     horizon: int | None,
     prompt: NamedPrompt | None = None,
@@ -146,7 +146,7 @@ def settle(
         setup: The protocol; None: none.
         env: The environment.
         split: Split; None: the usual one, or the protocol's.
-        n: Number of tasks; left out (``...``): the usual one, or the protocol's.
+        num_tasks: Number of tasks; left out (``...``): the usual one, or the protocol's.
         tasks: Ids of tasks to play instead, with a protocol also its items or files of them.
         horizon: Turn budget; None: the environment's own, or the protocol's.
         prompt: The prompt that was chosen; None: the policy's own, or the protocol's.
@@ -157,11 +157,11 @@ def settle(
         DataError: The data does not hold what the protocol plays.
     """
     size = None
-    if n is not None and not isinstance(n, EllipsisType):
-        size = integer(n, "n, the number of tasks,", low=1, high=None)
+    if num_tasks is not None and not isinstance(num_tasks, EllipsisType):
+        size = integer(num_tasks, "num_tasks", low=1, high=None)
     laid_out = _prompt(setup, prompt, env)
     if setup is None:
-        usual = USUAL_TASKS if isinstance(n, EllipsisType) else size
+        usual = USUAL_TASKS if isinstance(num_tasks, EllipsisType) else size
         return Terms(split or USUAL_SPLIT, usual, tasks, horizon, prompt=laid_out)
     wanted = split or setup.tasks.split
     other = _departures(setup, env)
@@ -256,7 +256,7 @@ def _no_data(setup: Setup) -> DataError:
     data = setup.data
     return DataError(
         f"expected the official data of {setup.env}, which {setup.protocol} plays: set "
-        f"{data.variable} to its folder, or give --set {data.argument}=FOLDER "
+        f"{data.variable} to its folder, or give --env-kwargs {data.argument}=FOLDER "
         f"(env_kwargs={{'{data.argument}': ...}}); {data.remedy}. To try the protocol on generated "
-        f"tasks, which its report will say, give --set {data.argument}=null"
+        f"tasks, which its report will say, give --env-kwargs {data.argument}=null"
     )

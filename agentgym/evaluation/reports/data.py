@@ -340,7 +340,7 @@ class ReportData:
         found = dict(self.protocol.departures)
         all_tasks, planned = self.protocol.tasks, (self.planned or len(self.rows)) // self.samples
         if all_tasks is not None and planned != all_tasks:
-            found["n"] = (all_tasks, planned)
+            found["num_tasks"] = (all_tasks, planned)
         return found
 
 

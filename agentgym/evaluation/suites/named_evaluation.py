@@ -45,7 +45,7 @@ from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import hide_secrets
 
 CHANGEABLE = (
-    "retry_failed", "failed", "scale", "n", "samples", "price", "concurrency", "backend",
+    "retry_failed", "failed", "scale", "num_tasks", "samples", "price", "concurrency", "backend",
     "step_timeout", "timeout", "retries", "requests_per_minute", "api_key_env",
     "max_tokens_parameter", "limit_total_tokens", "limit_total_cost",
 )  # fmt: skip
@@ -95,9 +95,9 @@ class NamedEvaluation:
     """Everything else."""
 
     @property
-    def set(self) -> tuple[str, ...]:
+    def env_kwargs(self) -> tuple[str, ...]:
         """Arguments of the environment, each as name=value."""
-        return self.settings.set
+        return self.settings.env_kwargs
 
     @property
     def model(self) -> bool:
@@ -112,7 +112,7 @@ class NamedEvaluation:
     @property
     def title(self) -> str:
         """What it is called to a person."""
-        shown = without_secrets(self.set)
+        shown = without_secrets(self.env_kwargs)
         return " ".join((self.player, "on", self.env, *shown))
 
     @property
@@ -129,7 +129,7 @@ class NamedEvaluation:
         its, found = self.settings, []
         with suppress(AgentGymError, OSError):
             if self.model and self.policy != "chat":
-                options = parse_pairs(its.policy_set, "`policy_set`")
+                options = parse_pairs(its.policy_kwargs, "`policy_kwargs`")
                 found.append(policy_content(self.policy, **options))
             if its.agent:
                 found.append(policy_content(its.agent))
@@ -144,7 +144,7 @@ class NamedEvaluation:
         if self.policy == "chat":
             return self.settings.agent is not None
         with suppress(AgentGymError):
-            options = parse_pairs(self.settings.policy_set, "`policy_set`")
+            options = parse_pairs(self.settings.policy_kwargs, "`policy_kwargs`")
             return names_agent(self.policy, **options)
         return False
 
@@ -153,7 +153,9 @@ class NamedEvaluation:
         """What makes it another evaluation, by the names of the settings."""
         names = [each.name for each in fields(EvaluationSettings)]  # the command's own are none
         its = {name: getattr(self.settings, name) for name in names}
-        its |= {name: without_secrets(its[name]) for name in ("set", "policy_set", "extra")}
+        its |= {
+            name: without_secrets(its[name]) for name in ("env_kwargs", "policy_kwargs", "extra")
+        }
         said = {key: str(value) for key, value in its.items()}
         kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
         made_of = {"content": self.content} if self.content else {}
@@ -164,8 +166,8 @@ class NamedEvaluation:
         """What decides which episodes a policy would play."""
         its = self.settings
         return (
-            self.env, its.set, its.split, its.n, its.seed, its.task, its.horizon, its.grammar,
-            its.protocol, its.prompt,
+            self.env, its.env_kwargs, its.split, its.num_tasks, its.seed, its.task, its.horizon,
+            its.grammar, its.protocol, its.prompt,
         )  # fmt: skip
 
     @property
@@ -181,7 +183,7 @@ class NamedEvaluation:
         if its.protocol or self.policy == "chat":
             return {}
         known = policy_env_kwargs(self.policy, resolve(self.env)[1])
-        said = {*parse_pairs(its.set, "`set`"), *(["grammar"] if its.grammar else ())}
+        said = {*parse_pairs(its.env_kwargs, "`env_kwargs`"), *(["grammar"] if its.grammar else ())}
         return {name: value for name, value in known.items() if name not in said}
 
     def wants_scale(self, usual: bool) -> bool:
@@ -198,7 +200,7 @@ class NamedEvaluation:
         """
         its = self.settings
         setup = find_setup(its.protocol, self.env)
-        asked = parse_pairs(its.set, "`set`")
+        asked = parse_pairs(its.env_kwargs, "`env_kwargs`")
         grammar = its.grammar or (GRAMMAR if self.agent else None)
         prompt = chosen_prompt(its.prompt, self.env, setup)
         if grammar is None and prompt is not None:
@@ -206,12 +208,12 @@ class NamedEvaluation:
         named = {"grammar": grammar} if grammar else {}
         suited = env_arguments(setup, {**named, **asked})
         suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in asked}}
-        if its.hooks:
-            suited["reward_hooks"] = hooks = parse_hooks(its.hooks)
+        if its.reward_hooks:
+            suited["reward_hooks"] = hooks = parse_hooks(its.reward_hooks)
             for hook in hooks:
                 if isinstance(hook, AskingHook):
                     hook.check()
-        return make_asked(self.env, its.set, "`set`", its.grammar, suited)
+        return make_asked(self.env, its.env_kwargs, "`env_kwargs`", its.grammar, suited)
 
     def terms(self, env: TextEnv) -> Terms:
         """Return what is played in its environment, by the settings and the protocol.
@@ -223,7 +225,7 @@ class NamedEvaluation:
         its = self.settings
         setup = find_setup(its.protocol, self.env)
         prompt = chosen_prompt(its.prompt, self.env, setup)
-        return settle(setup, env, its.split, self._n, its.task or None, its.horizon, prompt)
+        return settle(setup, env, its.split, self._num_tasks, its.task or None, its.horizon, prompt)
 
     def count(self, env: TextEnv) -> int:
         """Return how many tasks are played in its environment.
@@ -236,11 +238,11 @@ class NamedEvaluation:
         if terms.tasks is not None:
             return len(terms.tasks)
         most = env.tasks.len(env.tasks.check(terms.split))
-        return most if terms.n is None else min(terms.n, most)
+        return most if terms.num_tasks is None else min(terms.num_tasks, most)
 
     @property
-    def _n(self) -> int | EllipsisType:
-        return ... if self.settings.n is None else self.settings.n
+    def _num_tasks(self) -> int | EllipsisType:
+        return ... if self.settings.num_tasks is None else self.settings.num_tasks
 
     def play(
         self,
@@ -269,7 +271,7 @@ class NamedEvaluation:
                         policy,
                         env,
                         its.split,
-                        self._n,
+                        self._num_tasks,
                         its.seed,
                         protocol=its.protocol,
                         prompt=its.prompt,
@@ -311,7 +313,7 @@ class NamedEvaluation:
 
     def _policy_options(self) -> dict[str, Any]:
         """Return the options of a policy that is not the chat model."""
-        options = parse_pairs(self.settings.policy_set, "`policy_set`")
+        options = parse_pairs(self.settings.policy_kwargs, "`policy_kwargs`")
         return {**options, "agent": self.settings.agent} if self.settings.agent else options
 
     @contextmanager

@@ -14,7 +14,7 @@ from agentgym.evaluation.prices import Limits, Prices
 class EvaluationSettings:
     """Settings of an evaluation, each under one name at the terminal, in files and in Python."""
 
-    policy_set: tuple[str, ...] = ()
+    policy_kwargs: tuple[str, ...] = ()
     """Options of a policy that is loaded by name, each as name=value, such as temperature=0; may be
     repeated. Reports show them, so let the policy read keys from the environment instead. Only
     values with names like api_key are hidden."""
@@ -32,7 +32,7 @@ class EvaluationSettings:
     grammar. If left out: the protocol's, or the one that a run was trained under, or default."""
     split: str | None = None
     """Split to evaluate on; test, or the protocol's, if left out."""
-    n: int | None = None
+    num_tasks: int | None = None
     """Number of tasks, cut to the split's size; 100, or all of the protocol's, if left out."""
     seed: int = 0
     """Seed of the panel."""
@@ -113,11 +113,11 @@ class EvaluationSettings:
     step_timeout: float | None = None
     """Seconds that one step of an environment may take; after that its episode is broken. Not with
     sync."""
-    set: tuple[str, ...] = ()
+    env_kwargs: tuple[str, ...] = ()
     """Further arguments of the environment, each as name=value (JSON values); may be repeated."""
-    hooks: tuple[str, ...] = ()
-    """Turn-level rewards besides the environment's own, as in training: a judge of
-    every turn is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. Score and success stay the
+    reward_hooks: tuple[str, ...] = ()
+    """Turn-level rewards besides the environment's own, as in agentgym train. A judge of every turn
+    is judge:model=NAME,url=http://HOST:PORT/v1,rubric=FILE. Score and success stay the
     environment's own."""
 
     @property

@@ -83,14 +83,14 @@ def evaluate_all(
 
     Args:
         suite: A YAML or TOML file, or a mapping of the same form, such as ``{"environments":
-            ["webshop", "search"], "policies": ["random", "oracle"], "n": 20}``; see
+            ["webshop", "search"], "policies": ["random", "oracle"], "num_tasks": 20}``; see
             `agentgym.evaluation.suites.suite_file`.
         out: Folder in which each evaluation has one, beside ``leaderboard.json`` and
             ``leaderboard.md``, written after each. The same call goes on there. Default: what the
             suite says; without, nothing is kept.
         progress: Is told how it goes.
         **settings: Settings of all evaluations that win over those of the suite, by the names of
-            `agentgym.evaluation.suites.settings.EvaluationSettings`, such as ``n=5``.
+            `agentgym.evaluation.suites.settings.EvaluationSettings`, such as ``num_tasks=5``.
 
     Returns:
         The reports and the failures.

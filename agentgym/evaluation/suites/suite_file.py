@@ -2,12 +2,12 @@
 
 A suite is a YAML or TOML file, or a mapping of the same form::
 
-    n: 200                    # settings of all, by the names of `EvaluationSettings`
+    num_tasks: 200            # settings of all, by the names of `EvaluationSettings`
     environments:
       - webshop
       - env: alfworld
         split: valid
-        set: {difficulty: easy}
+        env_kwargs: {difficulty: easy}
     policies:
       - random
       - policy: chat
@@ -44,7 +44,7 @@ else:
 ENVIRONMENTS, POLICIES = "environments", "policies"
 OF_ALL = ("out", "chart")
 """Settings that evaluations do not have of their own."""
-PAIRS = ("set", "policy_set", "extra")
+PAIRS = ("env_kwargs", "policy_kwargs", "extra")
 """Settings that are names with values."""
 KNOWN = tuple(field.name for field in fields(EvaluationSettings))
 HINTS = {name: {hint, *get_args(hint)} for name, hint in get_type_hints(EvaluationSettings).items()}
@@ -82,13 +82,13 @@ def make_suite(
     if not envs:
         raise ConfigurationError(
             "expected the name of an environment, such as webshop (agentgym list shows them), or "
-            "--file with a list of them, got none"
+            "--config with a list of them, got none"
         )
     for names in (envs, policies):
         if len({*names}) < len(names):
             raise ConfigurationError(
                 f"expected every environment and policy once, got {' '.join(names)}; list policies "
-                "with different settings in a --file"
+                "with different settings in a --config"
             )
     found = [NamedEvaluation(env, policy, settings) for env in envs for policy in policies]
     return Suite(tuple(found), envs[0], out, chart)
@@ -137,8 +137,9 @@ def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
         if first != place:
             raise ConfigurationError(
                 f"expected different evaluations in {where}, but {first} name the same one as "
-                f"{place}: {each.title}; other values of n, samples, price or concurrency do not "
-                "make it another one: leave one out, or give it a file and an --out of its own"
+                f"{place}: {each.title}; other values of num_tasks, samples, price or "
+                "concurrency do not make it another one: leave one out, or give it a file and an "
+                "--out of its own"
             )
 
 

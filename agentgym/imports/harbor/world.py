@@ -179,9 +179,9 @@ class HarborWorld(World):
                 raise
             raise SandboxUnavailable(
                 f"expected the image {task.image} of {task.name}, whose environment needs one "
-                f"({task.recipe.obstacles[0][:100]}): give --set build=true where an engine may "
-                f"build it, or `docker build -t {task.image} {task.folder / 'environment'}`; got: "
-                f"{error}"
+                f"({task.recipe.obstacles[0][:100]}): give --env-kwargs build=true where an "
+                f"engine may build it, or `docker build -t {task.image} "
+                f"{task.folder / 'environment'}`; got: {error}"
             ) from error
         except SandboxDied as error:
             raise SandboxLost(f"expected a box for {task.name}, got: {error}") from error

@@ -129,7 +129,7 @@ class LeasedBoxes:
                 if len(self._boxes) >= self._most:
                     raise SandboxUnavailable(
                         f"expected at most {self._most} sandboxes at a time, which the server has; "
-                        "use fewer environments, or start the server with a larger --most"
+                        "use fewer environments, or start the server with a larger --max-sandboxes"
                     )
                 # Listed before it is started: it counts at once, and a repeated request finds it.
                 box = self._boxes[name] = Box(self.lease)

@@ -94,8 +94,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8001,
     token: str = "",
-    most: int = MOST,
-    lease: float = LEASE,
+    max_sandboxes: int = MOST,
+    idle_timeout: float = LEASE,
     visible: Sequence[Path] = (),
     bounds: Bounds = Bounds(),  # noqa: B008  (it is frozen)
     started: Callable[[str, str], None] = lambda url, token: None,
@@ -107,8 +107,8 @@ def serve(
         host: Address to listen at.
         port: Port to listen at; 0 takes one that is free.
         token: What clients have to bring; a new one is made if left out.
-        most: How many sandboxes there may be at a time.
-        lease: Seconds after which a sandbox is closed whose client has said nothing.
+        max_sandboxes: How many sandboxes there may be at a time.
+        idle_timeout: Seconds after which a sandbox is closed whose client has said nothing.
         visible: Folders of this machine that clients may make visible inside, besides the cache.
         bounds: What clients may ask for.
         started: Called with the server's address and its token when it answers.
@@ -120,13 +120,13 @@ def serve(
         KeyboardInterrupt: It was interrupted; all sandboxes have been closed.
     """
     check_backend(sandbox)
-    options.integer(most, "most", 1)
+    options.integer(max_sandboxes, "max_sandboxes", 1)
     options.integer(port, "port", 0, 65535)
     token = token or secrets.token_urlsafe(24)
     boxes = LeasedBoxes(
         lambda config: open_sandbox(config, sandbox),
-        most=most,
-        lease=lease,
+        most=max_sandboxes,
+        lease=idle_timeout,
         visible=(cache_folder(), *visible),
         bounds=bounds,
     )

@@ -30,7 +30,7 @@ function notices() {
     for (const source of run.sources) {
       if (source.skipped)
         $("notices").append(notice(`${plural(source.skipped, "line")} of ${source.file} could not be read and ${source.skipped === 1 ? "is" : "are"} left out. First: ${source.reason}`));
-      if (source.cut) $("notices").append(notice(`Only the first ${plural(source.episodes, "episode")} of ${source.file}: more were left out by --limit.`));
+      if (source.cut) $("notices").append(notice(`Only the first ${plural(source.episodes, "episode")} of ${source.file}: more were left out by --max-episodes.`));
     }
   });
 }

@@ -182,8 +182,8 @@ def test_the_first_split_there_is_is_played_where_there_is_no_train(tmp_path: An
 
 def test_the_command_evaluates_a_pack_by_its_split(tmp_path: Any) -> None:
     pack = write_pack(tmp_path / "valid_seen.json.gz", games(4))
-    command = [sys.executable, "-m", "agentgym", "eval", "alfworld", "--policy", "oracle", "--n",
-               "4", "--split", "valid_seen", "--set", f"data={pack}"]  # fmt: skip
+    command = [sys.executable, "-m", "agentgym", "eval", "alfworld", "--policy", "oracle"]
+    command += ["--num-tasks", "4", "--split", "valid_seen", "--env-kwargs", f"data={pack}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "1.000" in done.stdout, done.stderr
 

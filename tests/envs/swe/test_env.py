@@ -287,7 +287,7 @@ def test_such_an_episode_counts_in_the_average(monkeypatch: pytest.MonkeyPatch) 
     def play(observation: str, info: Any) -> str:
         return next(actions)
 
-    report = agentgym.evaluate(play, env, split="train", n=2)
+    report = agentgym.evaluate(play, env, split="train", num_tasks=2)
     assert [row.stop_reason for row in report.rows] == ["success", "sandbox"]
     assert report.success == 0.5 and report.errors == 0
     env.close()

@@ -334,7 +334,10 @@ def test_nouns_can_be_injected(tmp_path: Path) -> None:
 def test_a_person_plays_with_pages_of_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for settings, expected in (((), "[button]"), (("--set", "observation_mode=text"), "[SEP]")):
+    for settings, expected in (
+        ((), "[button]"),
+        (("--env-kwargs", "observation_mode=text"), "[SEP]"),
+    ):
         monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
-        assert main(["play", "webshop", "--set", "size=60", *settings]) == 0
+        assert main(["play", "webshop", "--env-kwargs", "size=60", *settings]) == 0
         assert expected in capsys.readouterr().out

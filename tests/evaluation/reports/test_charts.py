@@ -149,7 +149,7 @@ def test_several_reports_stand_by_their_tasks() -> None:
 
 
 def test_a_picture_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None:
-    made = evaluate("random", TOY_ID, n=20)
+    made = evaluate("random", TOY_ID, num_tasks=20)
     for name in ("one.png", "two.png", "one.svg", "two.SVG"):
         made.chart(tmp_path / name)
     for one, two in (("one.png", "two.png"), ("one.svg", "two.SVG")):
@@ -171,7 +171,7 @@ def test_a_notebook_shows_it_and_no_state_of_matplotlib_changes() -> None:
         "import os, sys, matplotlib, agentgym\n"
         "os.environ.pop('DISPLAY', None)\n"
         "before = matplotlib.rcParams.copy()\n"
-        "figure = agentgym.evaluate('random', 'webshop', n=2).chart()\n"
+        "figure = agentgym.evaluate('random', 'webshop', num_tasks=2).chart()\n"
         "assert dict.__eq__(matplotlib.rcParams, before)\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "assert figure._repr_png_().startswith(b'\\x89PNG')\n"

@@ -14,7 +14,10 @@ from tests.toy import TOY_ID
 
 
 def reports(n: int = 6):
-    return [agentgym.evaluate(policy, TOY_ID, n=n) for policy in ("random", "oracle", "blind-last")]
+    return [
+        agentgym.evaluate(policy, TOY_ID, num_tasks=n)
+        for policy in ("random", "oracle", "blind-last")
+    ]
 
 
 def test_the_best_comes_first_and_each_is_held_against_the_first_that_was_given():
@@ -30,9 +33,9 @@ def test_the_best_comes_first_and_each_is_held_against_the_first_that_was_given(
 
 
 def test_panels_are_apart_and_named_by_what_differs():
-    easy = agentgym.evaluate("oracle", "webshop", n=3, env_kwargs={"difficulty": "easy"})
-    usual = agentgym.evaluate("oracle", "webshop", n=3)
-    board = Leaderboard([usual, easy, agentgym.evaluate("random", "webshop", n=3)])
+    easy = agentgym.evaluate("oracle", "webshop", num_tasks=3, env_kwargs={"difficulty": "easy"})
+    usual = agentgym.evaluate("oracle", "webshop", num_tasks=3)
+    board = Leaderboard([usual, easy, agentgym.evaluate("random", "webshop", num_tasks=3)])
     names = [*board.panels]
     assert names == ["agentgym/WebShop-v0", "agentgym/WebShop-v0 (difficulty=easy)"]
     assert [len(rows) for rows in board.panels.values()] == [2, 1]

@@ -135,8 +135,8 @@ def test_floors_and_experts_stand_last_from_reports_and_scales():
 
 
 def test_an_evaluation_measures_the_floor_of_success():
-    scale = agentgym.evaluate("oracle", TOY_ID, n=20, scale=True).scale
-    floor = agentgym.evaluate("random", TOY_ID, n=20)
+    scale = agentgym.evaluate("oracle", TOY_ID, num_tasks=20, scale=True).scale
+    floor = agentgym.evaluate("random", TOY_ID, num_tasks=20)
     assert scale and (scale.random, scale.random_success) == (floor.score_mean, floor.success)
 
 
@@ -276,9 +276,10 @@ def test_the_command_ends_with_the_table_and_prints_every_format(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
     (tmp_path / "suite.yaml").write_text(
-        f"n: 4\nout: o\nenvironments: [tests.toy:{TOY_ID}, webshop]\npolicies: [random, oracle]\n"
+        f"num_tasks: 4\nout: o\nenvironments: [tests.toy:{TOY_ID}, webshop]\n"
+        "policies: [random, oracle]\n"
     )
-    assert main(["eval", "--file", "suite.yaml"]) == 0
+    assert main(["eval", "--config", "suite.yaml"]) == 0
     out = capsys.readouterr().out
     assert out.index("success minus random") < out.index("Success in percent")
     assert re.search(r"Success in percent.*WebShop.*Average", out, re.DOTALL)

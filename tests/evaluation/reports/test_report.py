@@ -75,7 +75,12 @@ def row(task: str, success: bool, sample: int = 0, **more: Any) -> EpisodeResult
 def test_a_report_identifies_itself() -> None:
     env_kwargs = {"grammar": "xml"}
     report = evaluate(
-        Model(), TOY_ID, n=6, env_kwargs=env_kwargs, horizon=7, prices=Prices(2.0, 10.0, 1.0)
+        Model(),
+        TOY_ID,
+        num_tasks=6,
+        env_kwargs=env_kwargs,
+        horizon=7,
+        prices=Prices(2.0, 10.0, 1.0),
     )
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert data["policy"] == "tiny-1" and data["policy_facts"]["temperature"] == 0.5
@@ -142,7 +147,7 @@ def damaged(data: Any, place: str, value: Any) -> None:
 )
 def test_an_edited_report_is_refused(tmp_path: Path, place: str, value: Any) -> None:
     scale, prices = Scale(0.0, 1.0, 1.0), Prices(1.0, 1.0)
-    evaluate("random", TOY_ID, n=2, samples=2, out=tmp_path, scale=scale, prices=prices)
+    evaluate("random", TOY_ID, num_tasks=2, samples=2, out=tmp_path, scale=scale, prices=prices)
     file = tmp_path / "report.json"
     data = json.loads(file.read_text())
     damaged(data, place, value)
@@ -150,11 +155,11 @@ def test_an_edited_report_is_refused(tmp_path: Path, place: str, value: Any) -> 
     with pytest.raises(DataError, match=r"expected .*remove it, and run the same agentgym eval"):
         read_report(tmp_path)
     file.unlink()
-    assert evaluate("random", TOY_ID, n=2, samples=2, out=tmp_path).n == 4
+    assert evaluate("random", TOY_ID, num_tasks=2, samples=2, out=tmp_path).n == 4
 
 
 def test_a_report_with_an_episode_twice_is_refused() -> None:
-    data = evaluate("random", TOY_ID, n=2, samples=2).to_dict()
+    data = evaluate("random", TOY_ID, num_tasks=2, samples=2).to_dict()
     data["rows"].append(data["rows"][0])
     with pytest.raises(DataError, match=r"each task once in the report, got sample 0 of .* again"):
         report_from_dict(data)
@@ -169,7 +174,7 @@ def test_draws_without_bias(n: int, data: st.DataObject) -> None:
 
 
 def test_samples_of_a_task_are_one_observation() -> None:
-    report = evaluate(Model(), TOY_ID, n=20, samples=4)
+    report = evaluate(Model(), TOY_ID, num_tasks=20, samples=4)
     assert [each.sample for each in report.rows[:5]] == [0, 1, 2, 3, 0]
     assert len({each.task_id for each in report.rows}) == 20
     rates = [sum(each.success for each in rows) / 4 for rows in report.by_task.values()]
@@ -204,22 +209,24 @@ def test_results_by_kind_of_task() -> None:
 
 
 def test_the_scale_and_its_two_ends() -> None:
-    report = evaluate(Model(fails=2), TOY_ID, n=20, scale=True)
+    report = evaluate(Model(fails=2), TOY_ID, num_tasks=20, scale=True)
     assert report.scale is not None and report.scale.expert == 1.0
     floor = report.scale.random
     assert report.scaled == pytest.approx(100 * (report.score_mean - floor) / (1 - floor))
-    short = evaluate(Model(), TOY_ID, n=20, scale=True, horizon=1)
+    short = evaluate(Model(), TOY_ID, num_tasks=20, scale=True, horizon=1)
     assert short.scaled is None and short.scale is not None
     assert "longer horizon" in short.scale.problem and "longer horizon" in _printed(short)
     assert "no expert" in Scale(0.5, None).problem and "no skill" in Scale(1.0, 1.0, 1.0).problem
 
 
 def test_limits_end_an_episode_as_it_stands() -> None:
-    report = evaluate(Model(), TOY_ID, n=8, limits=Limits(tokens=220))
+    report = evaluate(Model(), TOY_ID, num_tasks=8, limits=Limits(tokens=220))
     assert {each.turns for each in report.rows} == {2}
     ended = {each.stop_reason for each in report.rows}
     assert "token_limit" in ended and report.errors == 0
-    cheap = evaluate(Model(), TOY_ID, n=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0))
+    cheap = evaluate(
+        Model(), TOY_ID, num_tasks=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0)
+    )
     assert {(each.turns, each.stop_reason) for each in cheap.rows} == {(1, "cost_limit")}
     for wrong in (
         lambda: evaluate(Model(), TOY_ID, limits=Limits(cost=1.0)),
@@ -238,7 +245,12 @@ def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -
             session.annotate(ModelOutput("blue", prompt_tokens=100, completion_tokens=10))
             answers.append(session.call("press", {"colour": "blue"}))
 
-    limited = {"env": TOY_ID, "env_kwargs": {"grammar": "tool_call"}, "n": 2, "out": tmp_path}
+    limited = {
+        "env": TOY_ID,
+        "env_kwargs": {"grammar": "tool_call"},
+        "num_tasks": 2,
+        "out": tmp_path,
+    }
     report = evaluate(agent, **limited, limits=Limits(tokens=200))
     ends = [(each.turns, each.stop_reason, each.prompt_tokens) for each in report.rows]
     assert ends == [(2, "token_limit", 200)] * 2 and "over (token_limit)" in answers[1]
@@ -249,12 +261,12 @@ def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -
 
 def test_a_report_says_what_limited_its_episodes(tmp_path: Path) -> None:
     dear = {"limits": Limits(cost=1e-9), "out": tmp_path}
-    report = evaluate(Model(), TOY_ID, n=3, prices=Prices(1.0, 1.0), **dear)
+    report = evaluate(Model(), TOY_ID, num_tasks=3, prices=Prices(1.0, 1.0), **dear)
     assert report.limits == Limits(cost=1e-9) == read_report(tmp_path).limits
     assert "1e-09 US dollars" in _printed(report) and "1e-09" in report.markdown()
     with pytest.raises(ConfigurationError, match="prices was"):
-        evaluate(Model(), TOY_ID, n=3, prices=Prices(0.1, 0.1), **dear)
-    free = evaluate(Model(), TOY_ID, n=3, limits=Limits())
+        evaluate(Model(), TOY_ID, num_tasks=3, prices=Prices(0.1, 0.1), **dear)
+    free = evaluate(Model(), TOY_ID, num_tasks=3, limits=Limits())
     assert free.limits is None and report_from_dict(free.to_dict()) == free
     assert compare(report, free).differing["limits"] == ({"tokens": None, "cost": 1e-9}, None)
     earlier = {key: value for key, value in free.to_dict().items() if key != "limits"}
@@ -272,7 +284,7 @@ def test_functions_and_coroutines_are_policies() -> None:
         together -= 1
         return f"press {observation.split()[-1]}"
 
-    report = evaluate(wait, TOY_ID, n=12)
+    report = evaluate(wait, TOY_ID, num_tasks=12)
     assert report.success == 1.0 and report.policy == "wait" and 1 < most <= 8
     threads = set[int]()
 
@@ -281,7 +293,7 @@ def test_functions_and_coroutines_are_policies() -> None:
             threads.add(threading.get_ident())
         return f"press {observation.split()[-1]}"
 
-    assert evaluate(think, TOY_ID, n=12).rows == report.rows and len(threads) == 1
+    assert evaluate(think, TOY_ID, num_tasks=12).rows == report.rows and len(threads) == 1
 
     class Asks:
         async def act(self, observation: str, info: Mapping[str, Any]) -> Any:
@@ -300,13 +312,13 @@ def test_agents_that_own_the_loop_are_evaluated(tmp_path: Path) -> None:
         while not session.over and session.turns < 4:
             session.call("press", {"colour": session.observation.split()[-1]})
 
-    tools = {"env_kwargs": {"grammar": "tool_call"}, "n": 40}
+    tools = {"env_kwargs": {"grammar": "tool_call"}, "num_tasks": 40}
     report = evaluate(agent, TOY_ID, out=tmp_path, **tools)
     assert report.policy == "agent" and {*report.stop_reasons} == {"success", "stopped"}
     assert all(row.turns == 4 for row in report.rows if row.stop_reason == "stopped")
     records = read_episodes(tmp_path / "episodes.jsonl")
     assert tuple(EpisodeResult.of(record) for record in records) == report.rows
-    assert report.success == evaluate("oracle", TOY_ID, n=40, horizon=4).success
+    assert report.success == evaluate("oracle", TOY_ID, num_tasks=40, horizon=4).success
 
     def broken(session: Session) -> None:
         raise KeyError("no tool")
@@ -316,11 +328,13 @@ def test_agents_that_own_the_loop_are_evaluated(tmp_path: Path) -> None:
 
 
 def test_the_same_report_at_any_concurrency() -> None:
-    alone = evaluate(Model(), TOY_ID, n=10, samples=2, concurrency=1)
-    assert evaluate(Model(), TOY_ID, n=10, samples=2, concurrency=7) == alone
+    alone = evaluate(Model(), TOY_ID, num_tasks=10, samples=2, concurrency=1)
+    assert evaluate(Model(), TOY_ID, num_tasks=10, samples=2, concurrency=7) == alone
     env = gymnasium.make(TOY_ID)
-    assert evaluate(Model, env, n=10, samples=2, concurrency=3) == alone
-    assert evaluate("random", env, n=10, concurrency=3) == evaluate("random", env, n=10)
+    assert evaluate(Model, env, num_tasks=10, samples=2, concurrency=3) == alone
+    assert evaluate("random", env, num_tasks=10, concurrency=3) == evaluate(
+        "random", env, num_tasks=10
+    )
 
 
 def test_tasks_that_were_named() -> None:
@@ -330,7 +344,10 @@ def test_tasks_that_were_named() -> None:
 
 
 def test_two_reports_are_compared_task_by_task() -> None:
-    good, bad = evaluate("oracle", TOY_ID, n=40), evaluate(Model(fails=2), TOY_ID, n=40)
+    good, bad = (
+        evaluate("oracle", TOY_ID, num_tasks=40),
+        evaluate(Model(fails=2), TOY_ID, num_tasks=40),
+    )
     found = compare(good, bad)
     lost = sum(not each.success for each in bad.rows)
     assert (found.only_first, found.only_second) == (lost, 0) and found.n == 40
@@ -340,15 +357,15 @@ def test_two_reports_are_compared_task_by_task() -> None:
     assert json.loads(json.dumps(found.to_dict()))["format"] == "agentgym.comparison/1"
     assert "oracle minus tiny-1" in _printed(found) and "| score |" in found.markdown()
     with pytest.raises(ConfigurationError, match="on one panel"):
-        compare(good, evaluate("oracle", TOY_ID, n=39))
+        compare(good, evaluate("oracle", TOY_ID, num_tasks=39))
 
     def down(observation: str, info: Mapping[str, Any]) -> str:
         if info["task_id"] == good.rows[0].task_id:
             raise PolicyFailure("down")
         return "press pink"
 
-    assert (compare(good, evaluate(down, TOY_ID, n=40)).n) == 39
-    assert compare(good, evaluate(Model(), TOY_ID, n=40, samples=2)).p_value is None
+    assert (compare(good, evaluate(down, TOY_ID, num_tasks=40)).n) == 39
+    assert compare(good, evaluate(Model(), TOY_ID, num_tasks=40, samples=2)).p_value is None
     assert mcnemar(0, 0) == 1.0 and mcnemar(5, 5) == 1.0
 
 
@@ -360,7 +377,7 @@ def _printed(thing: Any) -> str:
 
 def test_an_env_that_is_given_is_left_open() -> None:
     env = ToyEnv()
-    evaluate("oracle", env, n=2)
+    evaluate("oracle", env, num_tasks=2)
     env.reset(seed=0)
 
 
@@ -376,7 +393,7 @@ class DownEnv(ToyEnv):
 def test_tokens_count_also_where_no_turn_came_of_them(tmp_path: Path) -> None:
     gymnasium.register("Down-v0", entry_point=DownEnv)
     try:
-        report = evaluate(Model(fails=99), "Down-v0", n=8, out=tmp_path)
+        report = evaluate(Model(fails=99), "Down-v0", num_tasks=8, out=tmp_path)
     finally:
         del gymnasium.registry["Down-v0"]
     failed = next(row for row in report.rows if not row.valid)
@@ -396,7 +413,7 @@ def test_what_an_agent_thinks_without_acting_counts(tmp_path: Path) -> None:
         session.annotate(ModelOutput("after the end", 100, 100))
 
     kwargs = {"grammar": "tool_call"}
-    report = evaluate(agent, TOY_ID, n=3, env_kwargs=kwargs, out=tmp_path)
+    report = evaluate(agent, TOY_ID, num_tasks=3, env_kwargs=kwargs, out=tmp_path)
     for row in report.rows:
         assert (row.prompt_tokens, row.completion_tokens) == (21, 9)
         assert row.finish_reasons == {"stop": 1, "tool_calls": 1}
@@ -406,6 +423,6 @@ def test_what_an_agent_thinks_without_acting_counts(tmp_path: Path) -> None:
 
 
 def test_markdown_shows_quotes_as_they_are() -> None:
-    report = evaluate("random", TOY_ID, n=2)
+    report = evaluate("random", TOY_ID, num_tasks=2)
     shown = dataclasses.replace(report, policy='it\'s <b>a</b> "#1"').markdown()
     assert 'it\'s &lt;b&gt;a&lt;/b&gt; "\\#1"' in shown and "x27" not in shown

@@ -15,7 +15,7 @@ from tests.cli.test_commands import main
 from tests.toy import TOY_ID
 
 TOY = f"tests.toy:{TOY_ID}"
-BOTH = {"environments": [TOY, {"env": "webshop", "set": {"size": 200}}], "n": 3}
+BOTH = {"environments": [TOY, {"env": "webshop", "env_kwargs": {"size": 200}}], "num_tasks": 3}
 
 
 def broken(observation: str, info: Any) -> str:
@@ -36,11 +36,12 @@ def test_every_policy_plays_every_environment(tmp_path: Path) -> None:
 
 def test_the_command_goes_on_where_the_library_stopped(tmp_path: Path, capsys: Any) -> None:
     toml = tmp_path / "suite.toml"
-    toml.write_text(f'n = 3\nenvironments = ["{TOY}"]\npolicies = ["random", "oracle"]\n')
+    toml.write_text(f'num_tasks = 3\nenvironments = ["{TOY}"]\npolicies = ["random", "oracle"]\n')
     kept = agentgym.evaluate_all(toml, tmp_path / "o")
-    assert main(["eval", "--file", str(toml), "--out", str(tmp_path / "o"), "--n", "4"]) == 0
+    argv = ["eval", "--config", str(toml), "--out", str(tmp_path / "o"), "--num-tasks", "4"]
+    assert main(argv) == 0
     assert capsys.readouterr().out.count("3 episodes were read from") == 2
-    again = agentgym.evaluate_all(str(toml), tmp_path / "o", n=4)
+    again = agentgym.evaluate_all(str(toml), tmp_path / "o", num_tasks=4)
     assert [*again.reports] == [*kept.reports]
     assert [report.n for report in again.reports.values()] == [4, 4]
 
@@ -67,7 +68,7 @@ class Heard(EvaluationProgress):
 
 def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
     heard = Heard()
-    suite = {"environments": [TOY], "policies": [f"{__name__}:broken", "oracle"], "n": 2}
+    suite = {"environments": [TOY], "policies": [f"{__name__}:broken", "oracle"], "num_tasks": 2}
     found = agentgym.evaluate_all(suite, progress=heard, scale=False)
     [error] = found.failures.values()
     assert isinstance(error, EvaluationFailed) and not found.complete
@@ -88,15 +89,23 @@ def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
     [
         ({"environments": ["webshop"]}, {}, "a list of policies in the suite"),
         ({**BOTH, "policies": ["random"]}, {"m": 3}, "beside the suite, got 'm'"),
-        ({**BOTH, "policies": ["random"]}, {"n": 0}, "at least 1, got 0"),
+        ({**BOTH, "policies": ["random"]}, {"num_tasks": 0}, "at least 1, got 0"),
         (
             {**BOTH, "policies": ["random"]},
             {"backend": "dask"},
             "'backend' to be 'sync'",
         ),
         ({**BOTH, "policies": [{"policy": "oracle", "extra": "a"}]}, {}, "as name=value"),
-        ({**BOTH, "policies": ["random"]}, {"set": {"a": object()}}, r"JSON can hold for set\.a"),
-        ({**BOTH, "policies": ["random", {"policy": "random", "n": 1}]}, {}, "name the same one"),
+        (
+            {**BOTH, "policies": ["random"]},
+            {"env_kwargs": {"a": object()}},
+            r"JSON can hold for env_kwargs\.a",
+        ),
+        (
+            {**BOTH, "policies": ["random", {"policy": "random", "num_tasks": 1}]},
+            {},
+            "name the same one",
+        ),
     ],
 )
 def test_mistakes_are_found_before_anything_is_played(
@@ -108,8 +117,8 @@ def test_mistakes_are_found_before_anything_is_played(
 
 
 def test_names_with_values_are_merged_and_the_last_wins(tmp_path: Path) -> None:
-    entry = {"env": "webshop", "set": {"size": 200, "difficulty": "hard"}}
-    suite = {"environments": [entry], "policies": ["oracle"], "n": 1, "timeout": 7}
-    found = agentgym.evaluate_all(suite, set={"difficulty": "easy"})
+    entry = {"env": "webshop", "env_kwargs": {"size": 200, "difficulty": "hard"}}
+    suite = {"environments": [entry], "policies": ["oracle"], "num_tasks": 1, "timeout": 7}
+    found = agentgym.evaluate_all(suite, env_kwargs={"difficulty": "easy"})
     [report] = found.reports.values()
     assert dict(report.env_kwargs) == {"size": 200, "difficulty": "easy"}

@@ -26,7 +26,7 @@ Serve = Callable[[Answer], ChatServer]
 
 def eval_chat(server: ChatServer, out: Path, *flags: str, env: str = TOY_ID) -> int:
     chat = ("--policy", "chat", "--model", "m", "--base-url", server.url, "--retries", "0")
-    return main(["eval", env, *chat, "--n", "3", "--no-scale", "--out", str(out), *flags])
+    return main(["eval", env, *chat, "--num-tasks", "3", "--no-scale", "--out", str(out), *flags])
 
 
 def squeezed(text: str) -> str:
@@ -72,7 +72,7 @@ def test_what_is_kept_of_an_invalid_answer_is_the_same_live_and_from_records(
 ) -> None:
     server = serve(lambda body, number: completion("Hm \udc80 " + 300 * "!"))
     policy = ChatPolicy(ChatConfig("m", server.url), "")
-    live = evaluate(policy, SHOP, n=2, horizon=2, out=tmp_path)
+    live = evaluate(policy, SHOP, num_tasks=2, horizon=2, out=tmp_path)
     (tmp_path / "report.json").unlink()
     assert read_report(tmp_path).rows == live.rows
     assert all(0 < len(row.invalid_answer) <= 200 for row in live.rows)

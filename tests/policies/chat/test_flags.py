@@ -30,7 +30,7 @@ Serve = Callable[[Answer], ChatServer]
 
 def evaluate(server: ChatServer, out: Path, *flags: str, n: int = 1) -> dict[str, Any]:
     chat = ("--policy", "chat", "--model", "m", "--base-url", server.url)
-    assert main(["eval", TOY_ID, *chat, "--n", str(n), "--out", str(out), *flags]) == 0
+    assert main(["eval", TOY_ID, *chat, "--num-tasks", str(n), "--out", str(out), *flags]) == 0
     return dict(json.loads((out / "report.json").read_text()))
 
 
@@ -126,7 +126,7 @@ def test_what_a_maker_makes_is_shared_by_all_episodes(
     monkeypatch.syspath_prepend(tmp_path)
     found: Any = __import__(name)
     found.URL, began = serve(answer).url, time.monotonic()
-    report = run(f"{name}:make" if by_name else found.make, TOY_ID, n=6, concurrency=4)
+    report = run(f"{name}:make" if by_name else found.make, TOY_ID, num_tasks=6, concurrency=4)
     assert report.success == 1.0 and len(found.MADE) == 1
     assert all(at >= began + k * 60 / 1200 for k, at in enumerate(sorted(arrived)))
 
@@ -157,7 +157,9 @@ def test_what_cannot_be_sent_is_named(
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     try:
-        code = main(["eval", TOY_ID, "--policy", "chat", "--model", "m", "--n", "1", *flags])
+        code = main(
+            ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--num-tasks", "1", *flags]
+        )
     except SystemExit as stop:  # of the parser
         code = stop.code
     assert code == 2 and said in capsys.readouterr().err
@@ -175,7 +177,7 @@ def test_without_a_base_url_the_command_says_where_it_asks(
 ) -> None:
     server = serve(press_next)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--n", "1", "--no-scale"]
+    argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--num-tasks", "1", "--no-scale"]
     assert main([*argv, "--out", str(tmp_path)]) == 0
     told = f"Asking m at {server.url} with the key in OPENAI_API_KEY; --base-url names another"
     assert told in capsys.readouterr().out
@@ -214,7 +216,7 @@ def test_a_fixed_name_is_not_changed_when_it_is_refused(serve: Serve, tmp_path: 
         return press_next(body, number)
 
     server = serve(answer)
-    chat = ["--policy", "chat", "--model", "m", "--base-url", server.url, "--n", "1"]
+    chat = ["--policy", "chat", "--model", "m", "--base-url", server.url, "--num-tasks", "1"]
     fixed = ["--max-tokens-parameter", "max_tokens"]
     assert main(["eval", TOY_ID, *chat, *fixed, "--out", str(tmp_path / "fixed")]) != 0
     assert all("max_tokens" in request for request in server.requests)

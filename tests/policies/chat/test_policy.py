@@ -139,7 +139,7 @@ def test_the_command_line_evaluates_a_model(serve, capsys, monkeypatch, tmp_path
     monkeypatch.chdir(tmp_path)  # where its folder goes
     server = serve(press_next)
     code = main(["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url,
-                 "--n", "2"])  # fmt: skip
+                 "--num-tasks", "2"])  # fmt: skip
     assert code == 0 and "1.000  [0.342, 1.000]" in capsys.readouterr().out
     assert server.requests
 
@@ -156,7 +156,9 @@ def test_the_command_line_plays_several_episodes_of_a_model_at_the_same_time(
 
     server = serve(patient)
     argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url]
-    code = main([*argv, "--n", "6", "--out", str(tmp_path), "--concurrency", "3", "--top-p", "0.9"])
+    code = main(
+        [*argv, "--num-tasks", "6", "--out", str(tmp_path), "--concurrency", "3", "--top-p", "0.9"]
+    )
     assert code == 0 and "1.000  [0.610, 1.000]" in capsys.readouterr().out
     assert {request["top_p"] for request in server.requests} == {0.9}
 

@@ -50,8 +50,8 @@ def by_function(server: ChatServer, protocol: str, env: str) -> Report:
 def by_command(server: ChatServer, protocol: str, env: str) -> Report:
     pairs = [f"{name}={json.dumps(value)}" for name, value in GENERATED[env].items()]
     command = ["eval", env, "--policy", "chat", "--model", "m", "--base-url", server.url]
-    more = ["--protocol", protocol, "--split", "train", "--n", "1", "--horizon", "6"]
-    assert main([*command, *more, "--scale", "False", "--out", "out", "--set", *pairs]) == 0
+    more = ["--protocol", protocol, "--split", "train", "--num-tasks", "1", "--horizon", "6"]
+    assert main([*command, *more, "--scale", "False", "--out", "out", "--env-kwargs", *pairs]) == 0
     return read_report("out")
 
 
@@ -236,7 +236,7 @@ def test_conversations(serve: Any, run: Run, protocol: str) -> None:
         expected += [("assistant", said), ("user", layout.later.replace("{observation}", after))]
     assert sampling.items() <= server.requests[0].items()
     assert ("temperature" in server.requests[0]) == ("temperature" in sampling)
-    assert set(report.departures) <= {"data", "env.data", "horizon", "split", "n"}
+    assert set(report.departures) <= {"data", "env.data", "horizon", "split", "num_tasks"}
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: 
     server = serve(script("alfworld", TAGGED))
     config = ChatConfig("m", server.url, temperature=1.0, instructions="Be brief.", max_tokens=9)
     policy = ChatPolicy(config, "never sent")
-    report = agentgym.evaluate(policy, "alfworld", n=1, protocol="verl-agent", horizon=2,
+    report = agentgym.evaluate(policy, "alfworld", num_tasks=1, protocol="verl-agent", horizon=2,
                                concurrency=1, env_kwargs=GENERATED["alfworld"])  # fmt: skip
     roles = [(message["role"]) for message in server.requests[1]["messages"]]
     assert roles == ["system", "user"]
@@ -281,8 +281,9 @@ def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: 
     }
     assert policy.config is config and policy.facts()["prompt"].startswith("default ")
     command = ["eval", "alfworld", "--policy", "chat", "--model", "m", "--base-url", server.url,
-               "--protocol", "verl-agent", "--temperature", "0.9", "--n", "1", "--horizon", "2",
-               "--scale", "False", "--set", "data=null", "--out", str(tmp_path)]  # fmt: skip
+               "--protocol", "verl-agent", "--temperature", "0.9", "--num-tasks", "1",
+               "--horizon", "2", "--scale", "False", "--env-kwargs", "data=null",
+               "--out", str(tmp_path)]  # fmt: skip
     assert main(command) == 0
     assert server.requests[-1]["temperature"] == 0.9
     assert "departs: policy.temperature" in capsys.readouterr().out
@@ -291,7 +292,7 @@ def test_what_the_policy_is_told_counts_more(serve: Any, capsys: Any, tmp_path: 
 def test_several_episodes_have_histories_of_their_own(serve: Any, tmp_path: Path) -> None:
     server = serve(lambda body, number: completion("<action>look</action>"))
     policy = ChatPolicy(ChatConfig("m", server.url), "")
-    report = agentgym.evaluate(policy, "alfworld", n=6, protocol="verl-agent", horizon=3,
+    report = agentgym.evaluate(policy, "alfworld", num_tasks=6, protocol="verl-agent", horizon=3,
                                concurrency=3, record=tmp_path / "episodes.jsonl",
                                env_kwargs=GENERATED["alfworld"])  # fmt: skip
     assert report.errors == 0 and len(server.requests) == 18
@@ -317,8 +318,8 @@ def test_a_prompt_of_ones_own_sends_text_only(serve: Any) -> None:
 
 def test_policies_that_read_no_prompt_play_under_a_protocol() -> None:
     for policy in ("random", "oracle", lambda observation, info: "<action>look</action>"):
-        report = agentgym.evaluate(policy, "alfworld", n=2, protocol="verl-agent", horizon=5,
-                                   env_kwargs=GENERATED["alfworld"])  # fmt: skip
+        report = agentgym.evaluate(policy, "alfworld", num_tasks=2, protocol="verl-agent",
+                                   horizon=5, env_kwargs=GENERATED["alfworld"])  # fmt: skip
         assert report.errors == 0 and report.invalid_share == 0.0
         assert report.horizon == 5 and len(report.figures()) == 7
 
@@ -332,8 +333,8 @@ def test_a_policy_of_ones_own_module_is_laid_out(
         f"def make():\n    return ChatPolicy(ChatConfig('m', '{server.url}'), '')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    report = agentgym.evaluate("own_chat:make", "alfworld", n=1, protocol="verl-agent", horizon=2,
-                               env_kwargs=GENERATED["alfworld"])  # fmt: skip
+    report = agentgym.evaluate("own_chat:make", "alfworld", num_tasks=1, protocol="verl-agent",
+                               horizon=2, env_kwargs=GENERATED["alfworld"])  # fmt: skip
     assert report.errors == 0
     assert server.requests[0]["messages"][0]["content"].startswith("You control a robot")
     assert server.requests[1]["temperature"] == 0.4

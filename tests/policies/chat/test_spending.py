@@ -28,7 +28,9 @@ TOKENS = 14
 
 def eval_chat(server: ChatServer, out: Path, *flags: str) -> int:
     chat = ("--policy", "chat", "--model", "m", "--base-url", server.url, "--retries", "0")
-    return main(["eval", TOY_ID, *chat, "--n", "6", "--no-scale", "--out", str(out), *flags])
+    return main(
+        ["eval", TOY_ID, *chat, "--num-tasks", "6", "--no-scale", "--out", str(out), *flags]
+    )
 
 
 def squeezed(text: str) -> str:
@@ -60,11 +62,11 @@ def test_in_python_too_with_several_in_flight(serve: Serve, tmp_path: Path) -> N
     server = serve(press_next)
     policy = ChatPolicy(ChatConfig("m", server.url), "")
     how: dict[str, Any] = {"out": tmp_path, "concurrency": 3}
-    part = evaluate(policy, TOY_ID, n=30, **how, total_limits=Limits(tokens=200))
+    part = evaluate(policy, TOY_ID, num_tasks=30, **how, total_limits=Limits(tokens=200))
     assert not part.finished and "200 tokens, is reached: raise `total_limits`" in part.unfinished
     assert 3 <= len(part.rows) < 12
     assert not (tmp_path / "report.json").exists()
-    whole = evaluate(policy, TOY_ID, n=30, **how)
+    whole = evaluate(policy, TOY_ID, num_tasks=30, **how)
     assert whole.finished and whole.unfinished == ""
     with pytest.raises(ConfigurationError, match="prices of tokens with a limit on cost"):
         evaluate(policy, TOY_ID, total_limits=Limits(cost=1.0))
@@ -78,15 +80,15 @@ def test_a_limit_that_broken_episodes_have_used_up(serve: Serve, tmp_path: Path)
     limits = Limits(tokens=2 * TOKENS)
     for said in ("failed", "was already reached: raise `total_limits`"):
         with pytest.raises(EvaluationFailed, match=said):
-            evaluate(policy, TOY_ID, n=2, out=tmp_path, concurrency=1, total_limits=limits)
+            evaluate(policy, TOY_ID, num_tasks=2, out=tmp_path, concurrency=1, total_limits=limits)
 
 
 def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, capsys: Any) -> None:
     server = serve(press_next)
     file = tmp_path / "two.yaml"
     policies = [{"policy": "chat", "model": name, "base_url": server.url} for name in "ab"]
-    file.write_text(json.dumps({"environments": [TOY_ID], "policies": policies, "n": 4}))
-    argv = ["eval", "--file", str(file), "--out", str(tmp_path / "o"), "--no-scale"]
+    file.write_text(json.dumps({"environments": [TOY_ID], "policies": policies, "num_tasks": 4}))
+    argv = ["eval", "--config", str(file), "--out", str(tmp_path / "o"), "--no-scale"]
     argv += ["--concurrency", "1", "--limit-total-tokens"]
     assert main([*argv, "60"]) == 1
     assert {body["model"] for body in server.requests} == {"a"}
@@ -110,7 +112,7 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
     assert "oracle on" in capsys.readouterr().out and not (tmp_path / "o").exists()
     for wrong, words in (
         (("nonsense",), "blind-first"),
-        (("random", "--policy-set", "x=1"), "got x"),
+        (("random", "--policy-kwargs", "x=1"), "got x"),
         (("chat", "--model", "m", "--agent", "tests.toy:none"), "tests.toy"),
     ):
         assert main(["eval", TOY_ID, "--dry-run", "--policy", *wrong]) == 2
@@ -145,7 +147,7 @@ def test_the_forecast_holds_for_a_model_that_answers_so(serve: Serve) -> None:
 
     server, env = serve(answer), gymnasium.make(TOY_ID)
     policy = ChatPolicy(ChatConfig("m", server.url), env.unwrapped.action_prompt())
-    assert evaluate(policy, env, n=3, concurrency=1).success == 1.0
+    assert evaluate(policy, env, num_tasks=3, concurrency=1).success == 1.0
     sent = sum(len(m["content"]) for body in server.requests for m in body["messages"])
     toy = ToyEnv()
     found = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, Prompt.at(toy))

@@ -105,9 +105,9 @@ def test_an_interrupted_evaluation_ends_and_its_policy_can_go_on(serve: Serve) -
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url, timeout=LONG), "")
     with pytest.raises(Enough):
-        evaluate(policy, TOY_ID, n=60, concurrency=4, on_episode=stop)
+        evaluate(policy, TOY_ID, num_tasks=60, concurrency=4, on_episode=stop)
     over.set()
-    report = evaluate(policy, TOY_ID, n=4)
+    report = evaluate(policy, TOY_ID, num_tasks=4)
     assert report.success == 1.0 and report.errors == 0
 
 
@@ -117,7 +117,8 @@ def test_ctrl_c_ends_the_command_while_requests_wait(
     server, asked = silence
     argv = [
         "eval", f"tests.toy:{TOY_ID}", "--policy", "chat", "--model", "m", "--base-url", server.url,
-        "--n", "8", "--concurrency", "4", "--timeout", str(LONG), "--out", str(tmp_path / "out"),
+        "--num-tasks", "8", "--concurrency", "4", "--timeout", str(LONG),
+        "--out", str(tmp_path / "out"),
     ]  # fmt: skip
     command = subprocess.Popen(
         [sys.executable, "-m", "agentgym", *argv],

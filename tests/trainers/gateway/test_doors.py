@@ -63,7 +63,16 @@ def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_pa
     told = {name: ["--agent", f"tests.trainers.toy_agents:{each}"] for name, each in others.items()}
     for name, flags in {"own": [], **told}.items():
         out = tmp_path / name
-        command = ["eval", TOY_ID, "--policy", str(trained), "--n", "3", "--no-scale", *flags]
+        command = [
+            "eval",
+            TOY_ID,
+            "--policy",
+            str(trained),
+            "--num-tasks",
+            "3",
+            "--no-scale",
+            *flags,
+        ]
         assert agentgym([*command, "--out", str(out)]) == 0
         report = json.loads((out / "report.json").read_text())
         assert report["policy_facts"]["agent"] == (flags[1] if flags else AGENT)

@@ -35,7 +35,7 @@ SHORT = {"turn_tokens": 4, "system": ""}
 def test_a_folder_plays(small_model: Path, env: Any) -> None:
     for name in (f"hf:{small_model}", str(small_model)):
         with load_policy(name, env, **SHORT) as maker:
-            report = evaluate(maker, env, n=4, backend="thread", concurrency=4)
+            report = evaluate(maker, env, num_tasks=4, backend="thread", concurrency=4)
         assert report.n == 4 and maker.facts["kind"] == "hf"
         assert maker.facts["sampling"] == {"greedy": True}, "the model's own config samples nothing"
         assert maker.facts["budget"]["turn_tokens"] == 4
@@ -44,9 +44,9 @@ def test_a_folder_plays(small_model: Path, env: Any) -> None:
 def test_the_weights_decide_what_is_played(finished: Path, env: Any) -> None:
     """A trained checkpoint, as a model without its run, plays as in its run."""
     with load_policy(f"hf:{finished / 'checkpoints' / 'best'}", env, **SHORT) as maker:
-        report = evaluate(maker, env, n=10)
+        report = evaluate(maker, env, num_tasks=10)
     with load_policy(f"run:{finished}", env, checkpoint="best", temperature=0) as maker:
-        assert [row.score for row in evaluate(maker, env, n=10).rows] == [
+        assert [row.score for row in evaluate(maker, env, num_tasks=10).rows] == [
             row.score for row in report.rows
         ]
     assert report.score_mean > 0
@@ -124,7 +124,7 @@ def test_other_weights_at_the_same_place_are_noticed(
     assert before["weights_sha256"] == facts(there)["weights_sha256"], "no path counts"
     (here / "notes.txt").write_text("of no account")
     with load_policy(f"hf:{here}", env, **SHORT) as maker:
-        evaluate(maker, env, n=2, out=tmp_path / "out")
+        evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
     [file] = here.glob("*.safetensors")
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
@@ -132,7 +132,7 @@ def test_other_weights_at_the_same_place_are_noticed(
     assert facts(here)["weights_sha256"] != before["weights_sha256"]
     refused = pytest.raises(ConfigurationError, match=r"policy_facts.weights_sha256 was '\w{16}'")
     with load_policy(f"hf:{here}", env, **SHORT) as maker, refused:
-        evaluate(maker, env, n=2, out=tmp_path / "out")
+        evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
     # Settings that decide what is played make another policy as well.
     with load_policy(f"hf:{there}", env, turn_tokens=4, system="Be brief.") as maker:
         assert maker.facts["system"] == "Be brief." and maker.facts != before

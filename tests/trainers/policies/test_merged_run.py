@@ -54,7 +54,7 @@ def test_linear_is_the_mean_and_plays(runs: list[Path], tmp_path: Path) -> None:
     assert about["weights"] == [0.25, 0.75] and about["base"].endswith("checkpoints/warm-start")
     chosen = [weights_sha256(Path(policy["path"])) for policy in about["policies"]]
     assert chosen == [policy["weights_sha256"] for policy in about["policies"]]
-    report = evaluate(str(out), TOY_ID, n=3)
+    report = evaluate(str(out), TOY_ID, num_tasks=3)
     assert report.n == 3 and report.policy_facts["checkpoint"] == "trained"
 
 

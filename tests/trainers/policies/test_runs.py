@@ -165,7 +165,7 @@ def test_a_checkpoint_s_folder_plays_with_the_settings_of_its_run(
 
 def test_another_environment_is_refused_by_the_name_of_the_argument(finished: Path) -> None:
     for kwargs, message in (
-        ({"grammar": "xml"}, "grammar was 'native' and is 'xml'.*--set grammar=native"),
+        ({"grammar": "xml"}, "grammar was 'native' and is 'xml'.*--env-kwargs grammar=native"),
     ):
         other = gymnasium.make(TOY_ID, horizon=HORIZON, **kwargs)
         with pytest.raises(ConfigurationError, match=message):
@@ -191,10 +191,20 @@ def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any
     assert report.env_kwargs["grammar"] == "xml"
     with pytest.raises(ConfigurationError, match="grammar was 'xml' and is 'native'"):
         evaluate(in_xml, TOY_ID, TEST, 3, env_kwargs={"grammar": "native"})
-    argv = ["eval", TOY_ID, "--split", TEST, "--n", "3", "--no-scale", "--out", f"{in_xml}/e"]
-    assert main([*argv, "--policy", in_xml, "--set", "horizon=4"]) == 0
+    argv = [
+        "eval",
+        TOY_ID,
+        "--split",
+        TEST,
+        "--num-tasks",
+        "3",
+        "--no-scale",
+        "--out",
+        f"{in_xml}/e",
+    ]
+    assert main([*argv, "--policy", in_xml, "--env-kwargs", "horizon=4"]) == 0
     told = capsys.readouterr().out
-    assert f'The environment has the arguments of {in_xml}: grammar="xml" (--set' in told
+    assert f'The environment has the arguments of {in_xml}: grammar="xml" (--env-kwargs' in told
     assert main([*argv, "--policy", in_xml, "--grammar", "native"]) == 2
     assert "grammar was 'xml' and is 'native'" in capsys.readouterr().err
     assert policy_env_kwargs(in_xml, "agentgym/WebShop-v0") == {}

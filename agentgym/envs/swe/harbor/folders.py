@@ -292,7 +292,7 @@ def write_folders(
     out: Path,
     *,
     split: str | None = None,
-    n: int | None = None,
+    num_tasks: int | None = None,
     seed: int = 0,
     options: FolderOptions | None = None,
     watch: Callable[[int, int], None] = lambda done, whole: None,
@@ -305,7 +305,7 @@ def write_folders(
         env: The environment.
         out: Folder of the folders.
         split: Split of the tasks; None: all splits.
-        n: How many of each split, drawn as a panel; None: all of them.
+        num_tasks: How many of each split, drawn as a panel; None: all of them.
         seed: Seed of the draw.
         options: How they are written.
         watch: Told how many are done, and of how many, after each.
@@ -321,7 +321,7 @@ def write_folders(
     tasks, ids = env.tasks, list[str]()
     for one in tasks.splits if split is None else (split,):
         count = tasks.len(one)
-        ids += tasks.panel(one, count if n is None else min(n, count), seed).ids
+        ids += tasks.panel(one, count if num_tasks is None else min(num_tasks, count), seed).ids
     written = 0
     for done, task_id in enumerate(ids, 1):
         task = tasks.find(task_id)

@@ -33,11 +33,11 @@ class PrepareGold:
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
     """Split of the instances; all of them if left out."""
-    limit: int | None = None
+    num_tasks: int | None = None
     """Most instances, in their order; all of them if left out."""
     sandbox: str = "auto"
     """Sandbox in which the tests run, one that plays images."""
-    timeout: int = 1800
+    test_timeout: int = 1800
     """Most seconds of one run of the tests; there are up to seven for each instance."""
     pull: str = "missing"
     """When images are pulled: missing, always or never."""
@@ -56,11 +56,11 @@ def gold(command: PrepareGold, console: Console) -> int:
     from agentgym.envs.swe.instance_boxes import PULLS, Boxes
     from agentgym.sandbox.registry import check_name
 
-    timeout = integer(command.timeout, "--timeout", 1)
+    timeout = integer(command.test_timeout, "--test-timeout", 1)
     boxes = Boxes(check_name(command.sandbox), pull=choice(command.pull, "--pull", PULLS))
     rows = list(instances_of(open_rows(command), command.split))
-    if command.limit is not None:
-        rows = rows[: integer(command.limit, "--limit", 1)]
+    if command.num_tasks is not None:
+        rows = rows[: integer(command.num_tasks, "--num-tasks", 1)]
     if rows:
         boxes.check(rows[0].source)
     with counted(console, "instances", len(rows), -1) as show:

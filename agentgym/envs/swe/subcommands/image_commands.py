@@ -74,7 +74,7 @@ class Prefetch:
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
     """Split of the instances; all of them if left out."""
-    limit: int | None = None
+    max_images: int | None = None
     """Most images, in the order of the instances; all of them if left out."""
     budget: str | None = None
     """Size, such as 50GB; stop pulling once our images take this much."""
@@ -122,8 +122,8 @@ def prefetch(command: Prefetch, console: Console) -> int:
 
     instances = open_rows(command)
     names = list(dict.fromkeys(_image_of(one) for one in instances_of(instances, command.split)))
-    if command.limit is not None:
-        names = names[: integer(command.limit, "--limit", 1)]
+    if command.max_images is not None:
+        names = names[: integer(command.max_images, "--max-images", 1)]
     budget = None if command.budget is None else parse_size(command.budget)
     images = _pulling(command.sandbox)
     with counted(console, "images", len(names), -1) as show:

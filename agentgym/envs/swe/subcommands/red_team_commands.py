@@ -30,7 +30,7 @@ class RedTeam:
 
     data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
-    tasks: int = 4
+    num_tasks: int = 4
     """Tasks on which each exploit is tried, of as many repositories as there are."""
     seed: int = 0
     """Seed of the choice of tasks."""
@@ -43,12 +43,12 @@ class RedTeam:
     """Only these exploits: names such as hooks/conftest-in-the-root, or kinds such as hooks."""
     exploits: Path | None = None
     """Folder of exploits of your own, as KIND/NAME.toml, in place of those of the package."""
-    jobs: int = 1
-    """Episodes at once."""
+    concurrency: int = 1
+    """Episodes played at the same time."""
     sandbox: str = "auto"
     """Sandbox in which tasks are played and graded: namespace, docker or remote; auto takes the
     first that can run here."""
-    timeout: int | None = None
+    grading_timeout: int | None = None
     """Most seconds of one grading; that of the environment if left out."""
 
 
@@ -58,16 +58,16 @@ def red_team(command: RedTeam, console: Console) -> int:
 
     exploits = load_exploits(command.exploits or EXPLOITS, command.only)
     options: dict[str, Any] = {"sandbox": command.sandbox}
-    if command.timeout is not None:
-        options["grading_timeout"] = command.timeout
+    if command.grading_timeout is not None:
+        options["grading_timeout"] = command.grading_timeout
     campaign = Campaign(
         data=command.data,
         exploits=exploits,
-        tasks=integer(command.tasks, "--tasks", 1),
+        tasks=integer(command.num_tasks, "--num-tasks", 1),
         seed=command.seed,
         split=command.split,
         out=command.out,
-        jobs=integer(command.jobs, "--jobs", 1, 64),
+        jobs=integer(command.concurrency, "--concurrency", 1, 64),
         options=options,
     )
     rows = totals(_play(campaign, console))

@@ -56,14 +56,14 @@ class Build:
     regression."""
     release_before: str = ""
     """The release before the one with these regressions, which issues name: such as 1.3."""
-    limit: int = 50
+    num_tasks: int = 50
     """Most tasks of each library, the same number of each kind; all but versions."""
     seed: int = 0
     """Seed of the choice of faults and of the wording."""
     sandbox: str = "auto"
     """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
     run here."""
-    timeout: float = 120.0
+    test_timeout: float = 120.0
     """Most seconds of one run of the tests."""
     held_out: bool = True
     """Make held-out questions for every task, which repairs have to answer as the sound source
@@ -79,7 +79,7 @@ class List:
     set."""
     split: str | None = None
     """Only this split."""
-    limit: int = 50
+    num_tasks: int = 50
     """Most tasks to list of each split."""
 
 
@@ -121,8 +121,8 @@ def build(command: Build, console: Console) -> int:
         )
     say(
         console,
-        f"{made} tasks in {command.out}; play one: agentgym play swe --set "
-        f"data={command.out}; check them: agentgym validate swe --set data={command.out}",
+        f"{made} tasks in {command.out}; play one: agentgym play swe --env-kwargs "
+        f"data={command.out}; check them: agentgym validate swe --env-kwargs data={command.out}",
     )
     return 0
 
@@ -135,16 +135,16 @@ def _build(command: Build, watch: Watch) -> list[BuildProgress]:
     from agentgym.envs.swe.generator.versions import build_versions
     from agentgym.envs.swe.instance_boxes import Boxes
 
-    if command.limit < 1:
-        raise ConfigurationError(f"expected --limit to be at least 1, got {command.limit}")
+    if command.num_tasks < 1:
+        raise ConfigurationError(f"expected --num-tasks to be at least 1, got {command.num_tasks}")
     boxes = Boxes(sandbox=command.sandbox)
     common: dict[str, Any] = {"boxes": boxes, "watch": watch}
     kinds = _kinds(command)
     if len(command.library) == 1 and command.library[0] in TASKS:
-        rows = build_bundled(command.out, command.library[0], limit=command.limit, **common)
+        rows = build_bundled(command.out, command.library[0], limit=command.num_tasks, **common)
         (command.out / "mutations.jsonl").write_text(frozen_text(command.out), "utf-8")
         return rows
-    common |= {"seed": command.seed, "timeout": command.timeout}
+    common |= {"seed": command.seed, "timeout": command.test_timeout}
     folders = [obtain(library, command.out / "sources") for library in command.library]
     if not kinds:
         return [build_versions(folders, command.out, **common)]
@@ -188,7 +188,7 @@ def _kinds(command: Build) -> dict[str, int]:
     names: dict[str, None] = dict.fromkeys(command.kind)
     if "all" in names:
         names = dict.fromkeys(LARGER)
-    most, more = divmod(command.limit, len(names))
+    most, more = divmod(command.num_tasks, len(names))
     counts = {name: most + (place < more) for place, name in enumerate(names)}
     return {name: count for name, count in counts.items() if count}
 
@@ -240,7 +240,7 @@ def list_tasks(command: List, console: Console) -> int:
     from agentgym.envs.swe.grading.evidence import evidence_of
     from agentgym.envs.swe.tasks import Source, open_instances
 
-    limit = integer(command.limit, "--limit", 1)
+    limit = integer(command.num_tasks, "--num-tasks", 1)
     instances = open_instances(Source(command.data))
     table = Table("split", "id", "repository", "failing", "passing", "evidence", "issue")
     for split in (command.split,) if command.split else instances.splits:

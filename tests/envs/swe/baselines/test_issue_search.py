@@ -138,5 +138,5 @@ def test_an_issue_is_enough_where_the_tests_are_hidden() -> None:
 @needs_box
 @pytest.mark.slow
 def test_it_is_evaluated_by_its_name() -> None:
-    found = evaluate("issue-search", "swe", "valid", n=1, env_kwargs={"horizon": 2})
+    found = evaluate("issue-search", "swe", "valid", num_tasks=1, env_kwargs={"horizon": 2})
     assert len(found.rows) == 1 and found.rows[0].stop_reason in ("success", "failure")

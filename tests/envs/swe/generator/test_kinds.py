@@ -171,7 +171,7 @@ def solve(folder):
 @pytest.mark.slow
 def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, capsys):
     library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
-    argv = ("swe", "build", str(library), "--kind", "all", "--limit", "5", "--out", str(out))
+    argv = ("swe", "build", str(library), "--kind", "all", "--num-tasks", "5", "--out", str(out))
     code, _, err = run(capsys, *argv, "--no-held-out")
     assert (code, err) == (0, "")
     records = StoredInstances(out).records()
@@ -186,7 +186,7 @@ def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, c
 @pytest.mark.slow
 def test_a_kind_that_reaches_two_files_gets_held_out_questions(tmp_path, capsys):
     library, out = make_two_modules(tmp_path / "prices"), tmp_path / "out"
-    argv = ("swe", "build", str(library), "--kind", "moved-function", "--limit", "1")
+    argv = ("swe", "build", str(library), "--kind", "moved-function", "--num-tasks", "1")
     assert run(capsys, *argv, "--out", str(out))[0] == 0
     [record] = StoredInstances(out).records().values()
     env = SWEEnv(data=out)

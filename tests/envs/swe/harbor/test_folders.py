@@ -146,11 +146,11 @@ def test_an_image_without_a_pytest_of_today_is_no_zero(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_there_stays(folders: Path, instance: Instance) -> None:
     env = small_env(instance)
-    assert write_folders(env, folders, split="train", n=1) == (0, 1)
+    assert write_folders(env, folders, split="train", num_tasks=1) == (0, 1)
     with pytest.raises(TaskNotFound):
         write_folders(env, folders, split="none")
     with pytest.raises(ConfigurationError, match="can be written"):
-        write_folders(env, Path("/proc/none"), n=1)
+        write_folders(env, Path("/proc/none"), num_tasks=1)
     env.close()
 
 

@@ -36,7 +36,7 @@ class Shop:
 
     def env(self) -> Any:
         """Make another environment like those of the visits."""
-        return make_env("agentgym/WebShop-v0", self.kwargs, "--set")
+        return make_env("agentgym/WebShop-v0", self.kwargs, "--env-kwargs")
 
     def request(
         self, method: str, path: str, body: Any = None, **headers: str
@@ -68,7 +68,7 @@ class Shop:
 def serving(kwargs: Mapping[str, Any], visits: Mapping[str, Any]) -> Iterator[Shop]:
     """Run a server in a thread."""
     made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
-    owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", made, "--set"), **visits)
+    owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", made, "--env-kwargs"), **visits)
     listening = listen("127.0.0.1", 0)
     config = uvicorn.Config(make_app(owned, TOKEN), log_level="critical", lifespan="off")
     server = uvicorn.Server(config)

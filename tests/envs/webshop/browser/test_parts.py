@@ -21,7 +21,7 @@ MODES = ("text", "text_rich", "compact")
 
 def env_of(**kwargs: Any) -> Any:
     made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
-    return make_env("agentgym/WebShop-v0", {"horizon": 30, **made}, "--set")
+    return make_env("agentgym/WebShop-v0", {"horizon": 30, **made}, "--env-kwargs")
 
 
 def whole(env: Any) -> str:

@@ -295,7 +295,7 @@ def test_an_episode_that_cannot_be_written_waits(
 
 
 def visits_of(**kwargs: Any) -> Visits:
-    return Visits(lambda: make_env("agentgym/WebShop-v0", SMALL, "--set"), **kwargs)  # type: ignore[arg-type,return-value]
+    return Visits(lambda: make_env("agentgym/WebShop-v0", SMALL, "--env-kwargs"), **kwargs)  # type: ignore[arg-type,return-value]
 
 
 @pytest.mark.parametrize("content", ["a diary\n", '{"format": "other"}\n', "\xff"])

@@ -1,4 +1,4 @@
-"""The doors of an environment, each of which plays given actions again.
+"""The interfaces of an environment, each of which plays given actions again.
 
 `agentgym.adapters.conformance` compares what comes of them.
 """
@@ -34,7 +34,7 @@ from agentgym.making import make_env, resolve
 from agentgym.vector.isolated import IsolatedEnv
 
 PATIENCE = 600.0
-"""Seconds that a door may take for all episodes in a process of its own."""
+"""Seconds that an interface may take for all episodes in a process of its own."""
 _ADDRESS = re.compile(r" is at (http[^;\s]+);")
 """What a server says when it is there."""
 NO_TOOL = "no tool"
@@ -286,7 +286,7 @@ def _named(play: Play) -> dict[str, Any]:
 def _typed(kwargs: Mapping[str, Any]) -> list[str]:
     """Return arguments of an environment as a person types them."""
     pairs = [f"{name}={json.dumps(value)}" for name, value in kwargs.items()]
-    return ["--set", *pairs] if pairs else []
+    return ["--env-kwargs", *pairs] if pairs else []
 
 
 @contextmanager
@@ -305,7 +305,7 @@ def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
         # No pipe: nobody would read on, and a library that prints much would stop the server.
         (log := Path(folder, "said")).open("w") as said,
         subprocess.Popen(
-            [*command, *([] if known else ["--open"]), *_typed(kwargs)],
+            [*command, *([] if known else ["--no-token"]), *_typed(kwargs)],
             stdout=said,
             stderr=subprocess.STDOUT,
             env={**variables, "COLUMNS": "1000"},
@@ -322,7 +322,7 @@ def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
             server.terminate()
 
 
-DOORS: Mapping[str, Replay] = {
+INTERFACES: Mapping[str, Replay] = {
     "again": _again,
     "other-order": _reversed,
     "interleaved": _interleaved,
@@ -332,8 +332,8 @@ DOORS: Mapping[str, Replay] = {
     "openenv": _over_openenv,
     "mcp": _over_mcp,
 }
-"""The doors: another environment of the same name; the same tasks in another order; two at a time,
-turn by turn; a process of its own; one with another ``PYTHONHASHSEED``; and what
+"""The interfaces: another environment of the same name; the same tasks in another order; two at a
+time, turn by turn; a process of its own; one with another ``PYTHONHASHSEED``; and what
 ``agentgym serve`` does over HTTP, as OpenEnv and as MCP."""
 CALLS = ("mcp",)
-"""Doors through which only calls of tools go, see `as_calls`."""
+"""Interfaces through which only calls of tools go, see `as_calls`."""
