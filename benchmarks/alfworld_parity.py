@@ -1,4 +1,4 @@
-"""Play the native ALFWorld engine and the real one side by side; prints one JSON object.
+"""Compare the native ALFWorld engine with the original, command by command.
 
     python benchmarks/alfworld_parity.py [--games FILE.json.gz] [--limit N] [--seed 0]
                                          [--policy mixed|onward|random|oracle] [--steps 20]

@@ -1,4 +1,4 @@
-"""What it gains and costs to generate while training: --rl.staleness 1 against 0.
+"""Measure asynchronous training: speed and held-out success of --rl.staleness 1 against 0.
 
 Throughput: seconds of a training step of the tiny policy on the shop, whose environments wait a
 given time at every turn, in threads, one for each slot. The engine ``hf-copy`` generates in a

@@ -1,4 +1,4 @@
-"""Is BabyAI in text minigrid's BabyAI? Compare missions, rewards and ends; writes one JSON object.
+"""Compare BabyAI with minigrid's: missions, rewards and ends of the same actions.
 
 Each level is played from many seeds, in ``agentgym/BabyAI-v0`` and in minigrid itself, by the same
 actions: the bot's in the even seeds, random ones in the odd. Compared are the mission, and at every

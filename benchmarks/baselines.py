@@ -1,4 +1,4 @@
-"""What random actions and the demonstrators reach on the test tasks of the default trainings.
+"""Measure random actions and the demonstrators on the test tasks of the default trainings.
 
     python -m benchmarks.baselines > benchmarks/results/baselines.json
 

@@ -1,4 +1,4 @@
-"""What a task gives away: policies that understand neither observation nor action, as JSON.
+"""Measure what policies solve that read neither observation nor actions.
 
 Each family is played, with its id's defaults and with the settings of its default training, or
 with ``--set`` alone, by

@@ -1,4 +1,4 @@
-"""How much faster an evaluation is with several episodes in flight at an endpoint that waits.
+"""Measure how much faster an evaluation is with several requests in flight.
 
 A local server answers every request of `ChatPolicy` after ``--latency`` seconds with the action
 that WebShop's first observation suggests, so every episode takes ``--turns`` requests. The bar: 8

@@ -1,4 +1,4 @@
-"""Whether every door shows the same episodes, with more tasks than the suite plays, as JSON.
+"""Check that every interface shows the same episodes as Gymnasium.
 
 Runs `tests/conformance`: the expert, random actions and hostile text, through Gymnasium and through
 the interface of a peer, compared by a hash of observations, rewards and ends. What Gymnasium showed

@@ -1,4 +1,4 @@
-"""What the contract costs: import time, and steps per second of a toy environment, as JSON.
+"""Measure the cost of the contract: import time, and steps per second of a toy environment.
 
 Everything is measured in one run on one machine, next to a plain ``gymnasium.Env`` with the same
 logic and next to Gymnasium's own vector environments, so that ratios can be compared across

@@ -1,4 +1,4 @@
-"""How good the demonstrators are, on held-out tasks, as JSON: those that can fail, and the others.
+"""Measure the demonstrators on held-out tasks: those that can fail, and the others.
 
 For each expert of ALFWorld, TextWorld and WebShop: success, score and turns in the settings of the
 default training, and for ALFWorld the share of the tasks that its plan solves within shorter

@@ -1,4 +1,4 @@
-"""Noise of the gradient by fork credit and by other credit, in the families of the study.
+"""Measure the noise of the gradient by forked and other credit, in the families of the study.
 
     python -m benchmarks.fork_noise --out runs/studies --seeds 3
 

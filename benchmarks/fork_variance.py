@@ -1,4 +1,4 @@
-"""Noise of the gradient by fork credit and by credit within a group, where the gradient is known.
+"""Measure the noise of the gradient by forked and group credit, where the gradient is known.
 
     python benchmarks/fork_variance.py --groups 2000
 

@@ -1,4 +1,4 @@
-"""Whether Harbor plays our exported tasks in an environment of its own, as JSON.
+"""Check that Harbor runs exported SWE tasks in Docker or another of its environments.
 
 Exports SWE tasks and lets Harbor run its oracle and its agent that does nothing on them, in Docker
 or any other environment of Harbor's. Exit code 1 unless every oracle is paid 1 and every other 0.

@@ -1,4 +1,4 @@
-"""Which exploits are paid by the judge of SWE tasks that were exported for Harbor, as JSON.
+"""Check which exploits earn reward from the judge of SWE tasks exported for Harbor.
 
 Tasks are exported as `agentgym export --to harbor` does, and played as ``harbor:FOLDER``: their own
 `tests/test.sh` is the reward. Exit code 1 if an exploit is paid or the solution is not. ``--rows``

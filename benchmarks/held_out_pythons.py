@@ -1,4 +1,4 @@
-"""Whether held-out answers depend on the version of Python, as JSON.
+"""Check whether held-out answers depend on the version of Python.
 
     python benchmarks/held_out_pythons.py PYTHON... [--data DIR] [--only NAME...] [--drop]
 

@@ -1,4 +1,4 @@
-"""Bundled SWE tasks as rows of a published set, each in an image that is made here.
+"""Write bundled SWE tasks as rows of a published set, each with an image built here.
 
 The shape is that of SWE-Gym's rows. An image holds Debian's programs and the Python of this
 machine, pytest, and the repository with its fault in ``/testbed``; the tests that decide come with

@@ -1,4 +1,4 @@
-"""Train a model of a given size from scratch on pages of WebShop's official form, and time it.
+"""Train a model of a given size from scratch on WebShop's official pages, and time it.
 
 No weights are downloaded: the model is a fresh Qwen3, saved as a pretrained one would be, so that
 the run has everything that pretrained models get: bf16 and gradient checkpointing where the device

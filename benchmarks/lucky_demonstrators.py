@@ -1,4 +1,4 @@
-"""How much a filter of demonstrations can teach, before anything is trained, as JSON.
+"""Measure how much filtered demonstrations can teach, before anything is trained.
 
 Each demonstrator makes a good choice in some tasks and a bad one in the others, which often
 succeeds by luck. From how often each does it follows which share of its successes shows the good

@@ -1,4 +1,4 @@
-"""What OpenEnv's validation says of an exported folder whose image it builds and runs, as JSON.
+"""Run OpenEnv's validation on an exported folder, whose image it builds.
 
 Needs OpenEnv, and a Docker engine that can pull the image that the folder is based on. Exit code 1
 if a check fails.

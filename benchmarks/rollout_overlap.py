@@ -1,4 +1,4 @@
-"""What rollouts gain by not waiting: streaming against lockstep, with slow environments.
+"""Compare streaming with lockstep rollouts, with slow environments.
 
 Usage: ``python benchmarks/rollout_overlap.py [--engines hf vllm] [--delays 0 50 500]``.
 Prints JSON.

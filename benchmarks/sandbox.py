@@ -1,4 +1,4 @@
-"""What a sandbox costs and whether it leaves anything behind, as JSON.
+"""Measure what a sandbox costs, and check that it leaves nothing behind.
 
     python benchmarks/sandbox.py [--sandboxes namespace docker] [--commands 500] [--resets 1000]
                                  [--boxes 16] [--seconds 5]

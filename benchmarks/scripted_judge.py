@@ -1,4 +1,4 @@
-"""A judge of episodes that is a script: it finds every episode sound, as those of the toy are.
+"""Serve a scripted judge that accepts every episode.
 
     python benchmarks/scripted_judge.py
 

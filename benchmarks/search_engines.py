@@ -1,4 +1,4 @@
-"""Compare search engines on one machine: ours, tantivy, bm25s and SQLite's FTS5, as JSON.
+"""Compare BM25 search with tantivy, bm25s and SQLite's FTS5.
 
     python benchmarks/search_engines.py [--sizes 10000 100000] [--million] [--queries 1000]
                                         [--engines bm25 tantivy bm25s fts5] [--no-wordnet]

@@ -1,4 +1,4 @@
-"""Does the grader of SWE agree with an independent judge on fuzzed submissions?
+"""Compare the SWE grader with an independent judge on fuzzed submissions.
 
 Submissions are mutations of solutions, of faults, of exploits and of both (``submissions.py``). The
 grader grades each, and so does a judge that shares no code with it (``independent_judge.py``). What

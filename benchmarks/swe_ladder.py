@@ -1,4 +1,4 @@
-"""A ladder of SWE policies that know more and more, as JSON: do the tasks tell them apart?
+"""Measure SWE policies that know more and more.
 
 * ``idle`` submits at once;
 * ``blind-mutation`` searches for a token and never reads the issue;

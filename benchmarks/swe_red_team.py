@@ -1,4 +1,4 @@
-"""Which exploits of the red team are paid? A campaign of ``agentgym swe red-team``, as JSON.
+"""Check which exploits earn reward from the SWE grader.
 
 Exit code 1 if an exploit is paid or the solution is not. ``--rows`` is the file that ``--out`` of
 the command writes: attempts that stand in it are not played again. ``image_rows.py`` makes rows

@@ -1,4 +1,4 @@
-"""Do right repairs of SWE tasks stay right? Repairs in other words than the stored one, graded.
+"""Check that the SWE grader accepts right repairs in other words than the stored one.
 
 For each task the repaired function is written anew in several ways that leave its behaviour as it
 is (``rewrites.py``); ``right_fixes.toml`` holds others that were written by hand. All of them have

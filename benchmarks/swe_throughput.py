@@ -1,4 +1,4 @@
-"""What episodes of SWE cost: first command, command, grade, and many boxes at a time, as JSON.
+"""Measure SWE episodes: first command, later commands, grading, many boxes at once.
 
     python benchmarks/swe_throughput.py [--seconds 20] [--boxes 1 4 16] [--sandbox auto]
 

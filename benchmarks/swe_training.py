@@ -1,4 +1,4 @@
-"""Can a tiny policy be trained on SWE so that tasks tell it from its start? As JSON.
+"""Train the tiny policy on eight SWE tasks and count how many it solves.
 
 It is trained on eight short ``bundled-tokens`` tasks, their tests in sight: the oracle's edits are
 imitated, then reinforcement learning goes on. Validation and test play the same eight tasks, so

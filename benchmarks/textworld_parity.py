@@ -1,4 +1,4 @@
-"""Play the native TextWorld engine and Inform 7 side by side; prints one JSON object.
+"""Compare the native TextWorld engine with Inform 7, command by command.
 
     python benchmarks/textworld_parity.py [--per-challenge N] [--challenge NAME] [--seed 0]
                                           [--walks 3] [--steps 50]

@@ -1,4 +1,4 @@
-"""Measure the speed of the families, beside the original engines; prints one JSON object.
+"""Measure the speed of the families, beside the original engines.
 
     python benchmarks/throughput.py [--family webshop] [--seconds 3] [--large 100000]
                                     [--data DIR]

@@ -1,4 +1,4 @@
-"""One trainer on a toy task, timed: this suite's with either engine, or TRL's own.
+"""Time one trainer on a toy task: agentgym's with either engine, or TRL's.
 
 All of them train the tiny policy of the default run's size, in fp32 on one thread, on the same
 episodes in shape: an opening, then turns of at most ``TURN`` sampled tokens, each answered with a

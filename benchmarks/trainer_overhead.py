@@ -1,4 +1,4 @@
-"""What the trainer costs besides the model: rollout overhead per turn, and turn-level credit.
+"""Measure rollout overhead per turn and turn-level credit, without a model.
 
 Usage: ``python benchmarks/trainer_overhead.py``. Prints JSON.
 """

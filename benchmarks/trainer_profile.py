@@ -1,4 +1,4 @@
-"""Where a training step's time goes, and how fast it is beside plain TRL and vLLM.
+"""Measure where a training step's time goes, beside plain TRL and vLLM.
 
 ``profile`` is ``agentgym-train --env webshop`` with 128 episodes a step, for a few steps after a
 warm start that is cut short: seconds of a step by part, as the trainer measures them itself, beside

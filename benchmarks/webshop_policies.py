@@ -1,4 +1,4 @@
-"""How hard a shop is: fixed policies in the real environment, as JSON.
+"""Measure how hard a shop is, with fixed policies.
 
 For each shop: the score and success (with 95 % intervals) of the oracle, of buying the first hit
 for the raw instruction with and without the asked options, of uniformly random admissible actions,

@@ -1,4 +1,4 @@
-"""What a step costs here and in other projects: one small game in each of them, as JSON.
+"""Measure a step of one small game here and behind the interfaces of other projects.
 
 Every stack runs in a process of its own and, where projects contradict each other, in a Python of
 its own. Repeats of all stacks take turns, so that other work on the machine meets all alike; the

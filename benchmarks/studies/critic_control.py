@@ -1,4 +1,4 @@
-"""Critic control: is a critic worth more than to expect nothing of any state?
+"""Critic control: does a learned critic help over values of 0?
 
 The runs are those of the study ``methods``, warm starts included: presets with a critic, and the
 same with ``--critic.kind zero``, where every value is 0 and advantages are whitened returns. That

@@ -1,4 +1,4 @@
-"""Fork credit: does the mean over continuations of the very same state teach faster than a group?
+"""Fork credit: do forked episodes teach faster than groups, at equal sampled tokens?
 
 For each family and seed one short warm start is trained, and the arms go on from it until each has
 played the same number of turns; they are compared where they have sampled the same number of

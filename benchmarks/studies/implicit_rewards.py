@@ -1,4 +1,4 @@
-"""Implicit rewards: does a reward model come to rank solved episodes above others; does it help?
+"""Implicit rewards: does a reward model rank solved episodes higher, and does it help?
 
 For each family and seed one short warm start is trained, and the arms go on from it with the same
 sizes: ``istar``, and the same without a reward model. A step ranks the episodes that it has just

@@ -1,4 +1,4 @@
-"""Method rates: do methods that fall apart in the study ``methods`` do so at lower rates?
+"""Method rates: do methods that collapse in the study ``methods`` do so at lower rates?
 
 The runs are those of that study, warm starts included, at a third and at a tenth of its rate.
 ``turn-loo`` is played at the same rates. Two presets of 16 updates a step are played at the rate of

@@ -1,4 +1,4 @@
-"""Methods: one real run of every preset beside the default one, at equal environment turns.
+"""Methods: one run of every preset beside the default, at equal environment turns.
 
 The task is the toy of the tests: press coloured buttons in the order that the goal names. For each
 seed one warm start is trained, and every preset that runs by itself goes on from it with the same

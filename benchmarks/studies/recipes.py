@@ -1,4 +1,4 @@
-"""Recipes: which preset, at which rate, is the best default? A comparison that decides.
+"""Recipes: which preset, at which rate, is the best default?
 
 Every preset that runs by itself goes on from one warm start for a family's turns, with the same
 groups. A pilot seed, which is none of those that are compared, is played at three rates; each

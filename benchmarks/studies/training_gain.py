@@ -1,4 +1,4 @@
-"""Does training help? The default run of each family, over seeds, on held-out tasks.
+"""Training gain: does the default run of each family help, over seeds, on held-out tasks?
 
 Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
 the success of the trained policy, paired over the held-out tasks, is above that of the warm start

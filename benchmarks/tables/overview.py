@@ -11,6 +11,8 @@ from benchmarks.tables.paths import evaluate
 from benchmarks.tables.reports import report_of
 from benchmarks.tables.training import TRAININGS, Training, spread_gains
 
+ABOVE = "ends above"
+
 
 class Claim(NamedTuple):
     """A row: what the project claims, and what was measured."""
@@ -39,7 +41,7 @@ def _row(claim: Claim) -> list[str]:
         f"[{claim.claim}](reports/{report_of(claim.file)}.md)",
         claim.value,
         f"`{claim.command or command_of(claim.file)}`",
-        f"[file](results/{claim.file})",
+        f"[`{claim.file}`](results/{claim.file})",
     ]
 
 
@@ -55,9 +57,9 @@ def _training(family: str, training: Training) -> Claim:
     gains = spread_gains(training)
     strongest = min(gains, key=lambda arm: (round(gains[arm]["mean"], 6), _ends(gains[arm])[1]))
     verdict = _verdict(gains[strongest])
-    others = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != "above"]
-    claim = f"{spoken(family)}: RL ends {verdict} `{strongest}`, the strongest baseline"
-    if verdict == "above" and others:
+    others = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != ABOVE]
+    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, the strongest baseline"
+    if verdict == ABOVE and others:
         claim += f", and not significantly above `{'`, `'.join(others)}`"
     return Claim(
         claim,
@@ -70,7 +72,7 @@ def _training(family: str, training: Training) -> Claim:
 def _verdict(gain: Mapping[str, Any]) -> str:
     """Say in a word or three where a difference over seeds lies."""
     low, high = _ends(gain)
-    return "above" if low > 0 else "below" if high < 0 else "not significantly above"
+    return ABOVE if low > 0 else "ends below" if high < 0 else "is not significantly above"
 
 
 def _ends(gain: Mapping[str, Any]) -> tuple[float, float]:
@@ -79,12 +81,12 @@ def _ends(gain: Mapping[str, Any]) -> tuple[float, float]:
     return low, high
 
 
-def _spread(found: Mapping[str, Any], write: Any = difference) -> str:
+def _spread(figure: Mapping[str, Any], write: Any = difference) -> str:
     """Write a figure over seeds with its interval and their number."""
-    seeds = len(found["values"])
-    if not found["ci95"]:
-        return f"{share(found['mean'])}, {seeds} seed{'s' * (seeds > 1)}"
-    return f"{write(found['mean'], found['ci95'])}, {seeds} seeds"
+    seeds = len(figure["values"])
+    if not figure["ci95"]:
+        return f"{share(figure['mean'])}, {seeds} seed{'s' * (seeds > 1)}"
+    return f"{write(figure['mean'], figure['ci95'])}, {seeds} seeds"
 
 
 def _success(mean: float, ends: tuple[float, float]) -> str:
@@ -100,8 +102,8 @@ def _from_scratch() -> Iterator[Claim]:
         ("search", "from_scratch_search.json"), ("alfworld", "from_scratch_alfworld.json"),
         ("alfworld", "from_scratch_lamp.json"),
     ):  # fmt: skip
-        found = result(file)["families"][family]
-        trained, blind = found["success"]["rl"], found["blind"]["success"]
+        figures = result(file)["families"][family]
+        trained, blind = figures["success"]["rl"], figures["blind"]["success"]
         what = f"{spoken(family)}, using a lamp" if "lamp" in file else spoken(family)
         verdict = "beats" if min(trained["values"]) > blind else "does not beat"
         yield Claim(
@@ -139,7 +141,7 @@ def _methods() -> Iterator[Claim]:
     """Yield what comparisons of methods found."""
     recipes = result("recipes.json")
     families = recipes["families"].values()
-    updates = [each["recipes"]["turn-loo, 4 updates"]["minus_turn_loo"] for each in families]
+    updates = [row["recipes"]["turn-loo, 4 updates"]["minus_turn_loo"] for row in families]
     yield Claim(
         "`turn-loo` learns more with four updates a step than with one, on two tasks",
         "; ".join(map(_spread, updates)),
@@ -257,8 +259,8 @@ def _costs_of_training() -> Iterator[Claim]:
     yield Claim(
         "Asynchronous training costs no measurable success",
         "; ".join(
-            difference(found["value"], (found["low"], found["high"]))
-            for found in (row["staleness_1_minus_0"] for row in held_out)
+            difference(gain["value"], (gain["low"], gain["high"]))
+            for gain in (row["staleness_1_minus_0"] for row in held_out)
         )
         + " (seeds 0, 1)",
         "async_training.json",
@@ -290,10 +292,12 @@ def _checks() -> Iterator[Claim]:
         f"{levels['different']} of {levels['n']:,} episodes differ",
         "babyai_parity.json",
     )
-    doors = result("conformance.json")
+    conformance = result("conformance.json")
+    parts = [conformance, *(part for part in conformance.values() if isinstance(part, dict))]
+    different = sum(part.get("differing", 0) for part in parts)
     yield Claim(
-        "Nine interfaces show the same episodes of five families",
-        f"{doors['differing']} differ, 100 tasks each",
+        "Interfaces of other projects show the same episodes",
+        f"{different} differ, 9 interfaces, 100 tasks a family",
         "conformance.json",
         "python -m benchmarks.conformance",
     )
@@ -304,10 +308,10 @@ def _checks() -> Iterator[Claim]:
         "swe_red_team.json",
     )
     fuzzed = [result(f"swe_fuzzed_{name}.json") for name in ("submissions", "bundled", "releases")]
-    wrong = sum(found["accepted though wrong"] for found in fuzzed)
+    wrong = sum(sample["accepted though wrong"] for sample in fuzzed)
     yield Claim(
         "It seldom accepts what an independent judge calls wrong",
-        f"{wrong} of {sum(found['submissions'] for found in fuzzed):,} submissions",
+        f"{wrong} of {sum(sample['submissions'] for sample in fuzzed):,} submissions",
         "swe_fuzzed_submissions.json",
     )
     fixes = [result("swe_right_fixes.json")[key] for key in ("rewritten", "by_hand")]
@@ -316,11 +320,11 @@ def _checks() -> Iterator[Claim]:
         f"{sum(row['full'] for row in fixes)} of {sum(row['fixes'] for row in fixes)}",
         "swe_right_fixes.json",
     )
-    found = result("blind_policies.json")
+    families = result("blind_policies.json")
     best = {
         settings: max(
             row["success"]
-            for key, cell in found.items()
+            for key, cell in families.items()
             if key.endswith(f", {settings}")
             for policy, row in cell["policies"].items()
             if policy == "random" or policy.startswith("blind-")

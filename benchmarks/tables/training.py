@@ -97,10 +97,10 @@ def training_table(name: str) -> Table:
     rows = _rows(training)
     over = f"{len(rows)} seeds, 95 % over seeds" if rows[1:] else "one seed, no interval"
     table = [["", f"success, {over}", "each seed", "greedy", "score"], *_unlearned(training)]
-    for arm in (each for each in LEARNED if each in rows[0]["success"]):
+    for arm in (arm for arm in LEARNED if arm in rows[0]["success"]):
         cells = [_over(rows, figure, arm) for figure in ("success", "greedy_success", "score")]
-        each = ", ".join(share(row["success"][arm]) for row in rows)
-        table.append([NAMES[arm], cells[0], each, *cells[1:]])
+        by_seed = ", ".join(share(row["success"][arm]) for row in rows)
+        table.append([NAMES[arm], cells[0], by_seed, *cells[1:]])
     for other in (*LEARNED[:-1], "demonstrator"):
         if success := _gain("success", other, training):
             score = _gain("score", other, training)
@@ -192,8 +192,8 @@ def _rows(training: Training) -> Sequence[Row]:
 def _unlearned(training: Training) -> Iterator[list[str]]:
     """Yield the rows of the policies that learn nothing."""
     if training.defaults:
-        found = result("baselines.json")["families"][training.family]
-        for arm, figures in found.items():
+        baselines = result("baselines.json")["families"][training.family]
+        for arm, figures in baselines.items():
             yield [NAMES[arm], share(figures["success"]), "", "", share(figures["score"])]
 
 
@@ -208,8 +208,8 @@ def _gain(figure: str, other: str, training: Training) -> tuple[str, str] | None
     if len(gains) < len(pairs):
         return None
     over = spread([value for value, _ in gains])
-    each = (signed(value) for value, _ in gains) if gains[1:] else [difference(*gains[0])]
-    return bold_without_zero(over["mean"], over["ci95"]), "; ".join(each)
+    by_seed = (signed(value) for value, _ in gains) if gains[1:] else [difference(*gains[0])]
+    return bold_without_zero(over["mean"], over["ci95"]), "; ".join(by_seed)
 
 
 def _paired(figures: Mapping[str, Any], arm: str) -> tuple[float, Sequence[float]] | None:
