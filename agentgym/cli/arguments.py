@@ -106,12 +106,14 @@ class Protocols:
 
 @dataclass(frozen=True)
 class Compare:
-    """Compare evaluations: two on the same tasks, with 95 % intervals, or many in one table."""
+    """Compare evaluations or trainings on the same tasks, with 95 % intervals."""
 
     paths: Positional[tuple[Path, ...]]
-    """Folders that agentgym eval --out made, of one or of several evaluations, folders of such
-    folders, or report.json files. With two, the difference is the first minus the second. With
-    more, each is compared with the first one that played the same tasks."""
+    """Folders of trainings, of their --seeds, or patterns for the runs of each in quotes, as in
+    agentgym compare 'runs/a-seed*' 'runs/b-seed*'. Or folders that agentgym eval --out made, of one
+    or of several evaluations, folders of such folders, or report.json files. With two, the
+    difference is the first minus the second. With more evaluations, each is compared with the first
+    one that played the same tasks."""
     chart: Path | None = None
     """Draw all of them into this PNG or SVG file."""
     format: Literal["table", "markdown", "latex", "csv", "json"] = "table"

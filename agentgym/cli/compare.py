@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
 
 def compare(command: Compare, console: Console) -> int:
-    """Compare two reports, or put several into one table, and show what was found."""
+    """Compare two trainings or two reports, or put several reports into one table, and show it."""
     from agentgym.evaluation import Comparison, Leaderboard, compare
+    from agentgym.evaluation.training_runs import is_run, matching_paths
 
-    reports = _reports(command.paths)
+    paths = [path for pattern in command.paths for path in matching_paths(pattern)]
+    if any(map(is_run, paths)):
+        return _compare_trainings(command, paths, console)
+    reports = _reports(paths)
     board = Leaderboard(reports)
     if command.chart:
         board.chart(command.chart)
     if command.format in ("latex", "csv"):
         sys.stdout.write(board.latex() if command.format == "latex" else board.csv())
         return 0
-    two = len(reports) == 2 and len(command.paths) == 2
+    two = len(reports) == 2 and len(paths) == 2
     found = compare(*reports) if two else board
     if command.format == "json":
         sys.stdout.write(json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
@@ -37,6 +41,33 @@ def compare(command: Compare, console: Console) -> int:
     else:
         tables = [found.table()] if isinstance(found, Comparison) else found.tables()
         console.print(*tables, sep="\n")
+    return 0
+
+
+def _compare_trainings(command: Compare, paths: Sequence[Path], console: Console) -> int:
+    """Compare two trainings by the folders of their runs."""
+    from agentgym.evaluation.reports.training_comparison import compare_read
+    from agentgym.evaluation.suites.suite_folder import EVALUATION, holds_several
+    from agentgym.evaluation.training_runs import two_trainings
+
+    for path in paths:
+        if holds_several(path) or any((path / name).exists() for name in EVALUATION):
+            raise ConfigurationError(
+                f"expected two trainings or two evaluations, got both, {path} among the latter: "
+                "play the trained policy with agentgym eval --policy RUN --out FOLDER first"
+            )
+    if command.chart or command.format in ("latex", "csv"):
+        raise ConfigurationError(
+            "expected --format table, markdown or json, and no --chart, for the folders of "
+            "trainings: these are for evaluations, such as of agentgym eval --policy RUN"
+        )
+    comparison = compare_read(*two_trainings(command.paths))
+    if command.format == "json":
+        sys.stdout.write(json.dumps(comparison.to_dict(), indent=2, allow_nan=False) + "\n")
+    elif command.format == "markdown":
+        sys.stdout.write(comparison.markdown())
+    else:
+        console.print(comparison.table())
     return 0
 
 

@@ -15,6 +15,10 @@ from agentgym.evaluation.reports.matrix import Matrix
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.evaluation.reports.scale import Scale
+from agentgym.evaluation.reports.training_comparison import (
+    TrainingComparison,
+    compare_trainings,
+)
 from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import SuiteResult, evaluate_all
@@ -49,8 +53,10 @@ __all__ = [
     "Scale",
     "Standing",
     "SuiteResult",
+    "TrainingComparison",
     "Validation",
     "compare",
+    "compare_trainings",
     "demonstrate",
     "evaluate",
     "evaluate_all",

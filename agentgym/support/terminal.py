@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
 LONGEST = 4000
@@ -50,6 +51,22 @@ def cell(text: str) -> Text:
 def say(console: Console, text: str) -> None:
     """Print text as it is: nothing in it is markup, and its lines are not cut into shorter ones."""
     console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def table_text(table: Table, width: int = 80) -> str:
+    """Return a rich table as plain text, for `print` and for places without a terminal.
+
+    Args:
+        table: The table.
+        width: Most characters of a line.
+    """
+    import io
+
+    from rich.console import Console
+
+    text = io.StringIO()
+    Console(file=text, width=width, color_system=None).print(table)
+    return text.getvalue().rstrip("\n")
 
 
 def _shape(character: str) -> str:

@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, read_any, trajectory_files
+from agentgym.episodes.run_layout import EVALUATED
 from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
 
@@ -17,8 +18,6 @@ EPISODES = "episodes.jsonl"
 """File of a folder: the training episodes of a run, or all there are."""
 EVALUATION = "evaluation.json"
 """File beside it in which an evaluation says what it plays."""
-EVALUATED = "eval_episodes"
-"""Folder of a run in which each compared policy has a file."""
 TRAINING = "training"
 """What the training episodes are called where there are others."""
 PAGES = (".html", ".htm")

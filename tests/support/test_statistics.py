@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.errors import ConfigurationError
-from agentgym.support.statistics import mean_ci95, paired_difference, wilson_ci95
+from agentgym.support.statistics import (
+    mean_ci95,
+    mean_over_trainings,
+    paired_difference,
+    why_no_interval,
+    wilson_ci95,
+)
 
 LEAST = 0.93
 """Of a nominal 95 %: results come in whole numbers, so no simple interval has exactly that."""
@@ -155,3 +161,13 @@ def test_values_out_of_bounds_are_refused():
 
 def test_wilson_is_well_away_from_the_edges_too():
     assert wilson_ci95(5, 5).low > 0.5 and wilson_ci95(0, 5).high < 0.5
+
+
+def test_an_interval_over_trainings_takes_three_seeds_that_differ() -> None:
+    for values in ([0.5], [0.1, 0.3], [0.2] * 4, [0.0] * 3):
+        assert why_no_interval(values) and mean_over_trainings(values) is None
+    found = mean_over_trainings([0.1, 0.2, 0.3])
+    assert found == pytest.approx(mean_ci95([0.1, 0.2, 0.3])) and not why_no_interval(
+        [0.1, 0.2, 0.3]
+    )
+    assert mean_over_trainings([0.9, 1.0, 1.0], (0.0, 1.0)).high == 1.0

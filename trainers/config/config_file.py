@@ -12,13 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgym.episodes.run_layout import CONFIG_FILE, RESOLVED
 from agentgym.errors import ConfigurationError, require
 from agentgym.support.redaction import for_others, holds_hidden
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
-CONFIG_FILE = "config.yaml"
-RESOLVED = "resolved"
-"""Key for what the settings leave open."""
+__all__ = [
+    "CONFIG_FILE",
+    "RESOLVED",
+    "SettingsComparison",
+    "check_no_secret_is_missing",
+    "compare",
+    "kept",
+    "read_config",
+    "read_settings",
+]
+
 NOT_KEPT = ("resume", "out")
 """Settings that say nothing about the run itself."""
 FREE = (

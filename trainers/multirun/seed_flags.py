@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agentgym.episodes.run_layout import SEEDS_FILE
 from agentgym.errors import ConfigurationError
 
 __all__ = ["SEEDS_FILE", "SeedFlags"]
-
-SEEDS_FILE = "seeds.yaml"
-"""File that makes a folder one of several seeds."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgym.episodes.run_layout import EVALUATED
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
@@ -282,11 +283,11 @@ class RunFolder:
 
         ``env`` names the environment, in a run with several.
         """
-        return self.path / "eval_episodes" / env / f"{arm}.jsonl"
+        return self.path / EVALUATED / env / f"{arm}.jsonl"
 
     def eval_files(self, arm: str) -> list[Path]:
         """Return the files that hold the held-out episodes of a policy, if there are any."""
-        return sorted(self.path.glob(f"eval_episodes/**/{arm}.jsonl"))
+        return sorted(self.path.glob(f"{EVALUATED}/**/{arm}.jsonl"))
 
     # -- records --------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_tables import interval, markdown_table
 from agentgym.support.statistics import Estimate, mcnemar, paired_difference
-from agentgym.support.terminal import cell
+from agentgym.support.terminal import cell, printable, table_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +22,7 @@ FORMAT = "agentgym.comparison/1"
 """Name and version of a comparison's format."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two reports on one panel: the first minus the second, paired over the tasks."""
 
@@ -72,6 +72,18 @@ class Comparison:
         for name, told in self._cells():
             table.add_row(cell(name), cell(told))
         return table
+
+    def __str__(self) -> str:
+        """Return the table as text."""
+        return table_text(self.table())
+
+    def __repr__(self) -> str:
+        """Return one line: a prompt that echoes a comparison shows no settings."""
+        names = f"{printable(self.first)} minus {printable(self.second)} on "
+        return (
+            f"<Comparison: {names}{printable(self.env_id)}, {self.n:,} tasks, score "
+            f"{self.score.value:+.3f}, success {self.success.value:+.3f}>"
+        )
 
     def markdown(self) -> str:
         """Return the comparison as a Markdown table."""

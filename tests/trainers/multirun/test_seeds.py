@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agentgym import compare_trainings
 from tests.benchmarks.toy_study import FLAGS
 from tests.trainers import forks, toy_runs
 from tests.trainers.multirun import forking
@@ -78,6 +79,20 @@ def test_several_seeds_make_one_report_with_intervals_over_them(played: Path) ->
     assert found["verdict"] == found["headline"]["text"] in page and "Student t" in page
     assert all(f"seed{seed}/report.html" in page for seed in found["seeds"])
     assert (played / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_runs_of_a_training_are_compared_by_the_figures_of_their_summaries(played: Path) -> None:
+    found = compare_trainings(played / "seed0", played / "seed1")
+    singles = [toy_runs.summary(played / f"seed{seed}") for seed in (0, 1)]
+    for part, kind in zip(found.differences, ("eval", "greedy"), strict=True):
+        rows = [single[kind]["rl"] for single in singles]
+        assert [part.success.first, part.success.second] == [row["success"] for row in rows]
+        scores = [row["score_mean"] for row in rows]
+        assert [part.score.first, part.score.second] == pytest.approx(scores)
+    assert found.panel_sha256 == singles[0]["evaluation"]["panel_sha256"]
+    assert "at least 3 seeds in common, got seeds 0 and 1" in found.verdict
+    assert found.differing == {}
 
 
 @pytest.mark.slow
