@@ -30,9 +30,11 @@ class Claim(NamedTuple):
 def claims_table() -> Table:
     """Return a row for each claim; what did not work is claimed, too."""
     table = [["claim", "measured", "command", "result"]]
-    for claims in (_trainings(), _from_scratch(), _other_policies(), _methods(), _speed()):
-        table.extend(map(_row, claims))
-    return [*table, *map(_row, _costs_of_training()), *map(_row, _checks())]
+    groups = (
+        _trainings, _from_scratch, _other_policies, _presets, _credit, _horizons, _engines,
+        _services, _costs_of_training, _parity, _reading, _swe,
+    )  # fmt: skip
+    return [*table, *(_row(claim) for group in groups for claim in group())]
 
 
 def _row(claim: Claim) -> list[str]:
@@ -137,8 +139,8 @@ def _other_policies() -> Iterator[Claim]:
     )
 
 
-def _methods() -> Iterator[Claim]:
-    """Yield what comparisons of methods found."""
+def _presets() -> Iterator[Claim]:
+    """Yield what comparisons of presets found."""
     recipes = result("recipes.json")
     families = recipes["families"].values()
     updates = [row["recipes"]["turn-loo, 4 updates"]["minus_turn_loo"] for row in families]
@@ -153,6 +155,10 @@ def _methods() -> Iterator[Claim]:
         f"{differences['without_zero']} of {differences['all']} differences significant, 5 seeds",
         "recipes.json",
     )
+
+
+def _horizons() -> Iterator[Claim]:
+    """Yield what growing horizons do."""
     power = result("horizon_map.json")["differences"]
     cells = result("horizon_map.json")["cells"]
     yield Claim(
@@ -165,6 +171,10 @@ def _methods() -> Iterator[Claim]:
         _spread(cells["strong/alfworld"]["schedules"]["short"]["minus_long"]),
         "horizon_map.json",
     )
+
+
+def _credit() -> Iterator[Claim]:
+    """Yield what forks, critics and reward models add."""
     forks = result("fork_credit.json")["families"]
     for family, words in (("webshop", "WebShop"), ("textworld", "TextWorld")):
         yield Claim(
@@ -187,8 +197,8 @@ def _methods() -> Iterator[Claim]:
     )
 
 
-def _speed() -> Iterator[Claim]:
-    """Yield how fast the environments are."""
+def _engines() -> Iterator[Claim]:
+    """Yield how fast the environments are beside others."""
     speed = {name: result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld")}
     house, game = speed["alfworld"], speed["textworld"]
     yield Claim(
@@ -212,6 +222,10 @@ def _speed() -> Iterator[Claim]:
         "peers.json",
         "python -m benchmarks.peers",
     )
+
+
+def _services() -> Iterator[Claim]:
+    """Yield how fast retrieval, sandboxes and evaluations are."""
     engines = result("search_engines.json")["corpora"]
     for passages, words in (("1000000", "faster"), ("10000", "slower")):
         p50 = {
@@ -274,8 +288,8 @@ def _costs_of_training() -> Iterator[Claim]:
     )
 
 
-def _checks() -> Iterator[Claim]:
-    """Yield whether engines, interfaces and graders are right."""
+def _parity() -> Iterator[Claim]:
+    """Yield whether engines and interfaces are right."""
     parity = result("textworld_parity.json")
     steps, differences = parity["steps"], parity["differences"]
     admissible = sum(n for key, n in differences.items() if key.startswith("admissible"))
@@ -301,25 +315,10 @@ def _checks() -> Iterator[Claim]:
         "conformance.json",
         "python -m benchmarks.conformance",
     )
-    team = result("swe_red_team.json")["exploits"]
-    yield Claim(
-        "SWE's grader pays no known exploit",
-        f"{team['paid']} of {team['tried']} attempts, {team['number']} exploits",
-        "swe_red_team.json",
-    )
-    fuzzed = [result(f"swe_fuzzed_{name}.json") for name in ("submissions", "bundled", "releases")]
-    wrong = sum(sample["accepted though wrong"] for sample in fuzzed)
-    yield Claim(
-        "It seldom accepts what an independent judge calls wrong",
-        f"{wrong} of {sum(sample['submissions'] for sample in fuzzed):,} submissions",
-        "swe_fuzzed_submissions.json",
-    )
-    fixes = [result("swe_right_fixes.json")[key] for key in ("rewritten", "by_hand")]
-    yield Claim(
-        "It accepts right repairs in other words",
-        f"{sum(row['full'] for row in fixes)} of {sum(row['fixes'] for row in fixes)}",
-        "swe_right_fixes.json",
-    )
+
+
+def _reading() -> Iterator[Claim]:
+    """Yield what is solved without reading."""
     families = result("blind_policies.json")
     best = {
         settings: max(
@@ -335,4 +334,27 @@ def _checks() -> Iterator[Claim]:
         "Policies that read nothing solve few default tasks, more of the training tasks",
         f"at most {share(best['default'])}; at most {share(best['training'])}",
         "blind_policies.json",
+    )
+
+
+def _swe() -> Iterator[Claim]:
+    """Yield what the grader of SWE accepts."""
+    team = result("swe_red_team.json")["exploits"]
+    yield Claim(
+        "SWE: no known exploit earns reward from the grader",
+        f"{team['paid']} of {team['tried']} attempts, {team['number']} exploits",
+        "swe_red_team.json",
+    )
+    fuzzed = [result(f"swe_fuzzed_{name}.json") for name in ("submissions", "bundled", "releases")]
+    wrong = sum(sample["accepted though wrong"] for sample in fuzzed)
+    yield Claim(
+        "SWE: the grader seldom accepts what an independent judge calls wrong",
+        f"{wrong} of {sum(sample['submissions'] for sample in fuzzed):,} submissions",
+        "swe_fuzzed_submissions.json",
+    )
+    fixes = [result("swe_right_fixes.json")[key] for key in ("rewritten", "by_hand")]
+    yield Claim(
+        "SWE: the grader accepts right repairs in other words",
+        f"{sum(row['full'] for row in fixes)} of {sum(row['fixes'] for row in fixes)}",
+        "swe_right_fixes.json",
     )
