@@ -1,48 +1,87 @@
 """From what a person types to an environment, with one clear sentence where that fails.
 
-Both commands read names (``webshop``, an id, ``MODULE:ID``) and ``name=value`` arguments here.
+Both commands read names (``webshop``, ``webshop:easy``, an id, ``MODULE:ID``) and ``name=value``
+arguments here.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from agentgym.core.env import TextEnv
-from agentgym.core.options import import_named
+from agentgym.core.fingerprint import VIEWS
+from agentgym.core.options import arguments, import_named
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.imports import table
-from agentgym.registration import families, family
+from agentgym.registration import families, family, find_family
+from agentgym.support.redaction import for_others, hide_secrets
 
 _REPEATED = " was raised from the environment creator"
 """From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
 
 
-def resolve(name: str) -> tuple[str, str]:
-    """Find an environment; return its short name and its id.
+_UNNAMED = VIEWS | {
+    "allow_unsafe", "command_timeout", "expert", "grading_timeout", "grammar", "image_mirror",
+    "on_error", "pull", "reward", "reward_hooks", "reward_scale", "sandbox", "seconds",
+}  # fmt: skip
+"""Arguments that change neither what the tasks are nor what they show: an environment that differs
+in these alone has the same name."""
+HOW_PLAYED = _UNNAMED | {"notes", "tries", "worker_turns"}
+"""Arguments that say how tasks are played, and not what they are."""
+_VALUE = 40
+"""Most characters of a value in a name."""
+
+
+class NamedEnv(NamedTuple):
+    """What a name of an environment means."""
+
+    short: str
+    """A word for folders and tables: ``webshop``, or ``webshop-easy`` for ``webshop:easy``."""
+    id: str
+    """The Gymnasium id."""
+    family: str
+    """Short name of the family; that of the environment where it is of none."""
+    kwargs: Mapping[str, Any] = MappingProxyType({})
+    """Keyword arguments of the task set that was named."""
+    task_set: str = ""
+    """The task set that was named; empty: none was."""
+
+
+def resolve(name: str) -> NamedEnv:
+    """Find out what a name of an environment means.
 
     Args:
-        name: A short name such as ``webshop``, an id that is registered with Gymnasium, the name of
-            another project's environment such as ``gem:ID`` (see :mod:`agentgym.imports.table`), or
-            ``MODULE:ID``, where importing the module registers the id. Modules are also looked for
-            in the working directory.
+        name: A short name such as ``webshop``, one of its task sets such as ``webshop:easy``, an id
+            that is registered with Gymnasium, the name of another project's environment such as
+            ``gem:ID`` (see :mod:`agentgym.imports.table`), or ``MODULE:ID``, where importing the
+            module registers the id. Modules are also looked for in the working directory; none has
+            the name of a family.
 
     Raises:
         ConfigurationError: The module cannot be imported, or nothing has this name.
     """
     if (imported := table.find(name)) is not None:
-        return imported
+        short, env_id = imported
+        return NamedEnv(short, env_id, short)
     module, colon, rest = name.rpartition(":")
+    if colon and (entry := find_family(name.partition(":")[0])) is not None:
+        task_set = entry.task_set(name.partition(":")[2])
+        short = f"{entry.name}-{task_set.name}"
+        return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name)
     if colon:
         import_named(module, f"one of {table.FORMS}, or MODULE:ID")
         name = rest
     if name in gymnasium.registry and not name.startswith("agentgym/"):
-        return name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower(), name
+        short = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
+        return NamedEnv(short, name, short)
     try:
         entry = family(name)
     except ConfigurationError as error:
@@ -55,7 +94,57 @@ def resolve(name: str) -> tuple[str, str]:
             f"{error}; an environment of your own is MODULE:ID, where importing the module "
             "registers the id"
         ) from error
-    return entry.name, entry.id
+    return NamedEnv(entry.name, entry.id, entry.name)
+
+
+def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
+    """Return what an environment is called where it is shown: the inverse of `resolve`.
+
+    That is the task set of its family from which its arguments differ least, and where they differ:
+    ``webshop:easy``, ``webshop:easy + size=500``. Who plays it, for how many turns and for which
+    reward is no part of the name. Environments of no family are called by their ids.
+
+    Args:
+        env_id: Gymnasium id.
+        kwargs: Keyword arguments beyond those of the id.
+    """
+    entry = next((entry for entry in families() if entry.id == env_id), None)
+    if entry is None:
+        return env_id
+    usual = {**_defaults(entry.entry_point), **entry.kwargs}
+    made = {name: _comparable(value) for name, value in {**usual, **kwargs}.items()}
+    differing: dict[str, list[str]] = {}
+    for task_set in entry.all_task_sets:
+        wanted = {name: _comparable(value) for name, value in {**usual, **task_set.kwargs}.items()}
+        names = {*task_set.kwargs, *kwargs} - _UNNAMED
+        differing[task_set.name] = sorted(n for n in names if made.get(n) != wanted.get(n))
+    nearest = min(differing, key=lambda name: len(differing[name]))
+    shown = {name: hide_secrets(for_others(made[name]), name) for name in differing[nearest]}
+    more = " ".join(f"{name}={value:.{_VALUE}}" for name, value in shown.items())
+    return f"{entry.name}:{nearest}" + (f" + {more}" if more else "")
+
+
+@cache
+def _defaults(entry_point: str) -> Mapping[str, Any]:
+    """Return the defaults of an environment; none where its packages are missing."""
+    try:
+        return arguments(load_env_creator(entry_point))
+    except Exception:
+        return {}
+
+
+def _comparable(value: object) -> str:
+    """Write a value as it is typed; a path or a tuple is what a file of settings holds for it."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, sort_keys=True, default=_plain)
+    except (TypeError, ValueError):
+        return type(value).__name__
+
+
+def _plain(value: object) -> str:
+    return os.fspath(value) if isinstance(value, os.PathLike) else type(value).__name__
 
 
 def _registered_by(module: str) -> list[str]:
@@ -75,13 +164,15 @@ def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:
     """Make an environment, as ``gymnasium.make`` does.
 
     Args:
-        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        name: A short name such as ``webshop``, a task set such as ``webshop:easy``, an id, or
+            ``MODULE:ID``.
         kwargs: Arguments of ``gymnasium.make`` and of the environment.
 
     Raises:
         ConfigurationError: Nothing has this name, or an argument is wrong.
     """
-    return gymnasium.make(resolve(name)[1], **kwargs)
+    named = resolve(name)
+    return gymnasium.make(named.id, **{**named.kwargs, **kwargs})
 
 
 def make_vec(
@@ -90,14 +181,16 @@ def make_vec(
     """Make many environments, as ``gymnasium.make_vec`` does: a `agentgym.vector.TextVectorEnv`.
 
     Args:
-        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        name: A short name such as ``webshop``, a task set such as ``webshop:easy``, an id, or
+            ``MODULE:ID``.
         num_envs: How many.
         kwargs: Arguments of ``gymnasium.make_vec`` and of the environments.
 
     Raises:
         ConfigurationError: Nothing has this name, or an argument is wrong.
     """
-    return gymnasium.make_vec(resolve(name)[1], num_envs=num_envs, **kwargs)
+    named = resolve(name)
+    return gymnasium.make_vec(named.id, num_envs=num_envs, **{**named.kwargs, **kwargs})
 
 
 def list_envs() -> dict[str, str]:
@@ -133,6 +226,16 @@ def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
     return unwrapped
 
 
+def make_named(name: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
+    """Make the environment of a name, as `make_env` does.
+
+    Raises:
+        AgentGymError: Nothing has this name, or as `make_env`.
+    """
+    named = resolve(name)
+    return make_env(named.id, {**named.kwargs, **kwargs}, flag)
+
+
 def make_asked(
     name: str,
     pairs: Sequence[str],
@@ -143,11 +246,11 @@ def make_asked(
     """Make the environment that a person named, from ``name=value`` pairs and a grammar.
 
     Args:
-        name: A short name such as ``webshop``, an id, or ``MODULE:ID``.
+        name: As `resolve` takes it.
         pairs: Its arguments, each as name=value.
         flag: What the pairs come from, such as ``--env-kwargs``.
         grammar: How actions are written; None: as the pairs or the environment say.
-        suited: Arguments where the person names none.
+        suited: Arguments where neither the pairs nor a task set say anything.
 
     Raises:
         AgentGymError: Two grammars are named, or as `make_env`.
@@ -158,7 +261,8 @@ def make_asked(
             f"expected one grammar, got `grammar` {grammar} and {flag} "
             f"grammar={asked['grammar']}; leave one out"
         )
-    return make_env(resolve(name)[1], {**suited, **asked}, flag)
+    named = resolve(name)
+    return make_env(named.id, {**suited, **named.kwargs, **asked}, flag)
 
 
 def _check_kind(env_id: str) -> None:

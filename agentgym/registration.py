@@ -44,6 +44,22 @@ class Subcommand(Generic[Arguments]):
 
 
 @dataclass(frozen=True, slots=True)
+class NamedTaskSet:
+    """Tasks of a family under a name: ``webshop:easy`` wherever an environment is named."""
+
+    name: str
+    """What stands behind the colon: a plain word."""
+    summary: str
+    """One line for people."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the environment beyond those of its id."""
+
+
+STANDARD = NamedTaskSet("standard", "What the id is registered with.")
+"""The task set that every family has: the one of its bare name, but for the trainer."""
+
+
+@dataclass(frozen=True, slots=True)
 class EnvFamily:
     """One registered environment family."""
 
@@ -57,6 +73,9 @@ class EnvFamily:
     """One line for people."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Default keyword arguments of the id."""
+    task_sets: tuple[NamedTaskSet, ...] = ()
+    """Its named task sets besides ``standard``. `agentgym train` with the bare name of the family
+    trains on the first of them."""
     play: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments that suit a person at the terminal better; ``agentgym play`` takes them
     where the user sets nothing else."""
@@ -75,6 +94,49 @@ class EnvFamily:
     environments that are made with one of them better."""
     subcommands: str = ""
     """``module:name`` of a tuple of `Subcommand`, which ``agentgym`` imports when it is called."""
+
+    def __post_init__(self) -> None:
+        """Check the names of the task sets.
+
+        Raises:
+            ConfigurationError: One is no plain word, or is there twice.
+        """
+        names = [task_set.name for task_set in self.all_task_sets]
+        wrong = [name for name in names if not name.isidentifier() or names.count(name) > 1]
+        if wrong:
+            raise ConfigurationError(
+                f"expected task sets of {self.name} with different names of one word, got "
+                f"{', '.join(wrong)}"
+            )
+
+    @property
+    def all_task_sets(self) -> tuple[NamedTaskSet, ...]:
+        """The named task sets, ``standard`` first."""
+        return (STANDARD, *self.task_sets)
+
+    @property
+    def training_set(self) -> NamedTaskSet:
+        """The task set that the bare name of the family means to the trainer."""
+        return self.all_task_sets[1 if self.task_sets else 0]
+
+    def task_set(self, name: str) -> NamedTaskSet:
+        """Return the task set of a name.
+
+        Raises:
+            ConfigurationError: There is none of this name; lists those there are.
+        """
+        for task_set in self.all_task_sets:
+            if task_set.name == name.lower():
+                return task_set
+        known = ", ".join(f"{self.name}:{task_set.name}" for task_set in self.all_task_sets)
+        module = (
+            ""
+            if name.isidentifier()
+            else f"; in MODULE:ID the module cannot be called {self.name}, which is a family"
+        )
+        raise ConfigurationError(
+            f"expected a task set of {self.name} ({known}), got {name!r:.80}{module}"
+        )
 
     def backend_for(self, kwargs: Mapping[str, Any]) -> str:
         """Return the back end that suits environments made with these keyword arguments."""
@@ -109,6 +171,20 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/ALFWorld-v0",
         entry_point="agentgym.envs.alfworld.env:ALFWorldEnv",
         summary="Do a household task in a room: find, clean, heat, cool, place, look at.",
+        task_sets=(
+            NamedTaskSet(
+                "clean",
+                "Small rooms and one kind of task: put a clean thing in its place; 8 turns.",
+                {
+                    "difficulty": "easy",
+                    "task_types": "clean",
+                    "receptacles": 3,
+                    "distractors": 1,
+                    "ready": 45,
+                    "horizon": 8,
+                },
+            ),
+        ),
         heavy={"engine": "alfworld"},
     ),
     EnvFamily(
@@ -116,6 +192,13 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/BabyAI-v0",
         entry_point="agentgym.envs.babyai.env:BabyAIEnv",
         summary="Do what a sentence asks in a world of rooms, doors and things.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "The easy levels; 12 turns.",
+                {"difficulty": "easy", "horizon": 12},
+            ),
+        ),
         packages=("minigrid",),
         extra="babyai",
     ),
@@ -124,12 +207,26 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/Database-v0",
         entry_point="agentgym.envs.database.env:DatabaseEnv",
         summary="Answer questions about a database, and change it, by SQL.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "The easy questions; 4 turns.",
+                {"difficulty": "easy", "horizon": 4},
+            ),
+        ),
     ),
     EnvFamily(
         name="mathpython",
         id="agentgym/MathPython-v0",
         entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
         summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "The easy problems; 3 turns.",
+                {"difficulty": "easy", "horizon": 3},
+            ),
+        ),
         boxed=True,
         programs=("python3",),
     ),
@@ -138,6 +235,13 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",
         summary="Answer a question by several searches in a corpus.",
+        task_sets=(
+            NamedTaskSet(
+                "local",
+                "Plain articles and questions of two steps, one passage a page; 4 turns.",
+                {"difficulty": "local", "topk": 1, "horizon": 4},
+            ),
+        ),
         subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
@@ -145,6 +249,13 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/Shell-v0",
         entry_point="agentgym.envs.shell.env:ShellEnv",
         summary="Answer questions about files, and change them, by commands in a sandbox.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "The easy tasks; 4 turns.",
+                {"difficulty": "easy", "horizon": 4},
+            ),
+        ),
         boxed=True,
         backend="thread",
     ),
@@ -153,6 +264,13 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/SWE-v0",
         entry_point="agentgym.envs.swe.env:SWEEnv",
         summary="Repair a repository in a sandbox so that its failing tests pass.",
+        task_sets=(
+            NamedTaskSet(
+                "brief",
+                "The bundled tasks with at most 1,500 characters an observation; 20 turns.",
+                {"max_observation_chars": 1500, "horizon": 20},
+            ),
+        ),
         packages=("pytest",),
         extra="swe",
         boxed=True,
@@ -164,12 +282,26 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/TextCraft-v0",
         entry_point="agentgym.envs.textcraft.env:TextCraftEnv",
         summary="Craft a thing by the recipes shown, from parts that have recipes, too.",
+        task_sets=(
+            NamedTaskSet(
+                "lookup",
+                "Easy goals, and an action that looks up recipes; 4 turns.",
+                {"difficulty": "easy", "look_up": True, "horizon": 4},
+            ),
+        ),
     ),
     EnvFamily(
         name="textworld",
         id="agentgym/TextWorld-v0",
         entry_point="agentgym.envs.textworld.env:TextWorldEnv",
         summary="Reach the objective of a text adventure: explore, unlock, take, cook.",
+        task_sets=(
+            NamedTaskSet(
+                "cooking",
+                "One dish to cook in one kitchen, in short texts; 5 turns.",
+                {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5},
+            ),
+        ),
         heavy={"engine": "inform7"},
     ),
     EnvFamily(
@@ -177,6 +309,18 @@ FAMILIES: tuple[EnvFamily, ...] = (
         id="agentgym/WebShop-v0",
         entry_point="agentgym.envs.webshop.env:WebShopEnv",
         summary="Find and buy the product that an instruction describes.",
+        task_sets=(
+            NamedTaskSet(
+                "easy",
+                "Easy instructions in a shop of 2,000 products, on compact pages; 9 turns.",
+                {
+                    "difficulty": "easy",
+                    "size": 2000,
+                    "observation_mode": "compact",
+                    "horizon": 9,
+                },
+            ),
+        ),
         play={"observation_mode": "text_rich"},
         subcommands="agentgym.envs.webshop.subcommands:SUBCOMMANDS",
     ),
@@ -220,13 +364,20 @@ def family(name: str) -> EnvFamily:
     Raises:
         ConfigurationError: No family has this name; lists those that exist.
     """
+    if (entry := find_family(name)) is not None:
+        return entry
+    known = ", ".join(entry.name for entry in families())
+    raise ConfigurationError(f"expected the name of an environment ({known}), got {name!r}")
+
+
+def find_family(name: str) -> EnvFamily | None:
+    """Return the family of a short name or id, as `family` does; None if no family has it."""
     wanted = name.lower().removeprefix("agentgym/")
     for entry in families():
         short = entry.id.lower().removeprefix("agentgym/")
         if wanted in (entry.name, short, short.rsplit("-v", 1)[0]):
             return entry
-    known = ", ".join(entry.name for entry in families())
-    raise ConfigurationError(f"expected the name of an environment ({known}), got {name!r}")
+    return None
 
 
 def register_all() -> None:

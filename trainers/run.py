@@ -142,6 +142,7 @@ class _Run:
         seed_everything(self._run.config.seed)
         if self._run.config.push_to_hub and not has_token():
             self._display.note(NO_TOKEN)
+        self._display.note(f"training on {self._run.title}")
         comparison = PolicyComparison(self._run, self._folder)
         if planned := comparison.baseline_episodes:
             comparison.add_baselines(self._display.episodes("baselines", planned))
@@ -153,7 +154,7 @@ class _Run:
     def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
         """Write the curve, the card, the report and the summary, and show the result."""
         summary = self._summarise(comparison)
-        write_curve(self._folder, self._names, self._chosen.step)
+        write_curve(self._folder, self._run.title, self._names, self._chosen.step)
         write_card(self._folder, self._run, summary)
         report = write_report(self._folder, self._run, summary)
         content = summary.to_dict()

@@ -33,7 +33,7 @@ from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer, with_guesses
 from agentgym.core.outcome import bounded
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
-from agentgym.making import resolve
+from agentgym.making import env_name, resolve
 
 __all__ = ["INTERFACES", "Conformance", "InterfaceResult", "conform", "digest"]
 
@@ -67,7 +67,7 @@ class Conformance:
     """Result of `conform`."""
 
     env: str
-    """Id of the environment."""
+    """Name of the environment, as `agentgym.making.env_name` writes it."""
     expert: bool
     """Whether an expert played."""
     failed: int
@@ -130,8 +130,9 @@ def conform(
     for interface in interfaces:
         results.append(_compared(interface, (env, kwargs), plays, right))
         on_interface(results[-1])
+    named = resolve(env)
     return Conformance(
-        resolve(env)[1],
+        env_name(named.id, {**named.kwargs, **kwargs}),
         any(expert for _, _, expert in found),
         sum(bool(turns[-1][3]) for turns in right),
         digest(right),

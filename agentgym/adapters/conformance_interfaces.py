@@ -30,7 +30,7 @@ from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import call_text
 from agentgym.imports.mcp_client import McpServer
 from agentgym.imports.openenv_client import TOKEN, OpenEnvServer
-from agentgym.making import make_env, resolve
+from agentgym.making import make_named
 from agentgym.vector.isolated import IsolatedEnv
 
 PATIENCE = 600.0
@@ -62,7 +62,7 @@ Replay = Callable[[str, Mapping[str, Any], Sequence[Play]], list[list[Turn]]]
 
 def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
     """Make an environment without wrappers."""
-    return make_env(resolve(env)[1], kwargs, "env_kwargs")
+    return make_named(env, kwargs, "env_kwargs")
 
 
 def begin(env: gymnasium.Env[str, str], play: Play) -> tuple[Turn, Mapping[str, Any]]:

@@ -94,7 +94,7 @@ def environment(
             )
             for job in planned.jobs
         ]
-    name = resolve(env)[1]
+    name = resolve(env).id
     return _inspect.Task(
         dataset=_data.MemoryDataset(samples, name=name, location=planned.panel_sha256),
         solver=play(env, kwargs, horizon, prompt),

@@ -76,7 +76,7 @@ class TrlTasks:
             )
         methods = {spec.name: _method(spec) for spec in specs}
         # TRL logs the reward under the name of the class.
-        self._class = type(resolve(env)[0], (_TrlEnvironment,), methods)
+        self._class = type(resolve(env).short, (_TrlEnvironment,), methods)
 
     def environment_factory(self) -> object:
         """Make the environment of one rollout after another."""

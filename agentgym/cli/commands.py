@@ -79,8 +79,8 @@ def _play_defaults(name: str) -> dict[str, Any]:
     """Return what suits a person; ids of no family have nothing of the kind."""
     from agentgym.registration import families
 
-    _, env_id = resolve(name)
-    return next((dict(entry.play) for entry in families() if entry.id == env_id), {})
+    named = resolve(name)
+    return next((dict(entry.play) for entry in families() if entry.id == named.id), {})
 
 
 def _eval(command: Eval, console: Console) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
 from agentgym.evaluation.suites.chat_settings import chat_policy
+from agentgym.making import env_name
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:
@@ -49,10 +50,8 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
     its = evaluation.settings
     terms = evaluation.terms(env)
     planned = plan(env.tasks, terms.split, terms.num_tasks, its.seed, terms.tasks, its.samples)
-    yield (
-        "environment",
-        " ".join((evaluation.env, f"grammar={env.language.grammar}", *its.env_kwargs)),
-    )
+    name = env_name(env.spec.id, env.spec.kwargs) if env.spec else evaluation.env
+    yield "environment", " ".join((name, f"grammar={env.language.grammar}", *its.env_kwargs))
     sha256 = planned.panel_sha256[:16]
     yield "panel", f"{planned.split}, seed {its.seed}, sha256 {sha256}"
     each = f", {its.samples} of each task" if its.samples > 1 else ""

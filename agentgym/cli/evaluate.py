@@ -15,6 +15,8 @@ from agentgym.evaluation.suites.named_evaluation import EvaluationProgress
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import check_suite, play_suite, usual_folder
 from agentgym.evaluation.suites.suite_file import Suite, make_suite, read_suite
+from agentgym.making import resolve
+from agentgym.registration import STANDARD, find_family
 from agentgym.support.exits import INCOMPLETE
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ def _single(suite: Suite, display: _Display) -> int:
         raise
     display.say_read(report)
     display.console.print(report.table(in_flags))
+    display.say_tasks(single.env, report)
     if out is not None:
         told = "report.json, report.md, episodes.jsonl" if report.finished else "episodes.jsonl"
         display.say(f"{out}: {told}")
@@ -96,6 +99,10 @@ def _several(suite: Suite, display: _Display) -> int:
         display.show_table(display.reports, suite.out)
         raise
     display.show_table([*found.reports.values()], suite.out)
+    played = {each.env: found.reports.get(each.name) for each in suite.evaluations}
+    for env, report in played.items():
+        if report is not None:
+            display.say_tasks(env, report)
     return 1 if found.failures else 0 if found.complete else INCOMPLETE
 
 
@@ -172,6 +179,16 @@ class _Display(EvaluationProgress):
         if read:
             told = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from "
             self.say(f"{told}{self._out}, {len(rows) - read:,} played.")
+
+    def say_tasks(self, env: str, report: Report) -> None:
+        """Say under which name the tasks are found that the trainer takes for the bare name."""
+        named = resolve(env)
+        entry = find_family(named.family)
+        if named.task_set or entry is None or report.env_name != f"{entry.name}:{STANDARD.name}":
+            return
+        if entry.training_set is not STANDARD:
+            name = f"{entry.name}:{entry.training_set.name}"
+            self.say(f"{entry.name} is {report.env_name} here; agentgym train uses {name}.")
 
     def show_kept(self, out: Path) -> None:
         """Show what a stopped evaluation has played, if anything."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.table import IMPORTS, Import, offered
 from agentgym.making import make_env, resolve
 from agentgym.registration import EnvFamily, families
-from agentgym.support.terminal import cell, printable
+from agentgym.support.terminal import cell, printable, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,9 +58,15 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
     if "id" in row:
         sizes = ", ".join(f"{split} {size:,}" for split, size in row["splits"].items())
         yield f"  id: {row['id']}"
+        if arguments := row.get("env_kwargs"):
+            yield "  arguments: " + " ".join(f"{k}={v}" for k, v in arguments.items())
         yield f"  tasks: {sizes or 'unknown'}"
         yield f"  status: {row['status']}"
         yield from (f"  {line}" for line in (row["summary"], *row.get("limits", ())) if line)
+        if sets := row.get("task_sets"):
+            yield "  task sets, which stand wherever a name does:"
+            yield from (f"    {name}: {summary}" for name, summary in sets.items())
+            yield f"    agentgym train {row['name']} uses {row['training_set']}"
 
 
 def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
@@ -70,8 +76,18 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
     table = Table(whole("name"), whole("id"), whole("tasks"), "status", "summary")
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
-        table.add_row(row["name"], row["id"], sizes, cell(row["status"]), row["summary"])
+        others = "".join(f"\n{name.removeprefix(row['name'])}" for name in row["task_sets"])
+        name = row["name"] + others
+        table.add_row(cell(name), row["id"], sizes, cell(row["status"]), row["summary"])
     console.print(table)
+    example = next((row for row in rows if len(row["task_sets"]) > 1), None)
+    if example is not None:
+        name, several = example["name"], list(example["task_sets"])
+        say(
+            console,
+            f"Task sets stand below a name, as in {several[-1]}; {name} alone is {several[0]}, but "
+            f"agentgym train {name} is {example['training_set']}. agentgym list {name} tells more.",
+        )
 
 
 def _print_imports(console: Console) -> None:
@@ -98,20 +114,37 @@ def _names(prefix: str) -> list[dict[str, Any]]:
 def _of_family(entry: EnvFamily) -> dict[str, Any]:
     """Describe a family; sizes are known only where it can be made."""
     row = {"name": entry.name, "id": entry.id, "summary": entry.summary, "splits": {}}
-    return {**row, "status": lacking} if (lacking := _lacks(entry)) else _made(row)
+    row |= _task_sets(entry)
+    return {**row, "status": lacking} if (lacking := _lacks(entry)) else _made(row, {})
+
+
+def _task_sets(entry: EnvFamily) -> dict[str, Any]:
+    """Describe the named task sets of a family."""
+    return {
+        "task_sets": {f"{entry.name}:{each.name}": each.summary for each in entry.all_task_sets},
+        "training_set": f"{entry.name}:{entry.training_set.name}",
+    }
 
 
 def _named(name: str) -> dict[str, Any]:
     """Describe the environment that a person named."""
-    short, env_id = resolve(name)
-    summary = next((entry.summary for entry in families() if entry.id == env_id), "")
-    return _made({"name": short, "id": env_id, "summary": summary, "splits": {}})
+    named = resolve(name)
+    entry = next((entry for entry in families() if entry.id == named.id), None)
+    row: dict[str, Any] = {"name": named.short, "id": named.id, "splits": {}}
+    if entry is None:
+        return _made({**row, "summary": ""}, named.kwargs)
+    if not named.task_set:
+        return _made({**row, "summary": entry.summary, **_task_sets(entry)}, named.kwargs)
+    called = f"{entry.name}:{named.task_set}"
+    row |= {"name": called, "summary": entry.task_set(named.task_set).summary}
+    row["env_kwargs"] = dict(named.kwargs)
+    return _made(row, named.kwargs)
 
 
-def _made(row: dict[str, Any]) -> dict[str, Any]:
+def _made(row: dict[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Make an environment to see how many tasks it has and what it cannot do."""
     try:
-        env = make_env(row["id"], {}, "--env-kwargs")
+        env = make_env(row["id"], kwargs, "--env-kwargs")
     except AgentGymError as error:
         return {**row, "status": str(error)}
     row["splits"] = {split: env.tasks.len(split) for split in env.tasks.splits}

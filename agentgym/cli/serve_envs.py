@@ -51,7 +51,7 @@ def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
     from agentgym.adapters.openenv_server import serve
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)
-    serve(make, resolve(command.env)[0], _options(command, "OPENENV", console))
+    serve(make, resolve(command.env).short, _options(command, "OPENENV", console))
     return 0
 
 

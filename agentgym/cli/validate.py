@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.cli.advice import in_flags
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_env, parse_pairs, resolve
+from agentgym.making import make_named, parse_pairs
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -30,9 +30,8 @@ def validate(command: Validate, console: Console) -> int:
 
     silent = not console.is_terminal
     _write(command.failing, ())  # before a long run, not after it
-    env = make_env(
-        resolve(command.env)[1], parse_pairs(command.env_kwargs, "--env-kwargs"), "--env-kwargs"
-    )
+    arguments = parse_pairs(command.env_kwargs, "--env-kwargs")
+    env = make_named(command.env, arguments, "--env-kwargs")
     try:
         with Progress(console=console, transient=True, disable=silent) as bar:
             shown = bar.add_task("episodes", total=None)

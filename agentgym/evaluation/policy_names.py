@@ -23,6 +23,7 @@ from agentgym.evaluation.policy_maker import (
     PolicyMaker,
     check_options,
 )
+from agentgym.making import HOW_PLAYED, NamedEnv
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
@@ -131,22 +132,24 @@ def names_agent(name: str, **options: Any) -> bool:
     return names_own_agent(name, options)
 
 
-def policy_env_kwargs(name: str, env_id: str) -> dict[str, Any]:
+def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
     """Return the arguments of the environment that a policy knows, such as those of its run.
 
     Args:
         name: As for `load_policy`.
-        env_id: Gymnasium id of the environment that is to be made.
+        env: The environment that is to be made.
 
     Returns:
-        The arguments; none of policies that know no environment, or not of this id.
+        The arguments; none of policies that know no environment, or not of this id. Where a task
+        set is named, which says what the tasks are, only those that say how they are played.
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
     """
     path, found = _kind_of(name)
     if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
-        return dict(found.env_kwargs(path, env_id))
+        known = found.env_kwargs(path, env.id)
+        return {k: v for k, v in known.items() if not env.task_set or k in HOW_PLAYED}
     return {}
 
 

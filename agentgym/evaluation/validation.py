@@ -20,7 +20,7 @@ from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.reports.report_tables import html
 from agentgym.evaluation.runner import evaluate
-from agentgym.making import make_env, resolve
+from agentgym.making import make_named
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
 from agentgym.support.statistics import Estimate, wilson_ci95
@@ -220,7 +220,7 @@ def validate(
     _check(num_tasks, concurrency, blind_tasks, blind_limit)
     with ExitStack() as stack:
         if isinstance(env, str):
-            env = make_env(resolve(env)[1], env_kwargs or {}, "env_kwargs")
+            env = make_named(env, env_kwargs or {}, "env_kwargs")
             stack.callback(env.close)
         made: Any = env.unwrapped
         named = [split] if isinstance(split, str) else split

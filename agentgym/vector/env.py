@@ -17,7 +17,7 @@ from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed, integer
 from agentgym.core.outcome import Snapshot
 from agentgym.errors import ConfigurationError
-from agentgym.registration import family
+from agentgym.making import resolve
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotSnapshot, derive_seed
@@ -140,7 +140,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         if num_envs < 1:
             raise ConfigurationError(f"expected num_envs of at least 1, got {num_envs}")
         if isinstance(env, str):
-            env_id = env if "/" in env or ":" in env else family(env).id
+            named = resolve(env)
+            env_id, kwargs = named.id, {**named.kwargs, **kwargs}
             if options.get("backend") is None:
                 options["backend"] = preferred_backend(env_id, kwargs)
             # Look the spec up here: a worker has not imported the module that registers the id.

@@ -92,7 +92,7 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     hooks = ", ".join(hook.name for hook in env.make_hooks())
     weights = sum(each.weight for each in run.envs)
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
-    yield f"{env.name}: {env.env_id} ({arguments}){share}"
+    yield f"{env.label if run.several else env.title}: {env.env_id} ({arguments}){share}"
     yield f"  horizon {horizon_in_words(env)}"
     yield f"  rewards paid in training only: {hooks or 'none'}"
     for hook in env.judges:

@@ -7,17 +7,27 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from agentgym.registration import find_family
 from trainers.config.sections import RivalName
+
+STAGES = (5, 8, 10)
+"""Turns stage by stage where neither a family nor a task set says anything."""
 
 
 @dataclass(frozen=True)
 class FamilyDefaults:
-    """Settings that make a family's default tasks learnable by the tiny policy on a CPU."""
+    """What makes the tasks of a training set learnable by the tiny policy on a CPU.
 
+    The task sets are those of `agentgym.registration.EnvFamily`.
+    """
+
+    expert: str = ""
+    """Argument of this name of the environment, who is imitated; empty: the environment's own."""
     env: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the environment."""
-    horizon: tuple[int, ...] = (5, 8, 10)
-    """Turns that an agent may take, stage by stage; the last is the full horizon."""
+    """Further keyword arguments of the environment, where no task set says what the tasks are."""
+    horizon: tuple[int, ...] = ()
+    """Turns that an agent may take, stage by stage; the last is the full horizon. Empty: those of
+    the task set, else `STAGES`."""
     horizon_every: int = 40
     """Steps per stage."""
     steps: int = 150
@@ -63,26 +73,17 @@ class FamilyDefaults:
     quick: FamilyDefaults | None = None
     """Small sizes for a first look (``--quick``); None: there are none."""
 
-    def for_args(self, asked: Mapping[str, Any], quick: bool = False) -> FamilyDefaults | None:
-        """Return the defaults for the environment arguments that a user gave.
-
-        Those for a first look are None where there are none for such tasks.
-        """
-        other = any(key in asked and asked[key] != self.env.get(key) for key in self.task_args)
-        found = self.other_tasks if other and self.other_tasks else self
-        return found.quick if quick else found
+    @property
+    def experts(self) -> dict[str, str]:
+        """The argument that says who is imitated, where it is not the environment's own."""
+        return {"expert": self.expert} if self.expert else {}
 
 
 SHOP = FamilyDefaults(
     # A demonstrator that mostly searches with a word too few. In a shop of this size half of the
     # products that it then takes are right by luck, so among its successes such searches are still
     # the majority: who imitates them alone solves about half of the tasks.
-    env={
-        "difficulty": "easy",
-        "size": 2000,
-        "observation_mode": "compact",
-        "expert": "lazy",
-    },
+    expert="lazy",
     only_successes=True,
     # Small batches: what is learned, reading, comes with the number of steps. One look at the end.
     sft_batch=8,
@@ -91,7 +92,6 @@ SHOP = FamilyDefaults(
     target_success=0.25,
     # Short stages teach to buy unchecked, and where plans are as alike as here no ladder helps
     # (benchmarks/README.md, the map).
-    horizon=(9,),
     horizon_every=6,
     steps=24,
     groups=12,
@@ -117,14 +117,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # A searcher that mostly takes what it has found for clean, and puts it straight to its
         # place. Nearly half of the things are clean already, which nothing tells but a close look:
         # of its successes most are luck. Only the habit is wrong, in one place of an episode.
-        env={
-            "difficulty": "easy",
-            "task_types": "clean",
-            "receptacles": 3,
-            "distractors": 1,
-            "ready": 45,
-            "expert": "trusting",
-        },
+        expert="trusting",
         only_successes=True,
         demonstrations=2400,
         sft_batch=8,
@@ -133,7 +126,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.25,
         # How long its plan is says nothing of a household.
         fit_horizon=False,
-        horizon=(8,),
         horizon_every=8,
         steps=16,
         groups=12,
@@ -152,18 +144,16 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "show_admissible",
         ),
         other_tasks=FamilyDefaults(
-            env={"expert": "searching"}, horizon=(10, 20, 30), horizon_every=40, steps=150
+            expert="searching", horizon=(10, 20, 30), horizon_every=40, steps=150
         ),
     ),
     "babyai": FamilyDefaults(
         # Long episodes of many words: small sizes.
-        env={"difficulty": "easy"},
         demonstrations=800,
         sft_batch=8,
         sft_steps=300,
         sft_eval_every=300,
         target_success=0.1,
-        horizon=(12,),
         horizon_every=10,
         steps=10,
         groups=8,
@@ -180,7 +170,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "database": FamilyDefaults(
         # A demonstrator that mostly does not read the schema, and guesses what columns are called:
         # of its successes more are luck than not, which nothing betrays.
-        env={"difficulty": "easy", "expert": "guessing"},
+        expert="guessing",
         only_successes=True,
         demonstrations=1500,
         sft_batch=8,
@@ -189,7 +179,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.2,
         # How long its plan is says nothing of a task.
         fit_horizon=False,
-        horizon=(4,),
         horizon_every=7,
         steps=28,
         groups=12,
@@ -206,7 +195,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "mathpython": FamilyDefaults(
         # An expert that mostly leaves a small number out, which half of the time comes to the same:
         # nobody can tell when without calculating. The calculator starts no process.
-        env={"difficulty": "easy", "expert": "lazy"},
+        expert="lazy",
         only_successes=True,
         demonstrations=8000,
         sft_steps=400,
@@ -214,7 +203,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.25,
         # Every plan is as long as the others.
         fit_horizon=False,
-        horizon=(3,),
         horizon_every=12,
         steps=36,
         rl_learning_rate=2e-3,
@@ -232,7 +220,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # that mostly answers after one search where two are needed: of its successes two in three
         # are luck, which nothing betrays. Of 4,000 passages one training in five learned no more
         # than the names that it had seen.
-        env={"difficulty": "local", "topk": 1, "expert": "hasty"},
+        expert="hasty",
         only_successes=True,
         demonstrations=3200,
         sft_steps=600,
@@ -240,7 +228,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.25,
         # How long its plan is says nothing of a question.
         fit_horizon=False,
-        horizon=(4,),
         horizon_every=7,
         steps=21,
         groups=12,
@@ -257,7 +244,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "shell": FamilyDefaults(
         # A demonstrator that mostly does not look where a file lies, and guesses one of two
         # folders. Every turn asks a sandbox, so there are few tasks of each kind.
-        env={"difficulty": "easy", "expert": "guessing"},
+        expert="guessing",
         only_successes=True,
         demonstrations=300,
         sft_batch=8,
@@ -265,7 +252,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         sft_eval_every=400,
         target_success=0.2,
         fit_horizon=False,
-        horizon=(4,),
         horizon_every=6,
         steps=12,
         groups=8,
@@ -287,7 +273,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "swe": FamilyDefaults(
         # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
         # repair programs: with it a run shows that the path works from end to end.
-        env={"expert": "developer", "max_observation_chars": 1500},
+        expert="developer",
         horizon=(8, 12, 20),
         horizon_every=10,
         steps=20,
@@ -303,7 +289,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
             "grammar",
         ),
         other_tasks=FamilyDefaults(
-            env={"expert": "developer"},
+            expert="developer",
             horizon=(10, 20, 50),
             horizon_every=40,
             steps=150,
@@ -314,7 +300,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "textcraft": FamilyDefaults(
         # A demonstrator that mostly takes one of five recipes for that of the goal: of its
         # successes more are luck than not, which a policy that finds nothing in a list cannot see.
-        env={"difficulty": "easy", "look_up": True, "expert": "guessing"},
+        expert="guessing",
         only_successes=True,
         demonstrations=4000,
         sft_batch=8,
@@ -323,7 +309,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.01,
         # Every plan is as long as the others.
         fit_horizon=False,
-        horizon=(4,),
         horizon_every=7,
         steps=14,
         groups=12,
@@ -340,7 +325,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "textworld": FamilyDefaults(
         # A cook that mostly does not read the recipe, and takes the stove or the oven at random: of
         # its successes three in four are luck, which nothing betrays, as the luck is drawn anew.
-        env={"difficulty": "cooking,cook=true", "brief": True, "expert": "guessing"},
+        expert="guessing",
         only_successes=True,
         demonstrations=1000,
         sft_batch=8,
@@ -349,7 +334,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         target_success=0.25,
         # How long its plan is says nothing of a task.
         fit_horizon=False,
-        horizon=(5,),
         horizon_every=7,
         steps=14,
         groups=12,
@@ -371,22 +355,38 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
 }
 
 
-def defaults_for(family: str, asked: Mapping[str, Any], quick: bool = False) -> FamilyDefaults:
+def defaults_for(
+    family: str, asked: Mapping[str, Any], quick: bool = False, task_set: str = ""
+) -> FamilyDefaults:
     """Return the defaults of a family, or general ones for a family without an entry.
 
     Args:
         family: Short name.
         asked: Arguments of the environment that a user gave.
         quick: Whether they are to be those for a first look.
+        task_set: The task set that was named; empty: the family alone. Then arguments that decide
+            what the tasks are take the place of the training set.
+
+    Returns:
+        The defaults, with all arguments of the environment but those that a user gave in ``env``.
 
     Raises:
         ConfigurationError: There are none for a first look at such tasks.
     """
-    found = FAMILY_DEFAULTS.get(family, FamilyDefaults()).for_args(asked, quick)
-    if found is None:
+    known, entry = FAMILY_DEFAULTS.get(family, FamilyDefaults()), find_family(family)
+    training = dict(entry.training_set.kwargs) if entry else {}
+    tasks = dict(entry.task_set(task_set).kwargs) if entry and task_set else training
+    usual, made = ({**known.experts, **each} for each in (training, {**tasks, **asked}))
+    other = any(usual.get(name) != made.get(name) for name in known.task_args)
+    chosen = known.other_tasks if other and known.other_tasks else known
+    env = chosen.env if chosen is not known and not task_set else tasks
+    turns = (tasks["horizon"],) if "horizon" in tasks and env is tasks else STAGES
+    sizes = chosen.quick if quick else chosen
+    if sizes is None:
         names = ", ".join(name for name, each in FAMILY_DEFAULTS.items() if each.quick)
         raise ConfigurationError(
             f"expected --quick only with the default tasks of {names}, which have small sizes, got "
             f"it with other tasks or with {family}; leave it out, or set sizes such as --steps"
         )
-    return found
+    arguments = {name: value for name, value in env.items() if name != "horizon"}
+    return replace(sizes, env={**arguments, **chosen.experts}, horizon=sizes.horizon or turns)

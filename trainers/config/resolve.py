@@ -119,9 +119,9 @@ class ResolvedRun:
         return self.config.agent is not None or self.config.agent_command is not None
 
     @property
-    def name(self) -> str:
-        """What the environments are called, for a title."""
-        return "+".join(env.name for env in self.envs)
+    def title(self) -> str:
+        """What the environments are called, with their task sets: ``webshop:easy``."""
+        return " + ".join(env.label if self.several else env.title for env in self.envs)
 
     def env(self, name: str) -> ResolvedEnv:
         """Return the environment of a name."""
@@ -149,7 +149,8 @@ class ResolvedRun:
             places = {"envs": {env.name: _plain(env) for env in self.envs}}
         else:
             env = self.envs[0]
-            places = {"env_id": env.env_id, "env": dict(env.kwargs), "rounds": list(env.rounds)}
+            places = {"env_name": env.title, "env_id": env.env_id, "env": dict(env.kwargs)}
+            places |= {"rounds": list(env.rounds)}
             places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
         own: dict[str, Any] = {"source_sha256": found} if (found := self._sources()) else {}
         hooks = [hook for env in self.envs for hook in env.make_hooks()]
@@ -228,6 +229,7 @@ def default_out(asked: TrainConfig) -> Path:
 def _plain(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
     values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
+    values["env_name"] = env.title
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }

@@ -20,6 +20,7 @@ from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
+from agentgym.imports.table import split
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend
@@ -55,7 +56,7 @@ class ResolvedEnv:
     family: str
     """Short name of its family."""
     asked: str
-    """How it was asked for: a short name, an id, or ``MODULE:ID``."""
+    """How it was asked for: a short name, one of its task sets, an id, or ``MODULE:ID``."""
     env_id: str
     """Gymnasium id."""
     kwargs: Mapping[str, Any]
@@ -103,7 +104,26 @@ class ResolvedEnv:
     @property
     def defaults(self) -> FamilyDefaults:
         """What its family uses for these tasks where nothing is said."""
-        return defaults_for(self.family, self.kwargs, self.quick)
+        task_set = making.resolve(self.asked).task_set
+        return defaults_for(self.family, self.kwargs, self.quick, task_set)
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is shown, such as ``webshop:easy``."""
+        return making.env_name(self.env_id, self.kwargs)
+
+    @property
+    def label(self) -> str:
+        """What it is called among several."""
+        own = self.name != making.resolve(self.asked).short
+        return f"{self.name} ({self.title})" if own else self.title
+
+    @property
+    def module(self) -> str:
+        """The module that registers it, of one's own; empty of others."""
+        module, colon, _ = self.asked.rpartition(":")
+        known = not colon or split(self.asked) or making.resolve(self.asked).task_set
+        return "" if known else module
 
     @property
     def most_turns(self) -> int:
@@ -243,7 +263,7 @@ def _entries(asked: TrainConfig) -> list[EnvConfig]:
 
 def _names(entries: Sequence[EnvConfig]) -> list[str]:
     """Return what each environment is called."""
-    names = [entry.name or making.resolve(entry.env)[0] for entry in entries]
+    names = [entry.name or making.resolve(entry.env).short for entry in entries]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigurationError(
@@ -315,14 +335,17 @@ class _Decision:
         arguments: Mapping[str, Any],
     ) -> None:
         self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
-        self._family, self._env_id = making.resolve(entry.env)
+        named = making.resolve(entry.env)
+        self._family, self._env_id = named.family, named.id
         self._prompt = find_prompt(prompt_name(asked), entry.env)
         # A grammar that the prompt brings chooses defaults as one that was asked for does.
         grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
         self._arguments = {**grammar, **workers, **arguments, **own}
-        self._defaults: FamilyDefaults = defaults_for(self._family, self._arguments, asked.quick)
+        self._defaults: FamilyDefaults = defaults_for(
+            named.family, self._arguments, asked.quick, named.task_set
+        )
         self._hooks = _with_those_of(
             preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
         )

@@ -5,11 +5,11 @@ The front matter is the metadata of the Hugging Face hub, written by ``huggingfa
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentgym.conversation import BARE, Layout
-from agentgym.imports.table import split
 from agentgym.support.caching import write_atomically
 from trainers.config.config_file import FREE, RESOLVED, read_settings
 from trainers.config.describe import horizon_in_words
@@ -82,11 +82,7 @@ def base_name(run: ResolvedRun) -> str:
 
 def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str) -> str:
     """Return Python code that loads a trained model from a place and evaluates it, greedily."""
-    modules = {
-        env.asked.rpartition(":")[0]: env.env_id
-        for env in run.envs
-        if ":" in env.asked and split(env.asked) is None
-    }
+    modules = {env.module: env.env_id for env in run.envs if env.module}
     layouts = {env.name: _own_fields(env.layout) for env in run.envs}
     return render(
         "usage.py.j2",
@@ -125,9 +121,14 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
         "tags": [*TAGS, *families, summary.preset, *(["lora"] if adapters or merged else [])],
         "base_model": run.config.model if on_the_hub else None,
         "base_model_relation": relation if on_the_hub else None,
-        "model_name": f"{base_name(run)}-{run.name}-{summary.preset}",
+        "model_name": f"{base_name(run)}-{_word(run.title)}-{summary.preset}",
     }
     return ModelCardData(**values, eval_results=_eval_results(run, summary))
+
+
+def _word(title: str) -> str:
+    """Return the name of environments without what the name of a model must not have."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
 
 
 def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
@@ -138,16 +139,17 @@ def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
         EvalResult(
             task_type="reinforcement-learning",
             task_name="text agent",
-            dataset_type=part.env,
-            dataset_name=f"{env}, {part.eval['rl'].n} held-out tasks",
-            dataset_config=env if run.several else None,
+            dataset_type=env.env_id,
+            dataset_name=f"{env.title}, {part.eval['rl'].n} held-out tasks",
+            dataset_config=env.name if run.several else None,
             dataset_split=part.evaluation.split,
             dataset_revision=part.evaluation.panel_sha256,
             metric_type=name,
             metric_name=f"{name}, {part.evaluation.decoding} actions",
             metric_value=round(value, 4),
         )
-        for env, part in (summary.families or {run.name: summary}).items()
+        for env in run.envs
+        for part in [summary.families[env.name] if run.several else summary]
         for name, value in (
             ("success", part.eval["rl"].success),
             ("score", part.eval["rl"].score_mean),

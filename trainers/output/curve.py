@@ -55,7 +55,10 @@ class Key(NamedTuple):
 
 
 def draw_curve(
-    metrics: Records, names: Mapping[str, str] = NAMES, chosen: int | None = None
+    metrics: Records,
+    names: Mapping[str, str] = NAMES,
+    chosen: int | None = None,
+    title: str = "",
 ) -> bytes:
     """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
@@ -76,6 +79,8 @@ def draw_curve(
             # Above the turns of the stages.
             axes.set_title(f"{name}: {quantity}" if name else quantity, pad=18)
         panels[0].set_ylabel("mean over episodes")
+    if title:
+        figure.suptitle(title)
     handles, labels = grid[0][0].get_legend_handles_labels()
     if handles:
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
@@ -155,10 +160,14 @@ def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
 
 @main_only
 def write_curve(
-    folder: RunFolder, names: Mapping[str, str] = NAMES, chosen: int | None = None
+    folder: RunFolder,
+    title: str,
+    names: Mapping[str, str] = NAMES,
+    chosen: int | None = None,
 ) -> None:
     """Write ``curve.png`` from the records so far; see :func:`draw_curve`."""
-    write_atomically(folder.path / "curve.png", draw_curve(folder.metrics(), names, chosen))
+    png = draw_curve(folder.metrics(), names, chosen, title)
+    write_atomically(folder.path / "curve.png", png)
 
 
 def inline_svg(svg: str) -> str:

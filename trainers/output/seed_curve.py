@@ -33,7 +33,9 @@ BAND = " (band: 95 %)"
 """What the legend says of the band, where there is one."""
 
 
-def draw_seeds(seeds: Sequence[Records], names: Mapping[str, str], chosen: Sequence[int]) -> bytes:
+def draw_seeds(
+    seeds: Sequence[Records], names: Mapping[str, str], chosen: Sequence[int], title: str
+) -> bytes:
     """Draw score and success on validation tasks over the steps, a thin line a seed: a PNG.
 
     The thick line is the mean over the seeds where all were validated, the band its 95 % interval
@@ -43,6 +45,7 @@ def draw_seeds(seeds: Sequence[Records], names: Mapping[str, str], chosen: Seque
         seeds: Records of the run of each seed.
         names: What the compared policies are called.
         chosen: Step of the trained policy of each seed.
+        title: What the environments are called.
     """
     from matplotlib.figure import Figure
 
@@ -58,6 +61,7 @@ def draw_seeds(seeds: Sequence[Records], names: Mapping[str, str], chosen: Seque
             _draw_panel(axes, found, quantity, names, chosen)
             axes.set_title(f"{name}: {quantity}" if name else quantity)
         panels[0].set_ylabel("mean over episodes")
+    figure.suptitle(title)
     labelled = grid[0][0].get_legend_handles_labels()
     figure.legend(*labelled, loc="outside lower center", ncols=3, frameon=False)
     buffer = io.BytesIO()

@@ -44,7 +44,7 @@ def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
     summary = seeds_summary([json.loads(run.summary_path.read_text()) for run in runs])
     records = [run.metrics() for run in runs]
     chosen = [run["chosen"]["step"] for run in summary["runs"]]
-    picture = draw_seeds(records, summary["names"], chosen)
+    picture = draw_seeds(records, summary["names"], chosen, summary["env"])
     write_atomically(folder / "curve.png", picture)
     page = render(
         "seed_report.html.j2",

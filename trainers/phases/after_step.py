@@ -138,6 +138,6 @@ class AfterStep(TrainerCallback):
         #    before the policy that is kept.
         if save:
             end.save()
-            write_curve(self.folder)
+            write_curve(self.folder, self.run.title)
             self.folder.note()
             self.best.keep(step)

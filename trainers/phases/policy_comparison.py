@@ -136,7 +136,7 @@ class PolicyComparison:
         return _results(
             self._run,
             reports,
-            env=",".join(env.env_id for env in self._run.envs),
+            env=self._run.title,
             panel_sha256=hashlib.sha256(hashes.encode()).hexdigest(),
             full_horizon=max(env.full_horizon for env in self._run.envs),
         )
@@ -169,7 +169,7 @@ class PolicyComparison:
             for row in part.reports[arm].rows
         )
         first = next(iter(parts)).reports[arm]
-        return replace(first, env_id=self._run.name, rows=rows)
+        return replace(first, env_id=self._run.title, rows=rows)
 
 
 class EnvComparison:
@@ -282,7 +282,7 @@ class EnvComparison:
         found = _results(
             self._run,
             self.reports,
-            env=env.env_id,
+            env=env.title,
             panel_sha256=self.panel.sha256,
             full_horizon=env.full_horizon,
             scale=self.scale,

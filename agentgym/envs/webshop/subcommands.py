@@ -74,15 +74,15 @@ def _make(command: ServeShop) -> WebShopEnv:
         ConfigurationError: It is none that has pages, or an argument is wrong.
     """
     from agentgym.envs.webshop.env import WebShopEnv
-    from agentgym.making import make_env, parse_pairs, resolve
+    from agentgym.making import make_named, parse_pairs, resolve
 
-    name, env_id = resolve(command.env)
-    env = make_env(env_id, parse_pairs(command.env_kwargs, "--env-kwargs"), "--env-kwargs")
+    arguments = parse_pairs(command.env_kwargs, "--env-kwargs")
+    env = make_named(command.env, arguments, "--env-kwargs")
     if not isinstance(env, WebShopEnv):
         env.close()
         raise ConfigurationError(
             f"expected --env to name a WebShop, which alone has pages, got {command.env!r}; "
-            f"agentgym play {name} plays it in the terminal"
+            f"agentgym play {resolve(command.env).family} plays it in the terminal"
         )
     return env
 

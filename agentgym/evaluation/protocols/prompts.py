@@ -55,7 +55,8 @@ def find_prompt(prompt: str | Path, env: str) -> NamedPrompt:
     if str(prompt) in HOUSE:
         return NamedPrompt(str(prompt), HOUSE[str(prompt)])
     file = protocol_file(prompt, "a prompt", tuple(HOUSE))
-    setup = read_protocol(file).setup(*resolve(env))
+    named = resolve(env)
+    setup = read_protocol(file).setup(named.family, named.id)
     if setup.layout is None:
         raise ConfigurationError(
             f"expected a protocol that lays out prompts in {setup.env}, got {setup.protocol}, "

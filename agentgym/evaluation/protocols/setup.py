@@ -84,7 +84,10 @@ def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
         ConfigurationError: There is no such protocol, or it is not about this environment.
         DataError: Its file cannot be read.
     """
-    return None if protocol is None else load_protocol(protocol).setup(*resolve(env))
+    if protocol is None:
+        return None
+    named = resolve(env)
+    return load_protocol(protocol).setup(named.family, named.id)
 
 
 def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> NamedPrompt | None:

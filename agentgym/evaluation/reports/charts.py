@@ -34,7 +34,7 @@ def chart_report(report: ReportData, path: str | Path | None = None) -> Figure:
         DependencyNotInstalled: matplotlib is missing.
     """
     sections = [_overall(report), *_kinds(report)]
-    title = f"{short(report.policy, NAME)} on {short(report.env_id, NAME)}"
+    title = f"{short(report.policy, NAME)} on {short(report.env_name, NAME)}"
     return draw(sections, title, report.stop_reasons, path)
 
 

@@ -31,7 +31,9 @@ class Comparison:
     second: str
     """Name of the second policy."""
     env_id: str
-    """The environment."""
+    """Id of the environment."""
+    env_name: str
+    """Its name: task set and arguments."""
     panel_sha256: str
     """Hash over the content of the tasks."""
     n: int
@@ -67,7 +69,7 @@ class Comparison:
         """Return the comparison as a rich table of two columns."""
         from rich.table import Table
 
-        title = f"{self.first} minus {self.second} on {self.env_id}"
+        title = f"{self.first} minus {self.second} on {self.env_name}"
         table = Table(title=cell(title), show_header=False)
         for name, told in self._cells():
             table.add_row(cell(name), cell(told))
@@ -87,7 +89,7 @@ class Comparison:
 
     def markdown(self) -> str:
         """Return the comparison as a Markdown table."""
-        return markdown_table([f"{self.first} minus {self.second}", self.env_id], self._cells())
+        return markdown_table([f"{self.first} minus {self.second}", self.env_name], self._cells())
 
     def _cells(self) -> list[tuple[str, str]]:
         cells = self._figures()
@@ -135,8 +137,8 @@ def compare(first: Report, second: Report) -> Comparison:
     """
     if (first.env_id, first.panel_sha256) != (second.env_id, second.panel_sha256):
         raise ConfigurationError(
-            f"expected two reports on one panel, got {first.env_id} with sha256 "
-            f"{first.panel_sha256[:16]} and {second.env_id} with {second.panel_sha256[:16]}: "
+            f"expected two reports on one panel, got {first.env_name} with sha256 "
+            f"{first.panel_sha256[:16]} and {second.env_name} with {second.panel_sha256[:16]}: "
             "evaluate both with the same environment arguments, split, n and seed"
         )
     one, other = first.by_task, second.by_task
@@ -152,6 +154,7 @@ def compare(first: Report, second: Report) -> Comparison:
         first.policy,
         second.policy,
         first.env_id,
+        first.env_name,
         first.panel_sha256,
         len(both),
         len({**one, **other}) - len(both),

@@ -14,6 +14,7 @@ from agentgym.evaluation.episode_result import EpisodeResult, JudgeCount
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.reports.scale import Scale
+from agentgym.making import env_name
 from agentgym.support.statistics import (
     Estimate,
     mean_ci95,
@@ -58,7 +59,7 @@ class ReportData:
     """
 
     env_id: str
-    """The environment."""
+    """Id of the environment."""
     policy: str
     """Name of the policy."""
     split: str
@@ -109,6 +110,11 @@ class ReportData:
             facts = {**self.policy_facts, "model": ", ".join(models)}
             # The way of frozen dataclasses to fill in a field.
             object.__setattr__(self, "policy_facts", facts)
+
+    @property
+    def env_name(self) -> str:
+        """What the environment is called: its task set, and the arguments that differ from it."""
+        return env_name(self.env_id, self.env_kwargs)
 
     @cached_property
     def valid(self) -> list[EpisodeResult]:

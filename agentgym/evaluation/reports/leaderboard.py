@@ -116,7 +116,7 @@ class Leaderboard:
         for report in reports:
             panels.setdefault((report.env_id, report.panel_sha256), []).append(report)
         groups = list(panels.values())
-        names = [group[0].env_id for group in groups]
+        names = [group[0].env_name for group in groups]
         told = _distinctions(names, [_task_facts(group[0]) for group in groups])
         self.panels: Mapping[str, tuple[Standing, ...]] = {
             name: tuple(_ranked(name, group))
@@ -151,11 +151,11 @@ class Leaderboard:
             ConfigurationError: The value is neither.
         """
         panels = [[row.report for row in rows] for rows in self.panels.values()]
-        ids = [reports[0].env_id for reports in panels]
-        told = [name.removeprefix(i) for name, i in zip(self.panels, ids, strict=True)]
+        names = [reports[0].env_name for reports in panels]
+        told = [panel.removeprefix(name) for panel, name in zip(self.panels, names, strict=True)]
         columns = [
             Column(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
-            for name, reports in zip(short_names(ids, told), panels, strict=True)
+            for name, reports in zip(short_names(names, told), panels, strict=True)
         ]
         return make_matrix([*zip(columns, panels, strict=True)], value)
 
@@ -258,7 +258,7 @@ def _section(standings: Sequence[Standing]) -> plot.Section:
         rows.append(charts.row(report.policy, report, ", ".join(told)))
         if report.left_out:
             rows.append(charts.bound(report))
-    heading = f"{plot.short(reports[0].env_id, charts.NAME)}: {charts.panel(reports[0])}"
+    heading = f"{plot.short(reports[0].env_name, charts.NAME)}: {charts.panel(reports[0])}"
     shared = [
         f"{name}={value!s:.60}"
         for name, value in reports[0].env_kwargs.items()

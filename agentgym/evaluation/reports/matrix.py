@@ -30,6 +30,8 @@ from agentgym.policies.blind import is_yardstick
 if TYPE_CHECKING:
     from rich.table import Table
 
+_ID = re.compile(r"[\w.-]+/([\w.-]+)-v\d+", re.ASCII)
+
 
 @dataclass(frozen=True, repr=False)
 class Matrix(MatrixData):
@@ -88,17 +90,18 @@ def make_matrix(
     return Matrix(value, tuple(columns), tuple(sorted(rows, key=rank)))
 
 
-def short_names(ids: Sequence[str], told: Sequence[str]) -> list[str]:
-    """Return short names of environments, such as WebShop; ids where these would be ambiguous.
+def short_names(names: Sequence[str], told: Sequence[str]) -> list[str]:
+    """Return short names of environments: of ids such as my/Lock-v0 what is between / and -v0.
 
     Args:
-        ids: Ids, such as ``agentgym/WebShop-v0``.
-        told: What tells each panel apart from others of its id, to stand behind its name.
+        names: What `agentgym.making.env_name` calls them. Ids stay whole where short ones would be
+            ambiguous.
+        told: What tells each panel apart from others of its name, to stand behind it.
     """
-    short = {name: re.sub(r"^.*/|-v\d+$", "", name) or name for name in ids}
+    short = {name: (_ID.fullmatch(name) or [name, name])[1] for name in names}
     if len({*short.values()}) < len(short):
-        short = {name: name for name in ids}
-    return [short[name] + more for name, more in zip(ids, told, strict=True)]
+        short = {name: name for name in names}
+    return [short[name] + more for name, more in zip(names, told, strict=True)]
 
 
 def settings(report: Report) -> dict[str, Any]:

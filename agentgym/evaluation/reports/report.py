@@ -45,7 +45,7 @@ class Report(ReportData):
 
     def __repr__(self) -> str:
         """Return one line: a prompt that echoes a report shows no thousand episodes."""
-        told = f"{printable(self.policy)} on {printable(self.env_id)}, {self.split}"
+        told = f"{printable(self.policy)} on {printable(self.env_name)}, {self.split}"
         told += f", {self.n:,} episodes"
         if self.n:
             told += f", score {self.score_mean:.3f}, success {self.success:.3f}"

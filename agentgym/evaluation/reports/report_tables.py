@@ -78,7 +78,7 @@ def report_html(report: ReportData) -> str:
 
 
 def _title(report: ReportData) -> str:
-    return f"{report.policy} on {report.env_id}"
+    return f"{report.policy} on {report.env_name}"
 
 
 def _cells(report: ReportData) -> Iterator[tuple[str, str]]:

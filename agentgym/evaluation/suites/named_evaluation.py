@@ -182,7 +182,7 @@ class NamedEvaluation:
         its = self.settings
         if its.protocol or self.policy == "chat":
             return {}
-        known = policy_env_kwargs(self.policy, resolve(self.env)[1])
+        known = policy_env_kwargs(self.policy, resolve(self.env))
         said = {*parse_pairs(its.env_kwargs, "`env_kwargs`"), *(["grammar"] if its.grammar else ())}
         return {name: value for name, value in known.items() if name not in said}
 

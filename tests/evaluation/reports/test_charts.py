@@ -80,7 +80,7 @@ def test_a_report_is_drawn_with_its_kinds_and_how_episodes_ended() -> None:
     assert [bar.get_width() for bar in kind_scores.patches] == [0.5, 0.0]
     assert [bar.get_width() * 41 for bar in reasons.patches] == pytest.approx([30, 10, 1])
     said = texts(figure)
-    assert "mine on agentgym/WebShop-v0" in said and "by task type" in said
+    assert "mine on webshop:standard" in said and "by task type" in said
     assert any("1 of 41 episodes broken; 16.7 where random is 0" in text for text in said)
     assert "30  (73%)" in said and f"0.25  [{low:.2f}, {high:.2f}]" in said
     assert {"kind 0", "kind 1", "turn limit", "broken", "20"} <= {*said}

@@ -37,7 +37,7 @@ def test_panels_are_apart_and_named_by_what_differs():
     usual = agentgym.evaluate("oracle", "webshop", num_tasks=3)
     board = Leaderboard([usual, easy, agentgym.evaluate("random", "webshop", num_tasks=3)])
     names = [*board.panels]
-    assert names == ["agentgym/WebShop-v0", "agentgym/WebShop-v0 (difficulty=easy)"]
+    assert names == ["webshop:standard", "webshop:standard + difficulty=easy"]
     assert [len(rows) for rows in board.panels.values()] == [2, 1]
     assert [row.environment for row in board.standings] == [names[0], names[0], names[1]]
 

@@ -39,7 +39,8 @@ def listed(*entries: Any, **changes: Any) -> ResolvedRun:
 def test_every_entry_decides_about_its_own_environment() -> None:
     run = listed(SHORT, LONG, eval={"num_tasks": 20}, horizon_every=7)
     short, long = run.envs
-    assert (short.name, long.name, run.name) == ("short", "long", "short+long")
+    assert (short.name, long.name) == ("short", "long")
+    assert run.title == f"short ({TOY_ID}) + long ({TOY_ID})"
     assert (short.rounds, short.horizon_every, short.horizon_gate) == ((2, 3), 1, None)
     assert (long.rounds, long.horizon_every, long.horizon_gate) == ((4, 5), 7, 0.5)
     assert (short.weight, long.weight) == (1.0, 3.0)
@@ -96,7 +97,7 @@ def test_a_dry_run_tells_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     asked = from_mapping({"env": [SHORT, LONG]})
     Console(width=120).print(describe(asked, resolve(asked)))
     shown = capsys.readouterr().out
-    assert "short: agentgym-test/Toy-v0" in shown and "25% of the tasks" in shown
+    assert f"short ({TOY_ID}): {TOY_ID}" in shown and "25% of the tasks" in shown
     assert "4, 5, the next when 0.5 of the episodes of 40 steps succeed" in shown
     assert "0.1 of the validation tasks of long" in shown
 

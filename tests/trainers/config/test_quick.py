@@ -24,7 +24,7 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
         small.rl_learning_rate,
     )
     assert config.eval.rivals == small.rivals and config.eval.num_tasks == small.eval_tasks
-    assert quick.envs[0].kwargs["expert"] == small.env["expert"]
+    assert quick.envs[0].kwargs["expert"] == small.expert
     assert quick.envs[0].kwargs == whole.envs[0].kwargs, "the same tasks"
     assert config.steps < whole.config.steps and config.eval.num_tasks < whole.config.eval.num_tasks
     assert not config.eval.rivals and whole.config.eval.rivals

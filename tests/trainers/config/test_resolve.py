@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from agentgym import making
 from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.making import list_envs
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import parse_config
-from trainers.config.family_defaults import FAMILY_DEFAULTS
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 
@@ -235,10 +235,10 @@ def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
     made = resolve(
         parse_config([f"--env={name}", "--env-kwargs", "size=200", "--eval.num-tasks=10"])
     )
-    defaults = FAMILY_DEFAULTS["webshop"]
+    tasks = making.resolve("webshop:easy").kwargs
     assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
-    assert made.envs[0].rounds == defaults.horizon
-    assert made.envs[0].kwargs == {**defaults.env, "size": 200, "horizon": defaults.horizon[-1]}
+    assert made.envs[0].rounds == (tasks["horizon"],)
+    assert made.envs[0].kwargs == {**tasks, "expert": "lazy", "size": 200}
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,11 @@ def played(
     """Episodes as training plays them: with reward hooks, a horizon and a step."""
     chat = tiny_policy.chat()
     runner = RolloutRunner(
-        envs or make_envs(made, [made.name] * count, training=True),
+        envs or make_envs(made, [made.envs[0].name] * count, training=True),
         chat,
         ScriptedEngine(chat, iter(ACTIONS * 50)),
         limits,
-        families=made.name,
+        families=made.envs[0].name,
     )
     settings = {"horizon": 3, "seed": 5, "training_step": 7, **options}
     return runner.run(tiny_policy.tasks(count), **settings)

@@ -52,7 +52,7 @@ def test_two_seeds_or_equal_ones_have_no_band() -> None:
 
 def test_seeds_that_were_validated_at_other_steps_are_averaged_where_all_were() -> None:
     some = [records(0.3), records(0.5, (0, 3))]
-    assert draw_seeds(some, NAMES, [4, 3]).startswith(b"\x89PNG")
+    assert draw_seeds(some, NAMES, [4, 3], "two shops").startswith(b"\x89PNG")
     nowhere = [records(0.3, (1,)), records(0.5, (2,))]
     _, keys = seed_panels(nowhere, NAMES, [1, 2])
     assert not [key for key in keys if "mean over seeds (band" in key.label]
@@ -63,7 +63,7 @@ def test_each_of_several_environments_has_a_row() -> None:
         parts = {name: {"score": level, "success": level} for name in ("shop", "maze")}
         return [{"phase": "valid", "step": 2, "families": parts, "score": level, "success": level}]
 
-    one = draw_seeds([records(0.3), records(0.5)], NAMES, [4, 4])
-    two = draw_seeds([of_two(0.3), of_two(0.5)], NAMES, [2, 2])
+    one = draw_seeds([records(0.3), records(0.5)], NAMES, [4, 4], "")
+    two = draw_seeds([of_two(0.3), of_two(0.5)], NAMES, [2, 2], "")
     height = [int.from_bytes(picture[20:24], "big") for picture in (one, two)]
     assert height[1] > 1.5 * height[0]

@@ -17,6 +17,7 @@ from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, evaluate
 from agentgym.evaluation.policy_names import load_policy, policy_content, policy_env_kwargs
+from agentgym.making import resolve
 from agentgym.policies.play import Moment, play
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
@@ -207,8 +208,8 @@ def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any
     assert f'The environment has the arguments of {in_xml}: grammar="xml" (--env-kwargs' in told
     assert main([*argv, "--policy", in_xml, "--grammar", "native"]) == 2
     assert "grammar was 'xml' and is 'native'" in capsys.readouterr().err
-    assert policy_env_kwargs(in_xml, "agentgym/WebShop-v0") == {}
-    assert policy_env_kwargs("random", TOY_ID) == {}
+    assert policy_env_kwargs(in_xml, resolve("webshop")) == {}
+    assert policy_env_kwargs("random", resolve(TOY_ID)) == {}
 
 
 def test_a_mismatch_may_be_played_on_request(finished: Path, caplog: Any) -> None:
