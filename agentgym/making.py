@@ -128,7 +128,8 @@ def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
 def _defaults(entry_point: str) -> Mapping[str, Any]:
     """Return the defaults of an environment; none where its packages are missing."""
     try:
-        return arguments(load_env_creator(entry_point))
+        made: Any = load_env_creator(entry_point)
+        return arguments(made)
     except Exception:
         return {}
 

@@ -47,7 +47,8 @@ class Play:
     """Play an environment in the terminal."""
 
     env: Positional[str]
-    """Short name or id, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own."""
+    """Name such as webshop, one of its task sets such as webshop:easy (agentgym list webshop shows
+    them), id such as agentgym/WebShop-v0, or MODULE:ID of your own."""
     split: str | None = None
     """Split of the task; train if left out, or where there is none the first."""
     task_index: int | None = None
@@ -69,7 +70,8 @@ class Eval(EvaluationSettings):
     """Evaluate policies on fixed panels of tasks: every named policy on every environment."""
 
     env: Positional[tuple[str, ...]] = ()
-    """Short names or ids, such as webshop or agentgym/WebShop-v0, or MODULE:ID of your own. With
+    """Names such as webshop, task sets such as webshop:easy (agentgym list webshop shows them), ids
+    such as agentgym/WebShop-v0, or MODULE:ID of your own. With
     several environments or policies the result is one table, a leaderboard."""
     config: Path | None = None
     """YAML or TOML file with lists of environments and policies, each with its own settings under
@@ -255,7 +257,7 @@ class ServeEnv:
     """What is asked of every server of environments."""
 
     env: Positional[str]
-    """Short name or id, such as webshop, MODULE:ID of one of your own, or the name of another
+    """Name such as webshop or webshop:easy, id, MODULE:ID of your own, or the name of another
     project's, such as gem:game:Mastermind-v0-easy."""
     host: str = "127.0.0.1"
     """Address to listen on; any other than this machine's own is open to other machines."""
@@ -344,8 +346,8 @@ class Conform:
     """Check that an environment is the same through each of its interfaces, and for equal seeds."""
 
     env: Positional[str]
-    """Short name or id, MODULE:ID of your own, or PREFIX:NAME of another project's, such as
-    openenv:http://127.0.0.1:8000."""
+    """Name such as webshop or webshop:easy, id, MODULE:ID of your own, or PREFIX:NAME of another
+    project's, such as openenv:http://127.0.0.1:8000."""
     split: str = "test"
     """Split of the tasks."""
     num_tasks: int = 12
@@ -367,7 +369,7 @@ class Validate:
     """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many."""
 
     env: Positional[str]
-    """Short name or id, such as swe or agentgym/SWE-v0, or MODULE:ID of your own."""
+    """Name such as swe or webshop:easy, id such as agentgym/SWE-v0, or MODULE:ID of your own."""
     split: tuple[str, ...] = ()
     """Splits to check; all of them if left out."""
     num_tasks: int | None = None

@@ -62,8 +62,9 @@ class TrainConfig:
     """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
 
     env: str
-    """Environment: a short name such as ``webshop``, a Gymnasium id, or ``MODULE:ID``; or several,
-    separated by commas, that share every step.
+    """Environment: a name such as ``webshop``, one of its task sets such as ``webshop:standard``
+    (``agentgym list webshop`` shows them), a Gymnasium id, or ``MODULE:ID``; or several, separated
+    by commas, that share every step.
 
     In a file also a list. Its entries may have their own weight, turns and rewards (see
     ``trainers.config.sections.EnvConfig``)."""

@@ -28,6 +28,7 @@ from agentgym.evaluation.reports.report_tables import (
     interval,
     markdown_table,
 )
+from agentgym.making import HOW_PLAYED
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell
 
@@ -258,11 +259,13 @@ def _section(standings: Sequence[Standing]) -> plot.Section:
         rows.append(charts.row(report.policy, report, ", ".join(told)))
         if report.left_out:
             rows.append(charts.bound(report))
-    heading = f"{plot.short(reports[0].env_name, charts.NAME)}: {charts.panel(reports[0])}"
+    called = reports[0].env_name
+    heading = f"{plot.short(called, charts.NAME)}: {charts.panel(reports[0])}"
     shared = [
         f"{name}={value!s:.60}"
         for name, value in reports[0].env_kwargs.items()
         if all(each.env_kwargs.get(name) == value for each in reports)
+        and (called == reports[0].env_id or name in HOW_PLAYED)  # else the name says it
     ]
     return plot.Section(", ".join([heading, *shared]), rows)
 

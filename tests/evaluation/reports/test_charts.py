@@ -141,10 +141,10 @@ def test_several_reports_stand_by_their_tasks() -> None:
     assert "temperature=0.7" in labels[2] and labels[3] == "worse (1 broken)"
     assert len(lines(first, "o")) == 4 and len(lines(second, "o")) == 1
     assert lines(first).count([0.1, 0.1]) == 4 and [0.9, 0.9] not in lines(second)
-    headings = [text for text in texts(figure) if text.startswith("agentgym/")]
+    headings = [text for text in texts(figure) if ":standard" in text]
     assert headings == [
-        f"agentgym/{name}-v0: 10 tasks of test, seed 0, panel {panel}, difficulty=easy"
-        for name, panel in (("WebShop", "abababab"), ("SWE", "cdcdcdcd"))
+        f"{name}:standard + difficulty=easy: 10 tasks of test, seed 0, panel {panel}"
+        for name, panel in (("webshop", "abababab"), ("swe", "cdcdcdcd"))
     ]
 
 

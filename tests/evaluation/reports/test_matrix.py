@@ -282,7 +282,7 @@ def test_the_command_ends_with_the_table_and_prints_every_format(
     assert main(["eval", "--config", "suite.yaml"]) == 0
     out = capsys.readouterr().out
     assert out.index("success minus random") < out.index("Success in percent")
-    assert re.search(r"Success in percent.*WebShop.*Average", out, re.DOTALL)
+    assert re.search(r"Success in percent.*webshop:standard.*Average", out, re.DOTALL)
     for form, start in (
         ("csv", "policy,environment,success,success_low"), ("markdown", "| success, % |"),
         ("latex", "% \\usepackage{booktabs}"), ("json", "{"), ("table", " "),
