@@ -56,7 +56,7 @@ def test_play_eval_train_and_python_play_the_same_tasks(name: str) -> None:
     wanted = panel(agentgym.make(name))
     assert panel(evaluation.open()) == wanted
     assert panel(make_for_play(parse(["play", name]), None)) == wanted  # type: ignore[arg-type]
-    assert panel(make_named(name, {}, "--set")) == wanted
+    assert panel(make_named(name, {}, "--env-kwargs")) == wanted
     [env] = resolve_run(parse_config([f"--env={name}"])).envs
     assert (env.title, panel(env.make_env())[0]) == (name, wanted[0])
     if name.endswith(":standard"):
