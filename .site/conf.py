@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # `benchmarks` is not installed.
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import pages

@@ -1,7 +1,8 @@
-"""The pages of the site, gathered from beside the code: what is written once is shown as it stands.
+"""The pages of the site, gathered from where they are written.
 
-Pages keep their places, so that the links between them hold. A page of a family gets a picture of
-an episode and its spaces; every public name gets an entry in the reference.
+Pages keep their places, so that the links between them hold. The page of a family gets a picture of
+an episode and its spaces. The reference is generated: flags, presets, info keys and rewards
+(``reference.py``), and an entry for every public name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pictures
+import reference
 
 import agentgym
 from agentgym.registration import EnvFamily, families
@@ -23,17 +25,16 @@ PAGES = Path(__file__).resolve().parent / "pages"
 SUFFIXES = (".md", ".ipynb", ".png", ".svg")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 """A link as pages write it: its words, and where it leads."""
-FOLDERS = (".agents", "agentgym", "benchmarks", "notebooks", "trainers")
-"""Where pages lie, besides the root."""
-HIDDEN = frozenset(("bundled.d", "runs"))
+FOLDERS = (".agents", ".site", "agentgym", "benchmarks", "notebooks", "trainers")
+"""Folders with pages, besides the root."""
+HIDDEN = frozenset(("bundled.d", "pages", "runs"))
 """Folders in them whose pages are not ours, or not for readers."""
+CONCEPTS = (".site/concepts",)
 GUIDES = (
-    "agentgym/README", "agentgym/adapters/README", "agentgym/imports/README",
-    "agentgym/sandbox/README", "agentgym/synth/README", "trainers/README", "benchmarks/README",
-    *(f"benchmarks/reports/{page.stem}" for page in sorted(ROOT.glob("benchmarks/reports/*.md"))),
-    "benchmarks/scripts",
+    "agentgym/README", "trainers/README", "agentgym/adapters/README", "agentgym/imports/README",
+    "agentgym/sandbox/README", "agentgym/synth/README",
 )  # fmt: skip
-ABOUT = ("CONTRIBUTING", "AGENTS", "SECURITY", "CHANGELOG")
+ABOUT = ("CONTRIBUTING", "AGENTS", ".site/style", "SECURITY", "CHANGELOG")
 REFERENCE: dict[str, tuple[str, ...]] = {
     "Environments": (
         "agentgym", "agentgym.core", "agentgym.core.hooks", "agentgym.actions", "agentgym.vector",
@@ -80,6 +81,10 @@ def gather() -> None:
         page.write_text(json.dumps(notebook), encoding="utf-8")
     for family in families():
         _begin_family_page(family)
+    for name, text in reference.pages().items():
+        target = PAGES / "reference" / f"{name}.md"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(_take_along(target, text), encoding="utf-8")
     _write_reference()
     (PAGES / "index.md").write_text(_index(), encoding="utf-8")
 
@@ -148,7 +153,7 @@ def _begin_family_page(family: EnvFamily) -> None:
 def _write_reference() -> None:
     """Write a page for every module, which names all that it offers."""
     folder = PAGES / "reference"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for modules in REFERENCE.values():
         for name in modules:
             source = Path(name.replace(".", "/"))
@@ -160,7 +165,12 @@ def _write_reference() -> None:
                 f"# `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n{whole}```\n"
             )
             (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    parts = ["# Reference\nEvery public name, with its arguments, shapes and errors."]
+    generated = "\n".join(reference.pages())
+    parts = [
+        "# Reference\nGenerated from the code: flags, presets, keys of `info`, rewards, and every "
+        "public name with its arguments, shapes and errors.",
+        f"```{{toctree}}\n:maxdepth: 1\n\n{generated}\n```",
+    ]
     for title, modules in REFERENCE.items():
         entries = "\n".join(modules)
         parts.append(f"## {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```")
@@ -174,11 +184,14 @@ def contents() -> dict[str, Sequence[str]]:
     def below(folder: str) -> list[str]:
         return [_name(page) for page in pages if page.parts[0] == folder]
 
+    how_to = [name for name in below(".site") if name.startswith(".site/how-to/")]
     return {
-        "Guides": GUIDES,
-        "Environments": [_name(page) for page in map(_page_of, families()) if page in pages],
-        "Notebooks and scripts": below("notebooks"),
-        "Reference": ("reference/index",),
+        "Tutorials": below("notebooks"),
+        "How-to": sorted(how_to, key=lambda name: not name.endswith("/README")),
+        "Concepts": CONCEPTS,
+        "Families": [_name(page) for page in map(_page_of, families()) if page in pages],
+        "Reference": (*GUIDES, "reference/index"),
+        "Results": sorted(below("benchmarks"), key=lambda name: not name.endswith("s/README")),
         "Project": (*ABOUT, *below(".agents")),
     }
 

@@ -1,12 +1,16 @@
 """Pictures of an episode, as `agentgym play` shows it to a terminal: drawn, so that none is old.
 
-``python .site/pictures.py`` writes the animated one of the README; the site draws one per family.
+``python .site/pictures.py`` writes the animated one of the tutorial; the site draws one per family.
+``python .site/pictures.py viewer`` photographs the viewer for the README, in Chromium.
 """
 
 from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
+import tempfile
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -18,8 +22,15 @@ import agentgym
 from agentgym.cli.play import play
 from agentgym.cli.screen import FramedScreen
 from agentgym.registration import families
+from agentgym.rewards import parse_hooks
 
 SCREENCAST = Path(__file__).parent / "screencast.svg"
+VIEWER = Path(__file__).parent / "viewer.png"
+VIEWER_ENV: dict[str, Any] = {
+    "difficulty": "easy", "observation_mode": "compact", "expert": "careful",
+    "reward_hooks": ("potential", "turn_cost=0.01"),
+}  # fmt: skip
+"""Arguments of the WebShop of the viewer's picture."""
 SECONDS = 2.5
 """Time that each turn of the screencast is shown."""
 WIDTH = 92
@@ -120,5 +131,34 @@ def _rows(svg: str) -> int:
     return max(int(line) for line in re.findall(r"line-(\d+)\)", svg)) + 2  # None names the last.
 
 
+def photograph_viewer(path: Path = VIEWER) -> None:
+    """Write a picture of an episode of WebShop in the viewer.
+
+    Args:
+        path: PNG file to write.
+
+    Raises:
+        FileNotFoundError: There is no ``chromium`` on the path.
+        subprocess.CalledProcessError: Chromium failed.
+    """
+    from agentgym.viewer import find_run, render_page
+
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "webshop")
+        kwargs = {**VIEWER_ENV, "reward_hooks": parse_hooks(VIEWER_ENV["reward_hooks"])}
+        agentgym.evaluate("oracle", "webshop", n=1, env_kwargs=kwargs, out=out, scale=False)
+        page = out / "view.html"
+        page.write_bytes(render_page([find_run(out)]))
+        flags = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+                 "--hide-scrollbars", "--window-size=1000,1090", "--virtual-time-budget=4000",
+                 f"--user-data-dir={folder}/chromium", f"--screenshot={path}")  # fmt: skip
+        subprocess.run(
+            ["chromium", *flags, f"{page.as_uri()}#a/1"], check=True, stderr=subprocess.DEVNULL
+        )
+
+
 if __name__ == "__main__":
-    SCREENCAST.write_text(screencast(), encoding="utf-8")
+    if sys.argv[1:] == ["viewer"]:
+        photograph_viewer()
+    else:
+        SCREENCAST.write_text(screencast(), encoding="utf-8")

@@ -281,7 +281,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="textcraft",
         id="agentgym/TextCraft-v0",
         entry_point="agentgym.envs.textcraft.env:TextCraftEnv",
-        summary="Craft a thing by the recipes shown, from parts that have recipes, too.",
+        summary="Craft an item by recipe, after crafting the ingredients it needs.",
         task_sets=(
             NamedTaskSet(
                 "lookup",

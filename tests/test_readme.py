@@ -15,6 +15,8 @@ import pytest
 
 from agentgym.cli import arguments
 from agentgym.cli.parsing import parse, subcommands
+from agentgym.core import TextEnv
+from agentgym.core.options import arguments as arguments_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -28,6 +30,11 @@ PAGES = sorted(
     )
     for page in ROOT.glob(pattern)
     if not any("." in part for part in page.relative_to(ROOT).parts[:-1])  # data, no pages of ours
+)
+PAGES += sorted(
+    page.relative_to(ROOT).as_posix()
+    for pattern in (".site/*.md", ".site/how-to/*.md")
+    for page in ROOT.glob(pattern)
 )
 SKILLS = sorted(
     page.relative_to(ROOT).as_posix() for page in ROOT.glob(".agents/skills/*/SKILL.md")
@@ -81,6 +88,12 @@ def test_python_examples_run(page: str, capsys: Any) -> None:
         exec(compile(block, page, "exec"), namespace)  # our own document
     assert namespace["info"]["success"] is True
     assert capsys.readouterr().out.startswith("True 1.0")
+
+
+def test_arguments_of_every_environment_are_named() -> None:
+    page = (ROOT / "agentgym" / "README.md").read_text()
+    named = {*re.findall(r"`(\w+)(?:=N)?`", page)}
+    assert {*arguments_of(TextEnv)} - {"tasks"} <= named
 
 
 def test_the_example_of_an_adapter_runs(capsys: Any) -> None:
@@ -142,16 +155,46 @@ def test_sentences_are_on_lines_that_a_terminal_and_a_diff_can_show(page: str) -
     assert [line for line in lines if len(line) > 120] == []
 
 
+TRAINING = ("train", "presets", "merge")
+"""Subcommands that the trainer parses."""
 COMMANDS = [
     pytest.param(argv, id=f"{page}: {shlex.join(argv)}")
     for page, text in pages()
     for argv in commands(text)
+    if argv[0] not in TRAINING
 ]
 
 
 @pytest.mark.parametrize("argv", COMMANDS)
 def test_commands_can_be_typed_as_printed(argv: list[str]) -> None:
     parse(argv)
+
+
+def settings_of_training() -> set[str]:
+    schema = pytest.importorskip("trainers.config.schema", reason="the trainer needs packages")
+    found = {"seeds", "jobs", "config", "dry-run", "launch-config", "no-fit-horizon"}
+    found |= {"method", "weights", "density", "base"}  # of merge
+    for field in dataclasses.fields(schema.TrainConfig):
+        section, name = field.default_factory, field.name.replace("_", "-")
+        nested = dataclasses.fields(section) if dataclasses.is_dataclass(section) else ()
+        found |= {name, *(f"{name}.{entry.name.replace('_', '-')}" for entry in nested)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "argv"),
+    [(page, argv) for page, text in pages() for argv in commands(text) if argv[0] in TRAINING],
+)
+def test_flags_of_training_commands_exist(page: str, argv: list[str]) -> None:
+    typed = {word[2:].partition("=")[0] for word in argv if word.startswith("--")}
+    assert typed <= settings_of_training(), page
+
+
+@pytest.mark.parametrize("page", ["use-records", "evaluate-as-a-paper"])
+def test_python_of_how_to_pages_runs(page: str) -> None:
+    namespace: dict[str, Any] = {}
+    for block in blocks(f".site/how-to/{page}.md", "python"):
+        exec(compile(block, page, "exec"), namespace)  # our own document
 
 
 def test_no_command_is_passed_over() -> None:
@@ -166,5 +209,8 @@ def test_flags_in_a_sentence_exist(page: str, text: str) -> None:
     groups = {name.split()[0] for name in subcommands()} - {*subcommands()}
     for first, second, rest in re.findall(r"`agentgym ([a-z]+)( [a-z-]+)?([^`]*)`", prose):
         name = first + second if first in groups else first
-        if name not in groups:
+        if name in TRAINING:
+            typed = set(re.findall(r"--([a-z][a-z.-]*[a-z])", rest))
+            assert typed <= settings_of_training(), rest
+        elif name not in groups:
             assert {*re.findall(r"--[a-z-]+", rest)} <= flags(name), (name, rest)

@@ -1,4 +1,10 @@
-"""The command ``agentgym``; what is typed for it is in `agentgym.cli.parsing`."""
+"""The command ``agentgym``; what is typed for it is in `agentgym.cli.parsing`.
+
+To add one of these, touch these files:
+
+- what optional packages bring: a row in ``PARTS`` of ``agentgym/cli/abilities.py``, for ``agentgym
+  doctor``
+"""
 
 from __future__ import annotations
 

@@ -155,3 +155,31 @@ FIRST_LATER: Mapping[str, Callable[[Source], Any]] = {
     "tools": lambda source: source[1].tools(),
 }
 """The same for that of a reset."""
+
+KEYS: Mapping[str, str] = {
+    "task_id": "Id of the task, the same on every machine.",
+    "split": "Split of the task.",
+    "turn": "Turns taken so far; 0 after a reset.",
+    "horizon": "Turn budget of the episode.",
+    "action_valid": "Whether the last action was understood and could be carried out.",
+    "admissible_actions": "Actions that would be valid now, in an order that reveals nothing.",
+    "trailing_text": "Text after the first complete action of the last answer.",
+    "success": "Whether the task is solved.",
+    "score": "Progress in [0, 1]; 1 if the task is solved.",
+    "stop_reason": (
+        "Why the episode ended (success, failure, answer, horizon, error, ...); empty until then."
+    ),
+    "details": "Facts of the family about the turn; `reason` says why an action was invalid.",
+    "reward_terms": "Named parts of the reward, which sum to it.",
+    "state_key": "Hash of the state, by which GiGPO groups equal states.",
+    "oracle_turns": "Turns that the chosen expert still needs; None if unknown.",
+    "oracle_action": "The expert's next action; with `expose_oracle=True`.",
+    "goal": "The instruction; at a reset only.",
+    "tools": "The actions as OpenAI tools; at a reset only.",
+    "agent": "Who acts next, `planner` or `worker 1`; with `worker_turns=`.",
+    "agent_task": "The task of that agent in words; with `worker_turns=`.",
+    "try": "Which try of the task this is; with `tries=`.",
+    "costs": "What the turn used and how much an episode may use; with hooks that count costs.",
+    "verdicts": "Answers of judges, or why there is none; with hooks that ask a model.",
+}
+"""Every key of ``info``, and what its value is."""

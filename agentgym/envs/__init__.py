@@ -21,7 +21,8 @@ under these names, as many of the following as the family has:
 - ``original/``: the original engine behind the same session, to compare with and never by default.
 - ``subcommands.py``: what the family adds to ``agentgym``: a dataclass of arguments and a function
   for each, which imports what is heavy when it runs.
-- ``README.md``: the family's page: example, arguments with defaults, results, what each file holds.
+- ``README.md``: the family's page: example, arguments with defaults, tasks, experts. The docstring
+  of the package says what each file holds.
 
 What is the same thing has the same argument in every family that has it:
 
@@ -44,4 +45,22 @@ What families share stands beside this file: ``session_env.py`` (an environment 
 its session, or opens and closes one for each episode), ``problem_tasks.py`` (tasks of generated
 problems and of files), ``kinds_config.py`` (difficulties that name kinds of tasks) and
 ``hesitation.py`` (the habit of a demonstrator that wastes turns).
+
+To add one of these, touch these files:
+
+- an environment family: ``agentgym/envs/<family>/`` (``agentgym/envs/__init__.py`` describes the
+  plan), a row in ``agentgym/registration.py``, the room on the map above, its arguments in
+  ``tests/contract/choices.py``; for its own training defaults a row in
+  ``trainers/config/family_defaults.py`` and a paragraph on what is learnt. ``agentgym doctor``,
+  Inspect and the site read the row; README, ``agentgym/README.md`` and CHANGELOG name families by
+  hand. If its task names or choices differ from most, the contract says how: ``SHORT``, ``COUNTS``
+  and the last test of ``test_blind.py``, the counts at the top of ``test_scores.py``
+- a subcommand of a family: a tuple of ``Subcommand`` in ``subcommands.py`` in its folder;
+  ``subcommands=`` in its row in ``agentgym/registration.py``
+- a blind policy of a family: its name and what makes it in ``blind_policies`` of the environment;
+  the name begins with ``blind-``
+- a reading policy of a family, without the solution: likewise, in ``reading_policies``, under any
+  other name
+- a demonstrator: a file in a family's ``experts/`` and a row in ``EXPERTS`` there (TextWorld: in
+  ``games/game_set.py``); one of WebShop's that may fail also goes into ``FALLIBLE``
 """

@@ -2,6 +2,12 @@
 
 A record is one JSON line (format ``agentgym.episode/1``) that holds everything needed to play the
 episode again exactly, and to score it anew without a model.
+
+To add one of these, touch these files:
+
+- a file of episodes that can be imitated: its reader in ``agentgym/episodes/any_file.py``
+- a format of ``agentgym export``: its writer in ``agentgym/episodes/exporter.py`` or a file beside
+  it, its name in ``Form`` there and in ``agentgym/cli/arguments.py``
 """
 
 from __future__ import annotations

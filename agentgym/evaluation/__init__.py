@@ -1,4 +1,10 @@
-"""Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash."""
+"""Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
+
+To add one of these, touch these files:
+
+- a kind of policy that is loaded by name: a ``PolicyKind``
+  (``agentgym/evaluation/policy_names.py``), its entry point in ``pyproject.toml``
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,11 @@
 * :class:`~agentgym.retrieval.remote.client.HttpRetriever` asks a search server;
   :mod:`~agentgym.retrieval.remote.server` is one.
 * :func:`~agentgym.retrieval.bm25.analysis.tokenize` turns English text into index terms.
+
+To add one of these, touch these files:
+
+- a search engine: ``agentgym/retrieval/<engine>.py``; writing and opening its index in
+  ``agentgym/retrieval/index_builder.py``
 """
 
 from __future__ import annotations

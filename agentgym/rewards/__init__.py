@@ -4,6 +4,13 @@ Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment 
 Each hook's weighted value stands in ``info["reward_terms"]`` under its name, and the terms sum to
 the reward. A command line names hooks as `parse_hooks` reads them: ``potential turn_cost=0.01``.
 Hooks are deterministic, picklable and deep-copyable; an environment copies them.
+
+To add one of these, touch these files:
+
+- a reward hook: a class in ``agentgym/rewards/terms.py`` (``search_terms.py`` if it reads details
+  of searches), a row in ``agentgym/rewards/table.py`` (``--reward-hooks``, records and replay read
+  it), its name in ``agentgym/rewards/__init__.py``; a schedule of alpha likewise, with rows in
+  ``_NESTED`` and ``_SCHEDULES`` of the table
 """
 
 from __future__ import annotations

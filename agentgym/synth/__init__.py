@@ -3,4 +3,9 @@
 `specification` reads a file, `facts` its little language of facts; `world` is what is drawn from it
 for one task, `search` plans in it and says what the expert does, `tasks` draws tasks, `env` plays
 them. The names ``synth:NAME`` and ``synth:FILE.yaml`` open one (see `making`).
+
+To add one of these, touch these files:
+
+- a bundled specification: a file in ``agentgym/synth/bundled/``, its name in ``BUNDLED`` of
+  ``tests/synth/test_env.py``
 """

@@ -1,4 +1,11 @@
-"""Many text environments at once: :class:`TextVectorEnv`."""
+"""Many text environments at once: :class:`TextVectorEnv`.
+
+To add one of these, touch these files:
+
+- a kind of environment worker: a ``WorkerHandle`` in ``agentgym/vector/``, its name and its branch
+  in ``backends.py`` there, its name in ``trainers/config/sections.py`` and
+  ``agentgym/evaluation/suites/settings.py``
+"""
 
 from __future__ import annotations
 

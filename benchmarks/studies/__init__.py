@@ -1,1 +1,7 @@
-"""Studies: questions that take many runs of the trainer, each told in one small file."""
+"""Studies: questions that take many runs of the trainer, each told in one small file.
+
+To add one of these, touch these files:
+
+- a study: a file in ``benchmarks/studies/`` with ``STUDY = Study(...)``: arms, measures, picture;
+  figures that other studies can use in ``benchmarks/studies/runner/measures.py``
+"""

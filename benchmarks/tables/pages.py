@@ -19,10 +19,10 @@ from agentgym.errors import ConfigurationError
 from benchmarks.tables import (
     boxes,
     doors,
+    families,
     fork_credit,
     horizons,
     method_rates,
-    methods,
     origins,
     overview,
     peers,
@@ -37,19 +37,20 @@ from benchmarks.tables.formats import Table, markdown
 from benchmarks.tables.reports import REPORTS
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("agentgym", "benchmarks", "docs", "notebooks", "trainers")
+FOLDERS = ("agentgym", "benchmarks", "notebooks", "trainers")
+SITE = (".site/*.md", ".site/how-to/*.md")
 PAGES = tuple(
     sorted(
         path.as_posix()
-        for pattern in ("*.md", *(f"{folder}/**/*.md" for folder in FOLDERS))
+        for pattern in ("*.md", *(f"{folder}/**/*.md" for folder in FOLDERS), *SITE)
         for path in (page.relative_to(ROOT) for page in ROOT.glob(pattern))
-        if not any("." in folder for folder in path.parts[:-1])  # data, such as bundled.d
+        if pattern in SITE or not any("." in folder for folder in path.parts[:-1])  # bundled data
     )
 )
 """Every page of ours, by its path from the root of the checkout."""
 
 TABLES: Mapping[str, Callable[[], Table]] = {
-    "summary webshop": partial(training.training_table, "webshop"),
+    "families": families.families_table,
     "gains": training.gains_table,
     "tried": training.tried_table,
     "lucky": training.lucky_table,
@@ -62,7 +63,6 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "power of the horizons": horizons.power_table,
     "fork credit": fork_credit.noise_table,
     "fork credit in families": fork_credit.families_table,
-    "methods": methods.methods_table,
     "played methods": played_methods.played_methods_table,
     "method rates": method_rates.rates_table,
     "critic control": method_rates.critics_table,
@@ -75,7 +75,6 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "steps": speed.step_table,
     "overlap": speed.overlap_table,
     "search engines": speed.engines_table,
-    **{f"blind {name}": partial(tasks.blind_table, name) for name in tasks.blind_families()},
     "blind": tasks.blind_summary,
     "experts webshop": tasks.experts_of_webshop,
     "experts alfworld": tasks.experts_of_alfworld,

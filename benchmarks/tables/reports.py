@@ -41,7 +41,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "textworld_parity.json", "babyai_parity.json", "conformance.json",
         "openenv_validation.json", "harbor_docker.json",
     ),
-    "reading": ("blind_policies.json", "webshop_policies.json"),
+    "reading": ("families.json", "blind_policies.json", "webshop_policies.json"),
     "swe": (
         "swe_red_team.json", "swe_red_team_image.json", "swe_red_team_before.json",
         "swe_fuzzed_submissions.json", "swe_fuzzed_bundled.json", "swe_fuzzed_releases.json",

@@ -1,10 +1,11 @@
-"""What the tests of the families' pages share: snippets, the table of arguments, the rooms."""
+"""What the tests of the families' pages share: snippets, the table of arguments, the files."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -32,10 +33,25 @@ def check_arguments(page: str, kind: type) -> None:
     assert {name: value.replace('"', "'") for name, value in said.items()} == known
 
 
-def check_rooms(page: str, folder: Path) -> None:
-    """Check that the page's last section names what the family's folder holds."""
-    named = set(re.findall(r"`([\w/]+\.py|[\w.]+/)`", page.split("## Rooms")[1]))
+def check_rooms(package: ModuleType) -> None:
+    """Check that the docstring of a family's package names what its folder holds."""
+    assert package.__doc__ and package.__file__
+    folder = Path(package.__file__).parent
+    named = set(re.findall(r"`([\w/]+\.py|[\w.]+/)`", package.__doc__.split("folder holds:")[1]))
     tops = {name.split("/")[0] for name in named} | {"README.md", "__init__.py", "__pycache__"}
     assert {path.name for path in folder.iterdir()} <= tops
     for name in (path.name for path in folder.glob("engine/*.py")):
         assert {name, f"engine/{name}"} & {*named, "__init__.py"}, name
+
+
+def check_modules(package: ModuleType, *beside: str) -> None:
+    """Check that the docstring of a family's package names every module below it.
+
+    Args:
+        package: The family.
+        beside: Names of modules and folders that need not be named.
+    """
+    assert package.__doc__ and package.__file__
+    for path in Path(package.__file__).parent.rglob("*.py"):
+        known = {"__init__", *beside} & {path.stem, path.parent.name}
+        assert known or f"`{path.stem}" in package.__doc__, path

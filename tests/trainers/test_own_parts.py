@@ -223,8 +223,8 @@ def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
     assert found is not None
     source, command = found.groups()
     mine.write_text(source)
-    flags = command.replace("\\\n", " ").split()[1:]
-    assert main([*flags[2:], f"--env={TOY_ID}", f"--out={tmp_path / 'run'}", "--dry-run"]) == 0
+    _, flags = command.replace("\\\n", " ").split("--env webshop")
+    assert main([*flags.split(), f"--env={TOY_ID}", f"--out={tmp_path / 'run'}", "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert "with 'mine:PRESET'" in shown and "horizon 4, 9, as mine:LADDER says" in shown
     assert "short_answers" in shown and "mine:Fewest" in shown

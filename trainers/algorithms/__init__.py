@@ -3,4 +3,21 @@
 Data flows one way: a packed ``batch``, the ``signals`` in it, their ``advantage``, the weights of
 the ``loss``. ``presets`` names the combinations that papers made of them. The trainer consumes
 three arrays from here: advantages, weights and a train mask.
+
+To add one of these, touch these files:
+
+- a preset of existing parts: a row in ``trainers/algorithms/presets.py``; of your own: none, pass
+  ``--preset-file``
+- a part of presets: its class in ``trainers/algorithms/``, its name in ``SUPPLIED`` of
+  ``trainers/config/preset_file.py``
+- a rule where episodes are forked: a class of ``(turn, rise)`` in
+  ``trainers/algorithms/branching.py``, a row in ``FORK_RULES`` there and its name in ``SUPPLIED``
+  of ``trainers/config/preset_file.py``
+- a task sampler: a class of ``(n_tasks, seed)`` in ``trainers/algorithms/sampling.py``, a row in
+  ``SAMPLERS`` there, its name in ``SamplerName`` of ``trainers/config/sections.py``
+- a preference between episodes: its name in ``PreferredBy`` and its line in ``preferred_pairs``
+  (``trainers/algorithms/pairs.py``)
+- an advantage of a critic's values: a ``ValueSignal`` in ``trainers/algorithms/gae.py``, its name
+  in ``STEPS_OF_GAE`` of ``trainers/config/critic_section.py`` and in ``SUPPLIED`` of
+  ``preset_file.py`` beside it
 """

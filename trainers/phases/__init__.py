@@ -1,1 +1,11 @@
-"""The phases of a run: warm start, reinforcement learning, comparison."""
+"""The phases of a run: warm start, reinforcement learning, comparison.
+
+To add one of these, touch these files:
+
+- a baseline of reinforcement learning: its name in ``RivalName`` of
+  ``trainers/config/sections.py``, its training in ``trainers/phases/rivals.py``, its name in words
+  in ``trainers/output/remarks.py``, its fields in ``summary.py`` and its colours in ``curve.py``
+  and ``report.html.j2`` beside it
+- a teacher of rounds of imitation: its name in ``SftConfig.teacher`` of
+  ``trainers/config/sections.py``, what is learnt in ``trainers/phases/imitation_rounds.py``
+"""

@@ -11,6 +11,7 @@ import pytest
 
 from agentgym.envs import alfworld
 from agentgym.envs.alfworld.env import ALFWorldEnv
+from tests.envs.pages import check_modules
 
 PAGE = Path(alfworld.__file__).with_name("README.md").read_text()
 
@@ -33,8 +34,5 @@ def test_every_argument_stands_on_the_page_with_its_default() -> None:
                 assert f"`{parameter.default!r}`".replace("'", '"') in default
 
 
-def test_every_module_stands_on_the_page() -> None:
-    rooms = PAGE[PAGE.index("## Inside") :]
-    for path in Path(alfworld.__file__).parent.rglob("*.py"):
-        if path.stem not in ("__init__", "stream", "progress_bar"):
-            assert path.stem in rooms or path.parent.name == "original", path
+def test_every_module_is_named_in_the_docstring_of_the_family() -> None:
+    check_modules(alfworld, "stream", "progress_bar", "original")

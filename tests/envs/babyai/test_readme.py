@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import agentgym.envs.babyai
 from agentgym.envs.babyai.env import BabyAIEnv
-from tests.envs.pages import blocks, check_arguments, run_snippets
+from tests.envs.pages import blocks, check_arguments, check_modules, run_snippets
 
 pytest.importorskip("minigrid", reason="BabyAI needs minigrid: pip install -e '.[babyai]'")
 
@@ -24,7 +25,5 @@ def test_every_argument_is_in_the_table_with_its_default() -> None:
     check_arguments(PAGE, BabyAIEnv)
 
 
-def test_every_module_stands_on_the_page() -> None:
-    rooms = PAGE[PAGE.index("## Inside") :]
-    for path in FOLDER.rglob("*.py"):
-        assert path.stem == "__init__" or f"`{path.stem}" in rooms, path
+def test_every_module_is_named_in_the_docstring_of_the_family() -> None:
+    check_modules(agentgym.envs.babyai)

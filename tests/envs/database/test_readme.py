@@ -23,4 +23,4 @@ def test_the_snippets_run_and_print_the_transcript():
 
 def test_arguments_and_rooms_are_on_the_page():
     check_arguments(PAGE, DatabaseEnv)
-    check_rooms(PAGE, FOLDER)
+    check_rooms(agentgym.envs.database)

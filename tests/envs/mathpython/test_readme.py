@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import agentgym.envs.mathpython
 from agentgym.envs.mathpython import env
 from agentgym.envs.mathpython.env import MathPythonEnv
 from agentgym.envs.mathpython.generator.config import KINDS
@@ -25,6 +26,6 @@ def test_snippets_run_and_print_what_the_page_says(capsys: pytest.CaptureFixture
 
 def test_arguments_kinds_and_rooms_are_named() -> None:
     check_arguments(PAGE, MathPythonEnv)
-    check_rooms(PAGE, FOLDER)
+    check_rooms(agentgym.envs.mathpython)
     section = PAGE.partition("## The generated problems")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == list(KINDS)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import agentgym.envs.swe
 from agentgym.envs.swe import env
 from agentgym.envs.swe.env import SWEEnv
 from tests.envs.pages import blocks, check_arguments, check_rooms, run_snippets
@@ -31,4 +32,4 @@ def test_details_are_named() -> None:
 
 
 def test_the_rooms_are_those_of_the_folder() -> None:
-    check_rooms(PAGE, FOLDER)
+    check_rooms(agentgym.envs.swe)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import agentgym.envs.textcraft
 from agentgym.envs.textcraft.env import TextCraftEnv
-from tests.envs.pages import blocks, check_arguments, run_snippets
+from tests.envs.pages import blocks, check_arguments, check_modules, run_snippets
 
 FOLDER = Path(__file__).parents[3] / "agentgym" / "envs" / "textcraft"
 PAGE = (FOLDER / "README.md").read_text()
@@ -22,7 +23,5 @@ def test_every_argument_is_in_the_table_with_its_default() -> None:
     check_arguments(PAGE, TextCraftEnv)
 
 
-def test_every_module_stands_on_the_page() -> None:
-    rooms = PAGE[PAGE.index("## Inside") :]
-    for path in FOLDER.rglob("*.py"):
-        assert path.stem == "__init__" or f"`{path.stem}" in rooms, path
+def test_every_module_is_named_in_the_docstring_of_the_family() -> None:
+    check_modules(agentgym.envs.textcraft)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import agentgym.envs.webshop
 from agentgym.envs.webshop import env
 from agentgym.envs.webshop.env import WebShopEnv
 from tests.envs.pages import blocks, check_arguments, check_rooms, run_snippets
@@ -26,4 +27,4 @@ def test_every_argument_is_in_the_table_with_its_default() -> None:
 
 
 def test_the_rooms_are_those_of_the_folder() -> None:
-    check_rooms(PAGE, FOLDER)
+    check_rooms(agentgym.envs.webshop)

@@ -148,7 +148,8 @@ def test_advantages_are_normalised_as_asked(over: str) -> None:
 
 
 def test_the_example_of_the_page_is_what_it_says() -> None:
-    page = (Path(__file__).parents[3] / "trainers" / "README.md").read_text()
+    how_to = Path(__file__).parents[3] / ".site" / "how-to"
+    page = (how_to / "several-environments.md").read_text()
     (example,) = [
         block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "shop-hard" in block
     ]

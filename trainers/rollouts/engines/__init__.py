@@ -1,6 +1,13 @@
 """Generation engines behind one protocol, ``base``, and the table of those that a run can choose.
 
 A new engine is a module with a class like ``hf.HFEngine``, and a row of the table.
+
+To add one of these, touch these files:
+
+- a generation engine: ``trainers/rollouts/engines/<engine>.py``, a row in ``ENGINES`` of
+  ``__init__.py`` beside it, its name in ``EngineName`` of ``trainers/config/sections.py``; its own
+  settings are a section there, which reaches it as ``EngineSettings.options``. If it can hold a
+  stale policy, too, it is a ``PoolEngine`` (``base.py`` there)
 """
 
 from __future__ import annotations
