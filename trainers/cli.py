@@ -6,23 +6,15 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from functools import cache
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 PROGRAM = "agentgym-train"
-LISTS = (
-    "--env-kwargs", "--template-args", "--reward-hooks", "--rl.filters", "--report-to",
-    "--health.ignore", "--eval.rivals",
-)  # fmt: skip
-"""Flags that take a list and may be repeated."""
-SWITCHES = (("--", "fit-horizon"), ("--sft.", "only-successes"))
-"""Switches that may also be left open: what comes before ``no-``, and after it."""
+HELP = ("-h", "--help", "--help-all")
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
@@ -72,56 +64,102 @@ def _together(body: Callable[[], int]) -> int:
 def _main(argv: Sequence[str] | None) -> int:
     """Read the arguments and carry out the run."""
     from agentgym.errors import require
+    from agentgym.support.common_flags import log_to_terminal, take_common_flags, version_line
 
+    words = list(sys.argv[1:] if argv is None else argv)
+    common = take_common_flags(words)
+    if common.version:
+        print(version_line(PROGRAM))
+        return 0
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
-    from trainers import processes
-    from trainers.multirun.seed_flags import SeedFlags
+    if words[:1] == ["presets"]:
+        return _presets(words[1:])
+    if words[:1] == ["merge"]:
+        return _merge(words[1:])
+    if asks_help(words):
+        from trainers.config.command import train_help
 
-    given = sys.argv[1:] if argv is None else argv
-    early = _early(given)
+        print(train_help(PROGRAM, everything="--help-all" in words), end="")
+        return 0
+    early = _early(words)
     if early.launch_config is not None:
         print(launch_config(early.launch_config))
         return 0
-    if list(given) == ["presets"]:
-        from rich.console import Console
+    log_to_terminal(common.log_level, ("agentgym", "trainers"))
+    return _train(words, early.dry_run, common.quiet)
 
-        from trainers.config.describe import describe_presets
 
-        Console().print(describe_presets())
-        return 0
-    if list(given[:1]) == ["merge"]:
-        return _merge(given[1:])
+def _train(argv: Sequence[str], dry_run: bool, quiet: bool) -> int:
+    """Carry out a run, or one for each of several seeds; or show what would be run."""
+    from trainers import processes
+    from trainers.config.flag_parsing import with_env_flag
+    from trainers.multirun.seed_flags import SeedFlags
+
     with processes.main_speaks():
-        over_seeds = SeedFlags.read(given)
+        argv = with_env_flag(argv)
+        over_seeds = SeedFlags.read(argv)
         if over_seeds is not None:
             from trainers.multirun.seeds import describe_seeds, train_over_seeds
 
-            if not early.dry_run:
-                train_over_seeds(over_seeds, parse_config, main)
+            if not dry_run:
+                train_over_seeds(over_seeds, parse_config, main, quiet=quiet)
                 return 0
-            given, said = describe_seeds(over_seeds, parse_config)
-            print(said)
-        config = parse_config(given)
-        if early.dry_run:
-            from rich.console import Console
-
-            from trainers.config.describe import describe
-            from trainers.models.memory_plan import check_memory, memory_table, plan_memory
-            from trainers.phases.start_checks import checked_run
-
-            run, console = checked_run(config), Console()
-            plan = plan_memory(run)
-            console.print(describe(config, run), memory_table(run, plan), sep="\n")
-            if run.config.engine == "vllm-server":
-                from trainers.phases.rollout_setup import server_command
-
-                console.print("server:", server_command(run), soft_wrap=True, highlight=False)
-            check_memory(plan)
+            argv, sentence = describe_seeds(over_seeds, parse_config)
+            print(sentence)
+        config = parse_config(argv)
+        if dry_run:
+            _show_settings(config)
             return 0
     from trainers.run import train
 
-    train(config)
+    train(config, quiet=quiet)
+    return 0
+
+
+def _show_settings(config: TrainConfig) -> None:
+    """Show every setting of a run; refuse afterwards what the run would refuse."""
+    from rich.console import Console
+
+    from trainers.config.describe import describe
+    from trainers.models.memory_plan import check_memory, memory_table, plan_memory
+    from trainers.output.run_folder import RunFolder
+    from trainers.phases.start_checks import checked_run
+
+    run, console = checked_run(config, folder=False), Console()
+    plan = plan_memory(run)
+    console.print(describe(config, run), memory_table(run, plan), sep="\n")
+    if run.config.engine == "vllm-server":
+        from trainers.phases.rollout_setup import server_command
+
+        console.print("server:", server_command(run), soft_wrap=True, highlight=False)
+    check_memory(plan)
+    RunFolder(run.config.out).check(config, run.resolved())
+
+
+def asks_help(argv: Sequence[str]) -> bool:
+    """Return whether help is asked for, before a lone ``--``."""
+    words = argv[: argv.index("--")] if "--" in argv else argv
+    return any(word in HELP for word in words)
+
+
+def _presets(argv: Sequence[str]) -> int:
+    """List the presets."""
+    from agentgym.errors import ConfigurationError
+    from trainers.config.command import presets_help
+
+    if asks_help(argv):
+        print(presets_help(PROGRAM), end="")
+        return 0
+    if argv:
+        raise ConfigurationError(
+            f"expected {PROGRAM} presets alone, got {' '.join(argv)} behind it"
+        )
+    from rich.console import Console
+
+    from trainers.config.describe import describe_presets
+
+    Console().print(describe_presets())
     return 0
 
 
@@ -130,14 +168,22 @@ def _merge(argv: Sequence[str]) -> int:
     import tyro
 
     from agentgym.errors import require
-    from agentgym.support.helptext import explain_fields
+    from agentgym.support.flag_hints import check_flags
+    from agentgym.support.help_page import flag_rows, help_page
+    from agentgym.support.helptext import explain_fields, name_values
     from trainers.phases.start_checks import PACKAGES
     from trainers.policies.merged_run import MergeSettings, merge_runs
 
+    program = f"{PROGRAM} merge"
+    if asks_help(argv):
+        print(help_page(MergeSettings, program), end="")
+        return 0
+    check_flags(argv, [row.name for row in flag_rows(MergeSettings)], program)
     for module in PACKAGES:
         require(module, "train")
     explain_fields(MergeSettings)
-    settings = tyro.cli(MergeSettings, args=list(argv), prog=f"{PROGRAM} merge")
+    name_values(MergeSettings)
+    settings = tyro.cli(MergeSettings, args=list(argv), prog=program)
     print(f"{merge_runs(settings)}: merge.json, config.yaml, checkpoints/trained")
     return 0
 
@@ -188,7 +234,7 @@ def storage_problem(error: BaseException) -> str | None:
 
 
 def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
-    """Read a configuration from command-line arguments; exits with code 2 if they are wrong.
+    """Read a configuration from command-line arguments.
 
     Args:
         argv: Arguments without the program's name; None takes those of the process.
@@ -198,28 +244,29 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
         of the run's folder.
 
     Raises:
-        ConfigurationError: A file of settings cannot be read, or holds a wrong one.
+        ConfigurationError: There is no such flag, a value is wrong, or a file of settings cannot be
+            read.
     """
     from agentgym.errors import ConfigurationError
-    from agentgym.making import merge_repeated
     from trainers.config.config_file import CONFIG_FILE
+    from trainers.config.flag_parsing import with_env_flag
     from trainers.config.resolve import default_out
 
-    given = list(_switches(merge_repeated(sys.argv[1:] if argv is None else argv, LISTS)))
-    early = _early(given)
+    words = with_env_flag(sys.argv[1:] if argv is None else argv)
+    early = _early(words)
     # With a file besides, the run's own settings are not read but compared with what is asked.
     if early.config or not early.resume:
-        return _parse(given, early.config)
+        return _parse(words, early.config)
     if not (early.out or early.env):
         raise ConfigurationError(
             "expected --resume with --out, the folder of the run, or with --env; got neither"
         )
-    out = early.out or default_out(_parse(given, None))
+    out = early.out or default_out(_parse(words, None))
     if not (out / CONFIG_FILE).exists():
         raise ConfigurationError(
             f"expected a run to resume in {out}, but there is none; leave out --resume to start one"
         )
-    return _parse(given, out / CONFIG_FILE)
+    return _parse(words, out / CONFIG_FILE)
 
 
 def _early(argv: Sequence[str]) -> argparse.Namespace:
@@ -237,75 +284,23 @@ def _early(argv: Sequence[str]) -> argparse.Namespace:
 
 def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
     """Read arguments; what they leave open is taken from a file, if one is given."""
-    import tyro
-
     from agentgym.errors import ConfigurationError
+    from trainers.config.command import COMMAND_FLAGS, train_flags
     from trainers.config.config_file import read_config
-    from trainers.config.schema import TrainConfig
+    from trainers.config.flag_parsing import nested, parse_flags
+    from trainers.config.schema import from_mapping, to_dict
 
-    Arguments = _arguments()
-    default: Any = tyro.MISSING_NONPROP
-    if path is not None:
-        stored = read_config(path)
-        default = Arguments(**{item.name: getattr(stored, item.name) for item in fields(stored)})
-    read = tyro.cli(Arguments, args=list(argv), prog=PROGRAM, default=default)
-    if not read.env:
-        raise ConfigurationError(f"expected --env, because {path} names no environment")
-    return TrainConfig(**{item.name: getattr(read, item.name) for item in fields(TrainConfig)})
-
-
-@cache
-def _arguments() -> type[TrainConfig]:
-    """Return the settings and the flags that are none, with their help."""
-    from agentgym.support.helptext import explain_fields
-    from trainers.config.schema import TrainConfig
-
-    @dataclass(frozen=True)
-    class Arguments(TrainConfig):
-        """Train an agent: warm start, reinforcement learning over a horizon of turns, evaluation.
-
-        ``agentgym-train presets`` lists what --preset may be, ``agentgym-train merge`` makes one
-        policy of several. A setting is what the first of
-        these says (--dry-run shows the outcome):
-
-        1. a flag
-        2. the file of --config, or the run of --resume
-        3. the preset
-        4. the default of the environment's family
-        """
-
-        seeds: tuple[int, ...] = ()
-        """Train once for each of these seeds, in a folder each, and make one report of all, with
-        intervals over the seeds. Policies that no seed changes are played once. Takes the place of
-        --seed; --out is ``runs/<env>-<model>-seeds`` by default, and --resume goes on in it."""
-        jobs: int = 1
-        """Runs at the same time, each in a process of one thread; with --seeds."""
-        config: Path | None = None
-        """YAML file of settings, complete or not, such as the config.yaml of a run; a flag wins
-        over it."""
-        dry_run: bool = False
-        """Show every setting as it would be used, and end."""
-        launch_config: str | None = None
-        """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and
-        end: ddp, fsdp2, zero2 or zero3."""
-
-    explain_fields(Arguments)
-    return Arguments
-
-
-def _switches(argv: Sequence[str]) -> Iterator[str]:
-    """Let some flags be switches, though they have a third state: neither on nor off."""
-    off = {prefix + "no-" + name: prefix + name for prefix, name in SWITCHES}
-    on = {prefix + name for prefix, name in SWITCHES}
-    for position, argument in enumerate(argv):
-        following = argv[position + 1] if position + 1 < len(argv) else "--"
-        name = argument.replace("_", "-")
-        if name in off:
-            yield f"{off[name]}=False"
-        elif name in on and following.startswith("--"):
-            yield f"{name}=True"
-        else:
-            yield argument
+    typed = parse_flags(argv, train_flags(), PROGRAM)
+    settings = {name: value for name, value in typed.items() if name not in COMMAND_FLAGS}
+    stored = {} if path is None else to_dict(read_config(path))
+    if not (settings.get("env") or stored.get("env")):
+        raise ConfigurationError(
+            f"expected --env, because {path} names no environment"
+            if path is not None
+            else "expected an environment, such as webshop (agentgym list shows all), got none; "
+            f"{PROGRAM} --help shows the flags"
+        )
+    return from_mapping(nested(settings, stored))
 
 
 if __name__ == "__main__":

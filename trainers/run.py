@@ -69,12 +69,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]:
+def train(
+    config: TrainConfig, display: Display | None = None, *, quiet: bool = False
+) -> dict[str, Any]:
     """Carry out a run, or continue one; of several processes, all call it.
 
     Args:
         config: The settings.
         display: Shows the progress; None draws on standard error.
+        quiet: Whether that shows results and warnings alone.
 
     Returns:
         The content of ``summary.json``.
@@ -89,7 +92,7 @@ def train(config: TrainConfig, display: Display | None = None) -> dict[str, Any]
     if not RunFolder(run.config.out).summary_path.exists():  # else there may be nothing to train
         check_memory(memory)
     folder = RunFolder.open(run.config.out, config, run.resolved())
-    display = display or Display(quiet=not processes.is_main())
+    display = display or Display(quiet=not processes.is_main(), progress=not quiet)
     if processes.broadcast(folder.complete):
         with display as shown:
             shown.note(

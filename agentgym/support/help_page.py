@@ -185,7 +185,8 @@ def _split_default(text: str, field: dataclasses.Field[Any]) -> tuple[str, str]:
     """Return the text of a flag, and its default as people write it."""
     text = _plain(text)
     if field.default is None and (found := _LEFT_OUT.search(text)):
-        return f"{text[: found.start()].rstrip(' ;')}{text[found.end() :]}", found[1]
+        head, tail = text[: found.start()].rstrip(" ;"), text[found.end() :]
+        return f"{head}{'.' * (tail[:1] == ' ' and head[-1:] not in '.')}{tail}", found[1]
     value = field.default
     if value is dataclasses.MISSING or value is None or value is False or value in ("", ()):
         return text, ""

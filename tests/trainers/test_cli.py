@@ -23,6 +23,8 @@ from agentgym.making import list_envs
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
+from trainers.config.command import train_flags
+from trainers.config.flag_parsing import known_flags
 from trainers.output.run_folder import RunFolder
 
 QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 12}
@@ -47,19 +49,17 @@ PAGES = (
 @pytest.mark.parametrize("page", PAGES)
 def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = set(re.findall(r"[`(]--([a-z][a-z.-]*[a-z])", (toy_runs.ROOT / page).read_text()))
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    with pytest.raises(SystemExit):
-        main(["merge", "--help"])
+    assert main(["merge", "--help"]) == 0
     known = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
+    known |= {flag.removeprefix("--") for flag in known_flags(train_flags())}
     known |= {
         field.name.replace("_", "-")
         for arguments in subcommands().values()
         for field in dataclasses.fields(arguments)
     }
     assert len(shown) > 20 or page != "trainers/README.md"
-    # Groups of flags, switches that a command itself takes apart, and flags of other programs.
-    others = {"sft", "rl", "eval", "tiny", "lora", "vllm", "no-fit-horizon", "max-loras"}
+    # Groups of flags, those of help, switches that a command takes apart, and other programs' flags.
+    others = {"sft", "rl", "eval", "tiny", "lora", "vllm", "help", "help-all", "max-loras"}
     others |= {"no-scale", "no-held-out", "no-token", "env.taskset.env", "eval.baselines"}
     assert shown - known <= others
 
@@ -135,10 +135,8 @@ def test_a_model_without_a_chat_template_is_refused_before_anything_is_written(t
 
 @pytest.mark.parametrize("flags", [["--steps=many"], ["--no-such-flag"]])
 def test_arguments_that_cannot_be_read_exit_with_2(tmp_path, capsys, flags):
-    with pytest.raises(SystemExit) as caught:
-        main(toy_runs.arguments(tmp_path / "run", *flags))
-    assert caught.value.code == 2
-    assert flags[0].split("=")[0] in capsys.readouterr().err
+    assert main(toy_runs.arguments(tmp_path / "run", *flags)) == 2
+    assert flags[0].split("=")[0] in sentence(capsys)
     assert not (tmp_path / "run").exists()
 
 
@@ -171,6 +169,29 @@ def test_the_folder_of_another_run_is_left_as_it_is(finished, tmp_path, capsys):
     assert main(toy_runs.arguments(out, "--resume")) == 0
     assert "complete" in capsys.readouterr().err
     assert toy_runs.files(out) == before
+
+
+def test_a_dry_run_in_a_folder_in_use_shows_the_settings_and_then_refuses(tmp_path, capsys):
+    out = tmp_path / "run"
+    RunFolder.open(out, toy_runs.config(out, **QUICK)).close()
+    before = toy_runs.files(out)
+    assert main(toy_runs.arguments(out, "--dry-run", **QUICK)) == 2
+    written = capsys.readouterr()
+    assert "--rl.groups" in written.out and "every setting" in written.out
+    assert "expected --out to hold no other run" in written.err
+    assert main(toy_runs.arguments(out, "--dry-run", "--resume", **QUICK)) == 0
+    assert toy_runs.files(out) == before
+
+
+def test_the_version_needs_no_package_of_training(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"agentgym-train \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
+
+
+def test_a_level_of_logs_that_is_none_is_refused(capsys):
+    assert main(["webshop", "--log-level=loud"]) == 2
+    assert "expected --log-level to be debug, info, warning or error" in sentence(capsys)
 
 
 def test_a_run_at_which_another_process_is_at_work_is_left_alone(tmp_path, capsys):
@@ -322,7 +343,7 @@ def chained(error: Exception) -> Exception:
 def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
     tmp_path, capsys, monkeypatch
 ):
-    def fail(config: object) -> None:
+    def fail(config: object, *, quiet: bool) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr("trainers.run.train", fail)

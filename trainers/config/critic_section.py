@@ -71,10 +71,10 @@ class CriticConfig:
     preset's, mostly 1."""
     token_lam: Fraction | None = None
     """Trace decay between two tokens of a turn; where every token is a step (``gae token``) also
-    between two turns, unless ``lam`` is set."""
+    between two turns, unless ``lam`` is set. None: the preset's."""
     token_gamma: Fraction | None = None
     """Discount between two tokens of a turn; where every token is a step also between two turns,
-    unless ``--rl.gamma`` is set."""
+    unless ``--rl.gamma`` is set. None: the preset's."""
     targets: ValueTargets | None = None
     """What the values learn: value and advantage together (gae), or the returns, whatever lambda
     the advantages have (monte-carlo). None: the preset's, mostly gae."""

@@ -221,9 +221,10 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
 
 
 def default_out(asked: TrainConfig) -> Path:
-    """Return the folder of a run that names none."""
+    """Return the folder of a run that names none; a quick one leaves that of the default free."""
     names = "-".join(asked_names(asked))
-    return Path("runs") / f"{names}-{Path(asked.model).name}-seed{asked.seed}"
+    quick = "-quick" if asked.quick else ""
+    return Path("runs") / f"{names}-{Path(asked.model).name}{quick}-seed{asked.seed}"
 
 
 def _plain(env: ResolvedEnv) -> dict[str, Any]:

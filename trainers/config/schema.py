@@ -62,55 +62,54 @@ class TrainConfig:
     """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
 
     env: str
-    """Environment: a name such as ``webshop``, one of its task sets such as ``webshop:standard``
-    (``agentgym list webshop`` shows them), a Gymnasium id, or ``MODULE:ID``; or several, separated
-    by commas, that share every step.
+    """Environment: a name such as ``webshop``, a task set such as ``webshop:standard``, a Gymnasium
+    id, or ``MODULE:ID``. ``agentgym list webshop`` shows task sets. Several environments, separated
+    by commas, share every step.
 
     In a file also a list. Its entries may have their own weight, turns and rewards (see
     ``trainers.config.sections.EnvConfig``)."""
     env_kwargs: Pairs = ()
-    """Keyword arguments of the environment as ``name=value`` (values are read as JSON);
-    ``webshop.name=value`` sets one of several."""
+    """Keyword arguments of the environment as ``name=value``. Values are read as JSON;
+    ``webshop.name=value`` is for one of several environments."""
     prompt: str | None = None
-    """What the policy reads: ``default``, ``bare`` (only observations), the prompt of a protocol
-    such as ``verl-agent`` or ``agentgym`` (``agentgym protocols`` lists them), or one from a file
-    in the same form. The environment is made with the prompt's grammar.
+    """Prompt: ``default``, ``bare`` (only observations), that of a protocol, or a file. Protocols
+    such as ``verl-agent`` are listed by ``agentgym protocols``, and a file has the form of theirs.
+    The environment is made with the prompt's grammar.
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
-    """What generates: transformers with the weights that are trained (hf) or with a copy of them
-    (hf-copy), vLLM in this process (vllm) or on servers (vllm-server), or an engine of your own,
-    ``MODULE:CLASS``. If weights are sharded over processes, hf is hf-copy. None: vllm for a
-    pretrained model if it is installed and there is a GPU, else hf."""
+    """What generates: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
+    With hf the weights are those that are trained, with hf-copy (and with hf where they are sharded
+    over processes) a copy; vllm runs in this process, vllm-server on servers. None: vllm for a
+    pretrained model where it is installed and there is a GPU, else hf."""
     agent: str | None = None
-    """Train an agent that owns its loop, ``MODULE:FUNCTION``: a function of one session, which asks
-    the policy at ``session.base_url`` and takes turns by the session's tools. Every call is a turn
-    of training. None: the trainer's own loop."""
+    """Agent with a loop of its own, ``MODULE:FUNCTION``. The function takes a session, asks the
+    policy at ``session.base_url`` and acts by the session's tools. Every call is a turn of
+    training. None: the trainer's own loop."""
     agent_command: str | None = None
     """The same for an agent of another process or language: the command that plays one episode. It
     finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode with the same key at
     AGENTGYM_SESSION_URL, or as an MCP server at AGENTGYM_MCP_URL."""
     preset: str = "turn-loo"
-    """Credit assignment and loss by name (``agentgym-train presets`` lists them), or a preset of
-    your own, ``MODULE:NAME``.
+    """Credit assignment and loss: a name that ``agentgym-train presets`` lists, or ``MODULE:NAME``.
 
     It also sets horizon, group size, updates per step and penalties. Flags override these, and they
     override the family's defaults."""
     steps: Count | None = None
     """Reinforcement learning steps: batches of episodes, however many updates each makes.
 
-    None: the family's default, or as many as the preset's stages last. With ``--resume`` more
-    steps extend the run."""
+    With ``--resume`` more steps extend the run. None: the family's, or those of the preset's
+    stages."""
     preset_file: Path | None = None
     """YAML file with parts (terms, post, loss, filters, shapers) that replace those of the preset,
     as ``config.yaml`` keeps them under ``preset_parts``."""
     horizon: HorizonText | None = None
-    """Turns that an agent may take: constant (``9``), in stages (``5,8,10``), growing by one at a
-    time (``5-15``), or a schedule of your own, ``MODULE:NAME``.
+    """Turns that an agent may take: ``9``, in stages ``5,8,10``, growing by one ``5-15``, or a
+    schedule ``MODULE:NAME``. It is at most the ``horizon`` of ``--env-kwargs``.
 
-    None: the preset's, else the family's; at most the ``horizon`` of ``--env-kwargs``."""
+    None: the preset's, else the family's."""
     horizon_every: Count | None = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
@@ -121,38 +120,36 @@ class TrainConfig:
 
     None: on where expert lengths are known."""
     reward_hooks: tuple[str, ...] = ()
-    """Turn-level rewards by name, besides ``--rl.success-bonus`` and ``--rl.invalid-penalty``:
-    ``potential turn_cost=0.01 repeat``; or ``MODULE:CLASS=0.5``, a dataclass of your own.
+    """Further turn-level rewards: ``potential turn_cost=0.01``, or yours, ``MODULE:CLASS=0.5``.
 
-    Evaluation pays none of them. ``success_bonus`` and ``invalid_action`` may be named here
+    They are paid besides ``--rl.success-bonus`` and ``--rl.invalid-penalty``, and not in
+    evaluation. ``success_bonus`` and ``invalid_action`` may be named here
     instead of those two flags, not as well."""
     window: Count | None = None
-    """Last turns that the policy reads, besides the opening; None: all, or as many as a paper's
-    prompt shows.
+    """Last turns that the policy reads, besides the opening.
 
-    Every turn after the window has filled is a training row of its own."""
+    Every turn after the window has filled is a training row of its own. None: all, or as many as
+    the prompt shows."""
     temperature: Positive = 1.0
-    """Sampling temperature of the policy."""
+    """Sampling temperature."""
     top_p: Probability = 1.0
     """Nucleus of the policy: sample from the likeliest tokens that together have this probability.
     Below 1 every token is weighed by how much likelier it was made to be sampled."""
     backend: Backend | None = None
-    """Where environments run: in this process (sync), in threads (for those that wait), in
-    processes (for those that keep a CPU busy or may crash), or in actors of a Ray cluster (for more
-    than one machine can run): the cluster of RAY_ADDRESS, or a local one.
+    """Where environments run: in this process (sync), threads, processes, or Ray actors.
 
-    None: what suits the environment, or processes if one of the next two is given. The same seed
-    gives the same episodes everywhere, but for rounding where answers come in an order of their
-    own (threads, processes, Ray)."""
+    Threads suit environments that wait, processes those that keep a CPU busy or may crash, actors
+    those that need several machines (the cluster of RAY_ADDRESS, or a local one). The same seed
+    gives the same episodes everywhere, but for rounding where answers come in another order
+    (threads, processes, Ray). None: what suits the environment, or processes with ``--workers`` or
+    ``--step-timeout``."""
     workers: Count | None = None
-    """Threads, processes or actors; None: 32 threads, a process per CPU, or an actor per CPU of the
-    cluster."""
+    """Threads, processes or actors. None: 32 threads, or one process or actor per CPU."""
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, and ten times that for a reset; after that
     its episode ends with ``error`` and is left out. None: no limit."""
     minutes: NotNegative | None = None
-    """Wall time after which training is cut short, so that evaluation ends soon after; 0 and None:
-    never.
+    """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
 
     Without it a run is the same on every machine. The warm start may take half of it; what is left
     is divided between reinforcement learning and its rivals. A run says where it was cut. With
@@ -164,18 +161,18 @@ class TrainConfig:
     The warm start and what it imitates are cut to that share, and reinforcement learning ends when
     the rest is spent, at the end of a step."""
     quick: bool = False
-    """Take the family's small sizes, for a first look at a fraction of the default's compute."""
+    """Train with the family's small sizes, for a first look."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0
     """Seed of everything: data, weights, tasks, sampling."""
     out: Path | None = None
-    """Folder of the run; None: ``runs/<env>-<model>-seed<seed>``."""
+    """Folder of the run. None: ``runs/<env>-<model>-seed<seed>``, or ``...-quick-seed<seed>``."""
     resume: bool = False
-    """Continue the run in ``out``, with the settings in its ``config.yaml``."""
+    """Continue the run in ``--out``, with the settings in its ``config.yaml``."""
     report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_names)] = ()
-    """Dashboards that also get figures and sample episodes: none, or several of tensorboard (files
-    in the folder of the run), wandb and trackio."""
+    """Dashboards that also get figures and sample episodes. Those of tensorboard are files in the
+    folder of the run."""
     export: Literal["none", "merged"] = "none"
     """``merged``: write the trained policy to ``checkpoints/merged``, with its adapters merged into
     the base model, for transformers and vLLM. With ``--resume`` also for a finished run."""
@@ -232,6 +229,19 @@ class FilledConfig(TrainConfig):
     reward_model: FilledRewardModel
     eval: FilledEval
     memory: FilledMemory
+
+
+PLAINER: Mapping[str, str] = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "a valid integer, unable to parse string as an integer": "a whole number",
+    "a valid integer, got a number with a fractional part": "a whole number",
+    "a valid integer": "a whole number",
+    "a valid number, unable to parse string as a number": "a number",
+    "a valid number": "a number",
+    "a valid boolean, unable to interpret input": "True or False",
+}
+"""Words of the checker, and ours."""
 
 
 # -- checks ----------------------------------------------------------------------------------------
@@ -299,7 +309,9 @@ def _sentence(error: ValidationError) -> str:
     """Say what the first wrong setting is."""
     first = error.errors()[0]
     place = _place(first)
-    flag = "--" + ".".join(map(str, place)).replace("_", "-")
+    # Of a list the flag takes all entries.
+    names = [str(part) for part in place if isinstance(part, str)]
+    flag = "--" + ".".join(names).replace("_", "-")
     if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
         flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
     if first["type"] == "unexpected_keyword_argument":
@@ -314,8 +326,8 @@ def _sentence(error: ValidationError) -> str:
     wanted = " or ".join(each["msg"].removeprefix("Input should be ") for each in choices)
     if first["type"] in ("dataclass_type", "tuple_type"):  # words of Python, not of a file
         wanted = "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
-    wanted = wanted.replace("greater than or equal to", "at least")
-    wanted = wanted.replace("less than or equal to", "at most")
+    for word, plainer in PLAINER.items():
+        wanted = wanted.replace(word, plainer)
     return f"expected {flag} to be {wanted}, got {first['input']}"
 
 

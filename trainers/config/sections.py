@@ -109,8 +109,8 @@ class SftConfig:
     max_steps: Whole | None = None
     """Most steps of the warm start, even if the gate is not reached; 0: no warm start.
 
-    None: for ``--model tiny`` the family's default, or 300 of random actions; 0 for a pretrained
-    model or without a demonstrator."""
+    Of random actions 300 suffice, and without a demonstrator there are none. None: for ``--model
+    tiny`` the family's, else 0."""
     rounds: Whole = 0
     """Rounds after that, before reinforcement learning: the policy plays training tasks, and
     imitates what ``teacher`` makes of them."""
@@ -148,7 +148,7 @@ class RlConfig:
     groups: Count | None = None
     """Tasks per step; None: the preset's, else the family's, mostly 16."""
     num_generations: Count | None = None
-    """Episodes per task and step, which share the task and the environment seed.
+    """Episodes per task and step. They share the task and the environment seed.
 
     None: the preset's, else 8."""
     minibatches: Count | None = None
@@ -158,10 +158,10 @@ class RlConfig:
     num_iterations: Count | None = None
     """Passes over the episodes of a step; None: the preset's."""
     learning_rate: Positive | None = None
-    """Learning rate of every update, constant after the warm-up.
+    """Learning rate, constant after the warm-up.
 
-    None: for ``--model tiny`` the family's, mostly 6e-4; 2e-5 for adapters, 1e-6 for all weights of
-    another model."""
+    None: for ``--model tiny`` the family's, mostly 6e-4; else 2e-5 for adapters, 1e-6 for all
+    weights."""
     warmup_steps: Whole = 5
     """Steps of linear warm-up."""
     turn_tokens: Count | None = None
@@ -218,8 +218,8 @@ class RlConfig:
     gamma: Fraction | None = None
     """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
     beta: NotNegative | None = None
-    """Weight of the KL penalty to the policy at the start of this phase: in the rewards if the
-    preset has it there, else in the loss. None: the preset's."""
+    """Weight of the KL penalty to the policy at the start of this phase. The penalty is in the
+    rewards if the preset has it there, else in the loss. None: the preset's."""
     entropy: NotNegative | None = None
     """Weight of the entropy bonus; None: the preset's."""
     epsilon: Fraction | None = None
@@ -290,16 +290,16 @@ class EvalConfig:
     """The comparison at the end, always at the full horizon."""
 
     num_tasks: Count | None = None
-    """Held-out test tasks, the same for every policy; None: the family's default, mostly 500, or
-    all if there are fewer."""
+    """Held-out test tasks, the same for every policy. None: the family's, mostly 500, or all if
+    there are fewer."""
     greedy: bool = False
     """Take the likeliest token instead of sampling from the policy that is optimised."""
     horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
     every: Whole | None = None
-    """Steps between evaluations on validation tasks during RL; 0 turns them off.
+    """Steps between two validations; 0: none.
 
-    None: the family's default, mostly 20."""
+    None: the family's, mostly 20."""
     valid_tasks: Count | None = None
     """Validation tasks of such an evaluation; None: the family's default, mostly 128."""
     keep: Literal["best", "last"] | None = None

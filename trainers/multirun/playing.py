@@ -121,6 +121,7 @@ def play(
     share_start: bool = True,
     again: Collection[Run] = (),
     console: Console | None = None,
+    quiet: bool = False,
 ) -> list[Failure]:
     """Play the runs that have not ended, ``jobs`` at a time.
 
@@ -135,6 +136,7 @@ def play(
         share_start: Whether runs with the same warm start share it.
         again: Runs that have ended and go on all the same, as they are asked for more steps.
         console: Where progress is shown; None: standard error.
+        quiet: Whether failures alone are shown.
 
     Returns:
         The runs that failed, which the others outlive.
@@ -144,7 +146,7 @@ def play(
     pending = [run for run in partners if run in again or cache.state(run) != DONE]
     cache.root.mkdir(parents=True, exist_ok=True)
     work = _Work(pending, started={run.keys.start for run in partners if run not in pending})
-    with _progress(console) as progress:
+    with _progress(console, quiet) as progress:
         task = progress.add_task(
             "runs", total=len(distinct), completed=len(distinct) - len(pending)
         )
@@ -211,13 +213,12 @@ def _now(work: _Work) -> str:
 
 
 @contextmanager
-def _progress(console: Console | None) -> Iterator[Progress]:
+def _progress(console: Console | None, quiet: bool) -> Iterator[Progress]:
     """Show how many runs have ended and how long the others will take."""
     columns = (
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(
-        *columns, console=console or Console(stderr=True), speed_estimate_period=3600
-    ) as shown:
+    console = console or Console(stderr=True)
+    with Progress(*columns, console=console, speed_estimate_period=3600, disable=quiet) as shown:
         yield shown

@@ -45,7 +45,12 @@ class SeedsFailed(AgentGymError, RuntimeError):
 
 
 def train_over_seeds(
-    flags: SeedFlags, parse: Parse, main: Main, console: Console | None = None
+    flags: SeedFlags,
+    parse: Parse,
+    main: Main,
+    console: Console | None = None,
+    *,
+    quiet: bool = False,
 ) -> dict[str, Any]:
     """Carry out a run for every seed, and put their results together.
 
@@ -54,6 +59,7 @@ def train_over_seeds(
         parse: Reads the arguments of a run.
         main: Carries out ``agentgym-train``, in the process of a seed.
         console: Where progress is shown; None: standard error.
+        quiet: Whether results and failures alone are shown.
 
     Returns:
         The content of ``summary.json``.
@@ -74,11 +80,12 @@ def train_over_seeds(
         _write_seeds_file(folder, seeds)
         if again or not all(cache.state(run) == DONE for run in runs):
             _forget_result(folder)
-        _share_baselines(cache, runs, first, parse, console)
+        _share_baselines(cache, runs, first, parse, Display(console, progress=not quiet))
         begin = partial(begin_process, main)
         failures = play(
-            cache, runs, flags.jobs, begin, share_start=False, again=again, console=console
-        )
+            cache, runs, flags.jobs, begin, share_start=False, again=again, console=console,
+            quiet=quiet,
+        )  # fmt: skip
         _check_ended(failures, cache)
         summary = write_seeds(folder, [RunFolder(cache.folder(run)) for run in runs])
     console.print(seeds_table(summary))
@@ -219,7 +226,7 @@ def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
 
 
 def _share_baselines(
-    cache: RunCache, runs: Sequence[Run], first: ResolvedRun, parse: Parse, console: Console
+    cache: RunCache, runs: Sequence[Run], first: ResolvedRun, parse: Parse, display: Display
 ) -> None:
     """Play what no seed changes in the folder of the first run, and begin the others with it."""
     run = runs[0]
@@ -230,7 +237,7 @@ def _share_baselines(
         try:
             comparison = PolicyComparison(first, made)
             if planned := comparison.baseline_episodes:
-                with backend_session(first.config.backend), Display(console) as shown:
+                with backend_session(first.config.backend), display as shown:
                     comparison.add_baselines(shown.episodes("baselines", planned))
         finally:
             made.close()

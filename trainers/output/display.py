@@ -27,11 +27,17 @@ PLAIN_INTERVAL = 10.0
 """Seconds between two lines where the output is not a terminal."""
 
 
+UNKNOWN = "-"
+"""Stands where nothing has been measured yet."""
+
+
 def measurements(values: Mapping[str, object]) -> str:
-    """Write measurements as ``name value`` pairs."""
+    """Write measurements as ``name value`` pairs; None is one that has not been made."""
     parts = []
     for name, value in values.items():
-        if isinstance(value, float):
+        if value is None:
+            parts.append(f"{name} {UNKNOWN}")
+        elif isinstance(value, float):
             parts.append(f"{name} {value:.3f}" if abs(value) < 100 else f"{name} {value:,.0f}")
         else:
             parts.append(f"{name} {value}")
@@ -44,12 +50,15 @@ class Display:
     Args:
         console: Where to draw; None takes standard error.
         quiet: Draw nothing.
+        progress: Draw more than notes.
     """
 
-    def __init__(self, console: Console | None = None, quiet: bool = False) -> None:
+    def __init__(
+        self, console: Console | None = None, quiet: bool = False, progress: bool = True
+    ) -> None:
         self.console = console or Console(stderr=True)
-        self._quiet = quiet
-        self._live = self.console.is_terminal and not quiet
+        self._quiet, self._progress = quiet, progress and not quiet
+        self._live = self.console.is_terminal and self._progress
         self._bar = Progress(
             TextColumn("[bold]{task.description:<12}"),
             BarColumn(bar_width=24),
@@ -85,7 +94,7 @@ class Display:
         self._began = self._printed = time.monotonic()
         if self._live:
             self._task = self._bar.add_task(name, total=total, completed=step, values="")
-        elif not self._quiet:
+        elif self._progress:
             length = f" {total} {unit}" if total > 1 else ""
             self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)
 
@@ -93,7 +102,7 @@ class Display:
         """Show that ``step`` steps of the phase are done, with its measurements."""
         if self._live and self._task is not None:
             self._bar.update(self._task, completed=step, values=measurements(values))
-        elif not self._quiet:
+        elif self._progress:
             now = time.monotonic()
             if now - self._printed >= PLAIN_INTERVAL or step >= self._total:
                 self._printed = now
@@ -130,11 +139,11 @@ class Display:
         if self._total == 1:
             return f"[{self._phase}] done  {measurements(values)}".rstrip()
         done = step - self._first_step
-        left = (now - self._began) / done * (self._total - step) if done > 0 else 0.0
+        seconds = (now - self._began) / done * (self._total - step) if done > 0 else None
         parts = (
             f"[{self._phase}] {step}/{self._total}",
             measurements(values),
-            f"left {left:.0f} s",
+            "" if seconds is None else f"left {seconds:.0f} s",
         )
         return "  ".join(filter(None, parts))
 

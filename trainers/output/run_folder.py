@@ -127,6 +127,19 @@ class RunFolder:
 
     def _check(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Refuse a folder that holds anything but the run that is wanted."""
+        self.check_place(resume)
+        if resume:
+            self._check_same_run(settings)
+
+    def check_place(self, resume: bool) -> None:
+        """Refuse a folder that no run can be in, or only one that this is not, whatever it is.
+
+        Args:
+            resume: Whether the run in it is to go on.
+
+        Raises:
+            ConfigurationError: It is one.
+        """
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
             raise ConfigurationError(f"expected --out to be a folder, but {self.path} is a file")
@@ -136,7 +149,11 @@ class RunFolder:
                 f"merged policy: train it further with --model {self.trained} and another --out"
             )
         if config_path.exists():
-            self._check_same_run(config_path, settings, resume)
+            if not resume:
+                raise ConfigurationError(
+                    f"expected --out to hold no other run, but {self.path} does; pass --resume to "
+                    "continue that run, or choose another --out"
+                )
         elif holds_other_files(self.path):
             raise ConfigurationError(
                 f"expected --out to be empty or the folder of a run, but {self.path} holds other "
@@ -184,14 +201,9 @@ class RunFolder:
             self._lock.release()
             self._lock = None
 
-    def _check_same_run(self, path: Path, settings: Mapping[str, Any], resume: bool) -> None:
+    def _check_same_run(self, settings: Mapping[str, Any]) -> None:
         """Refuse to mix two runs in one folder."""
-        if not resume:
-            raise ConfigurationError(
-                f"expected --out to hold no other run, but {self.path} does; pass --resume to "
-                "continue that run, or choose another --out"
-            )
-        stored = read_settings(path)
+        stored = read_settings(self.path / CONFIG_FILE)
         found = compare(stored, settings)
         if found.changes:
             raise ConfigurationError(

@@ -14,8 +14,8 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled, NotSuppo
 from agentgym.rewards.judge.terms import AskingHook
 from agentgym.vector.history import forkable
 from trainers import processes
-from trainers.config.resolve import ResolvedRun, resolve
-from trainers.config.schema import TINY, TrainConfig
+from trainers.config.resolve import ResolvedRun, default_out, resolve
+from trainers.config.schema import TINY, TrainConfig, checked
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
@@ -35,20 +35,30 @@ PACKAGES = (
 logger = logging.getLogger(__name__)
 
 
-def checked_run(config: TrainConfig) -> ResolvedRun:
+def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     """Decide all that a configuration leaves open, and check that the run can begin.
+
+    The settings and the folder come first, before torch and transformers are imported.
+
+    Args:
+        config: The settings.
+        folder: Whether the run's folder is checked, too.
 
     Raises:
         AgentGymError: It cannot: a setting is wrong, a package is missing, or the model, the
             environment or the folder cannot be used.
     """
+    if folder:
+        out = checked(config).out or default_out(config)
+        processes.on_main(lambda: RunFolder(out).check_place(config.resume))
     run = resolve(config)
-    _check_packages(run)
     _check_processes(run)
+    if folder:
+        processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
+    _check_packages(run)
     check_model(config.model, run.template_args, run.config.rollout.history)
     check_export(run)
     check_hub(run)
-    processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     processes.on_main(lambda: _check_openings(run))
     if run.preset.branching is not None:
         processes.on_main(lambda: _check_forks(run))

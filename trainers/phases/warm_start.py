@@ -174,7 +174,7 @@ class ValidationGate:
 
     Attributes:
         engine: What generates.
-        successes: Success of the last validation in each environment.
+        successes: Success of the last validation in each environment; empty before the first.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class ValidationGate:
         slots = len(processes.share(count)) if together else count
         self._player = HeldOutPlayer(run, policy, slots, together=together)
         self.engine = self._player.engine
-        self.successes = dict.fromkeys(self._gates, 0.0)
+        self.successes: dict[str, float] = {}
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
@@ -212,8 +212,10 @@ class ValidationGate:
         return passed or late or spent
 
     @property
-    def success(self) -> float:
-        """Mean of the successes."""
+    def success(self) -> float | None:
+        """Mean of the successes; None before the first validation."""
+        if not self.successes:
+            return None
         return sum(self.successes.values()) / len(self.successes)
 
     def passed(self, name: str) -> bool:
@@ -239,16 +241,14 @@ class _WarmStartLog:
     ) -> None:
         self._config, self._folder, self._display = run.config.sft, folder, display
         self._sft, self._gate, self._checkpoints = sft, gate, checkpoints
+        self._loss: float | None = None
+        self._speed: float | None = None
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
         """Take down the losses, every few steps."""
         self._folder.log(phase=Phase.WARM_START, step=step, **figures)
-        self._display.update(
-            step,
-            loss=figures["loss"],
-            success=self._gate.success,
-            tokens_s=figures["tokens_per_second"],
-        )
+        self._loss, self._speed = figures["loss"], figures["tokens_per_second"]
+        self._show(step)
         # At a step with a gate `validate` saves, once the gate has let training go on.
         if step % self._config.eval_every:
             self._save(step)
@@ -256,9 +256,16 @@ class _WarmStartLog:
     def validate(self, step: int) -> bool:
         """Ask the gate; only a warm start that goes on is saved, as no gate is asked twice."""
         reached = self._gate(step)
+        self._show(step)
         if not reached:
             self._save(step)
         return reached
+
+    def _show(self, step: int) -> None:
+        """Show what was measured last."""
+        self._display.update(
+            step, loss=self._loss, success=self._gate.success, tokens_s=self._speed
+        )
 
     def _save(self, step: int) -> None:
         """Save at the end of a logged interval, so that a resumed run logs the same means."""

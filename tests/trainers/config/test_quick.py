@@ -10,7 +10,9 @@ from agentgym.errors import ConfigurationError
 from tests.toy import TOY_ID
 from trainers.cli import main, parse_config
 from trainers.config.family_defaults import FAMILY_DEFAULTS
-from trainers.config.resolve import resolve
+from trainers.config.resolve import default_out, resolve
+from trainers.multirun.seed_flags import SeedFlags
+from trainers.multirun.seeds import describe_seeds
 
 
 def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
@@ -32,6 +34,17 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
     asked = resolve(parse_config(["--env=webshop", *flags])).config
     assert (asked.steps, asked.sft.only_successes, asked.eval.rivals) == (3, False, ())
     assert asked.rl.groups == small.groups
+
+
+def test_its_folder_is_not_that_of_the_default_run() -> None:
+    quick, whole = (default_out(parse_config(["webshop", *flag])) for flag in (["--quick"], []))
+    assert (quick, whole) == (
+        Path("runs/webshop-tiny-quick-seed0"), Path("runs/webshop-tiny-seed0")
+    )  # fmt: skip
+    flags = SeedFlags.read(["--env=webshop", "--quick", "--seeds", "0", "1"])
+    assert flags is not None
+    _, sentence = describe_seeds(flags, parse_config)
+    assert "in runs/webshop-tiny-quick-seeds)" in sentence
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,24 @@ def test_numbers_are_short():
     assert measurements({"tokens_s": 12345.678}) == "tokens_s 12,346"
 
 
+def test_what_has_not_been_measured_is_no_figure(clock):
+    assert measurements({"loss": 0.5, "success": None}) == "loss 0.500  success -"
+    with Display(console(False)) as display:
+        display.phase("RL", 8, step=4)
+        clock.append(130.0)
+        display.update(4, reward=0.5)
+    assert text(display).splitlines()[-1] == "[RL] 4/8  reward 0.500", "no time left is known"
+
+
+def test_without_progress_results_are_shown(clock):
+    for terminal in (False, True):
+        with Display(console(terminal), progress=False) as display:
+            display.phase("RL", 2)
+            display.update(2, reward=0.5)
+            display.note("trained")
+        assert text(display).split() == ["trained"]
+
+
 def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
     with Display(console(False)) as display:
         display.phase("RL", 100)

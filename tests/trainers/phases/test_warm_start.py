@@ -209,6 +209,18 @@ def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
 
 
 @pytest.mark.slow
+def test_success_is_shown_once_it_was_measured(tmp_path, monkeypatch):
+    shown = {}
+    monkeypatch.setattr(
+        Display, "update", lambda self, step, **values: shown.update({step: values.get("success")})
+    )
+    warmed(tmp_path / "run", sft__target_success=1.0, sft__eval_every=20)
+    (measured,) = [r for r in toy_runs.metrics(tmp_path / "run") if "success" in r]
+    assert shown.pop(20) == measured["success"]
+    assert shown and set(shown.values()) == {None}
+
+
+@pytest.mark.slow
 def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeypatch):
     """The gate and a checkpoint fall on one step; the run dies between the two."""
 

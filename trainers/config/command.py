@@ -1,0 +1,100 @@
+"""The flags of ``agentgym-train``: those of the settings and its own, and their help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from agentgym.support.help_page import FlagHelp, flag_rows, help_page
+from trainers.config.schema import TrainConfig
+
+__all__ = ["COMMAND_FLAGS", "Arguments", "presets_help", "train_flags", "train_help"]
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "what is trained, and where": (
+        "--env", "--env-kwargs", "--model", "--preset", "--prompt", "--agent",
+    ),
+    "how long": ("--steps", "--horizon", "--quick", "--seed", "--seeds"),
+    "how it learns": (
+        "--sft.max-steps", "--rl.learning-rate", "--rl.groups", "--rl.num-generations",
+        "--rl.beta", "--reward-hooks", "--temperature", "--window",
+    ),
+    "what it is compared with": ("--eval.num-tasks", "--eval.every", "--eval.rivals"),
+    "the machine": ("--engine", "--backend", "--workers", "--memory.precision"),
+    "the run": (
+        "--out", "--resume", "--config", "--dry-run", "--report-to", "--quiet", "--log-level",
+        "--version",
+    ),
+}  # fmt: skip
+"""Flags that most people use, by what they are about."""
+ENDING = """agentgym-train presets lists what --preset may be, agentgym-train merge makes one policy
+of several."""
+
+
+@dataclass(frozen=True)
+class Arguments(TrainConfig):
+    """Train an agent: warm start, reinforcement learning over turns, comparison on held-out tasks.
+
+    ENV may be --env as well. A setting is what the first of these says, and --dry-run shows the
+    outcome: a flag; the file of --config, or the run of --resume; the preset; the default of the
+    environment's family.
+    """
+
+    seeds: tuple[int, ...] = ()
+    """Train once for each of these seeds, and report on all with intervals over them. Each has a
+    folder within --out, which is ``runs/<env>-<model>-seeds`` by default; --resume goes on in it.
+    Policies that no seed changes are played once. Takes the place of --seed."""
+    jobs: int = 1
+    """Runs at the same time, each in a process of one thread; with --seeds."""
+    config: Path | None = None
+    """YAML file of settings, such as the config.yaml of a run. It need not have all, and a flag
+    wins over it."""
+    dry_run: bool = False
+    """Show every setting as it would be used, and end."""
+    launch_config: str | None = None
+    """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and
+    end: ddp, fsdp2, zero2 or zero3."""
+    quiet: bool = False
+    """Show no progress: results, warnings and errors alone."""
+    log_level: Literal["debug", "info", "warning", "error"] | None = None
+    """Also print what the packages log, from this level on. Warnings always go to ``warnings.log``
+    of the run."""
+    version: bool = False
+    """Print the version and end."""
+
+
+COMMAND_FLAGS = tuple(
+    item.name
+    for item in fields(Arguments)
+    if item.name not in {f.name for f in fields(TrainConfig)}
+)
+"""Flags that are no settings."""
+
+
+@cache
+def train_flags() -> tuple[FlagHelp, ...]:
+    """Return the flags of the command, in their order."""
+    return tuple(flag_rows(Arguments))
+
+
+def train_help(program: str, everything: bool = False) -> str:
+    """Return the help of the command.
+
+    Args:
+        program: What is typed for it.
+        everything: Whether all flags are shown, each with its whole text.
+    """
+    page = help_page(Arguments, program, groups=GROUPS, everything=everything, ending=ENDING)
+    return page.replace(program, f"{program} [ENV]", 1)
+
+
+def presets_help(program: str) -> str:
+    """Return the help of the subcommand that lists presets."""
+    return (
+        f"usage: {program} presets\n\n"
+        "List what --preset may be: each method with its paper, its parts, and whether it runs.\n"
+        "--preset MODULE:NAME takes one of your own.\n"
+    )
