@@ -112,6 +112,8 @@ def test_every_setting_of_a_wrong_type_is_named_with_its_flag(flag):
 @pytest.mark.parametrize("flag", NUMBERS)
 def test_every_number_can_be_given_on_the_command_line(flag):
     value = 0.5 if {"lt", "le"} & set(bounds(NUMBERS[flag])) else 2
+    if flag == "--lora.dropout":  # whose other values are refused
+        value = 0
     assert parse_config(["--env=webshop", f"{flag}={value}"]) == made(flag, value)
 
 
