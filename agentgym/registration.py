@@ -1,12 +1,13 @@
 """The one table of environment families, and their registration with Gymnasium.
 
 Other distributions add families of their own by an entry point of the group ``agentgym.families``,
-whose value is an `EnvFamily`.
+whose value is an `EnvFamily`, and commands by one of ``agentgym.commands``, whose value is a
+`Command`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 GROUP = "agentgym.families"
 """Group of the entry points that add families."""
+COMMANDS = "agentgym.commands"
+"""Group of the entry points that add commands."""
 Arguments = TypeVar("Arguments")
 
 
@@ -57,6 +60,45 @@ class NamedTaskSet:
 
 STANDARD = NamedTaskSet("standard", "What the id is registered with.")
 """The task set that every family has: the one of its bare name, but for the trainer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that another package adds to ``agentgym``, and which reads its own arguments.
+
+    The name of its entry point, such as ``train``, is what is typed for it. Its module is imported
+    to list the commands: heavy packages belong into ``main``.
+    """
+
+    summary: str
+    """What it does, in one line."""
+    main: Callable[[Sequence[str]], int]
+    """Carries it out: takes what was typed behind it, and returns the exit code."""
+    arguments: Callable[[], type]
+    """Returns the dataclass of its arguments, for tools that look at the flags of all commands."""
+
+
+@cache
+def commands() -> Mapping[str, Command]:
+    """Return the commands that other packages add, by what is typed for them.
+
+    Raises:
+        ConfigurationError: One cannot be loaded.
+    """
+    loaded: dict[str, Command] = {}
+    for point in metadata.entry_points(group=COMMANDS):
+        try:
+            command = point.load()
+            if not isinstance(command, Command):
+                raise TypeError(f"got {command!r:.80}")
+        except Exception as error:
+            raise ConfigurationError(
+                f"expected the entry point {point.name} = {point.value} of {COMMANDS} to be a "
+                f"Command, but: {type(error).__name__}: {error}; install its package again, or "
+                "uninstall it"
+            ) from error
+        loaded[point.name] = command
+    return loaded
 
 
 @dataclass(frozen=True, slots=True)

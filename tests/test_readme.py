@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import shlex
@@ -13,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from agentgym.cli import arguments
+from agentgym import registration
 from agentgym.cli.parsing import parse, subcommands
 from agentgym.core import TextEnv
 from agentgym.core.options import arguments as arguments_of
+from agentgym.support.flag_parsing import known_flags
+from agentgym.support.help_page import flag_rows
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -74,10 +75,9 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def flags(name: str) -> set[str]:
     """Return the flags of a subcommand, all of them as they are printed."""
-    known = dataclasses.fields(subcommands()[name])
-    fields = (field for field in known if "Positional" not in str(field.type))
-    found = {f"--{field.name.replace('_', '-')}" for field in fields} | {"--help"}
-    return found | {*arguments.SWITCHED_OFF} if name == "eval" else found
+    other = registration.commands()
+    arguments = other[name].arguments() if name in other else subcommands()[name]
+    return {*known_flags(flag_rows(arguments))}
 
 
 # The families' pages have tests of their own, which also compare what is printed.

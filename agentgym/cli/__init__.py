@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from agentgym.support.common_flags import log_to_terminal, take_common_flags, version_line
 from agentgym.support.exits import run_command
 from agentgym.support.terminal import printable
 
@@ -42,18 +43,26 @@ def _words(text: str) -> str:
 
 def _main(argv: Sequence[str]) -> int:
     """Read the arguments and carry out the subcommand."""
+    common = take_common_flags(argv)
+    if common.version:
+        print(version_line("agentgym"))
+        return 0
+    log_to_terminal(common.log_level)
     if not argv:
         from agentgym.cli.first_steps import show
 
         return show(_screen())
     from agentgym.cli.commands import run
-    from agentgym.cli.parsing import parse
+    from agentgym.cli.parsing import OtherCommand, parse
 
-    return run(parse(argv), _screen())
+    command = parse(common.others)
+    if isinstance(command, OtherCommand):
+        return command.main([*command.argv, *common.words])
+    return run(command, _screen(common.quiet))
 
 
-def _screen() -> Console:
-    """Return where the subcommands print."""
+def _screen(quiet: bool = False) -> Console:
+    """Return where the subcommands print; a quiet one shows no progress bars."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -66,6 +75,11 @@ def _screen() -> Console:
             """Pass on what is drawn; codes for the terminal are rich's own alone."""
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(printable(part.text, None), part.style)
+
+        @property
+        def is_dumb_terminal(self) -> bool:
+            """Whether nothing may move: then rich draws no progress bars."""
+            return quiet or super().is_dumb_terminal
 
         def on_broken_pipe(self) -> None:
             """Pass the error on; rich would exit with code 1, which means a failed check here."""

@@ -11,15 +11,6 @@ from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.evaluation.suites.settings import EvaluationSettings
 
-LISTS = (
-    "--env-kwargs", "--policy-kwargs", "--task", "--visible", "--reward-hooks", "--extra",
-    "--interfaces",
-)  # fmt: skip
-"""Flags that take a list and may be repeated."""
-SWITCHED_OFF = {"--no-scale": "--scale=False"}
-"""Of switches of ``agentgym eval`` that decide for themselves if they are left out, the short way
-to say no."""
-
 
 @dataclass(frozen=True)
 class List:
@@ -431,3 +422,23 @@ ABOUT_FIRST: Mapping[str, str] = {
     "images": "Container images for sandboxes of namespaces, which need no daemon.",
 }
 """What the first word of several of them stands for."""
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "start": ("doctor", "list", "play"),
+    "evaluate": ("eval", "compare", "view", "protocols"),
+    "train": ("train", "presets", "merge"),
+    "recorded episodes": ("replay", "export"),
+    "own tasks and environments": ("validate", "conform", "synth", "index", "swe"),
+    "servers and images": ("serve", "images"),
+}
+"""The commands in the order of the help, by the titles of their groups."""
+HELP_GROUPS: Mapping[type, Mapping[str, tuple[str, ...]]] = {
+    Eval: {
+        "what plays": ("--policy", "--model", "--base-url", "--agent", "--temperature"),
+        "on which tasks": (
+            "--env-kwargs", "--split", "--num-tasks", "--seed", "--horizon", "--protocol",
+        ),
+        "how": ("--samples", "--concurrency", "--backend", "--reward-hooks", "--config"),
+        "results": ("--out", "--chart", "--dry-run"),
+    },
+}  # fmt: skip
+"""Flags in the short help of commands that have many, by the titles of their groups."""

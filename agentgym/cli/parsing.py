@@ -1,53 +1,112 @@
-"""From what was typed to the arguments of a subcommand."""
+"""From what was typed to a command: a dataclass of arguments, or a command of another package."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, make_dataclass, replace
+import difflib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Union
 
-from agentgym.cli.arguments import ABOUT, ABOUT_FIRST, COMMANDS, LISTS, SWITCHED_OFF, Eval
+from agentgym.cli.arguments import ABOUT, ABOUT_FIRST, COMMANDS, GROUPS, HELP_GROUPS
 from agentgym.cli.families import family_subcommands
 from agentgym.errors import ConfigurationError
-from agentgym.making import merge_repeated
-from agentgym.support.helptext import explain_fields, name_values
+from agentgym.registration import commands
+from agentgym.support.flag_parsing import HELP, asks_help, parse_arguments
+from agentgym.support.help_page import ALL, help_page, summary_line
+
+PROGRAM = "agentgym"
+TRAINER = ("train", "presets", "merge")
+"""Commands that the trainer adds where it is installed."""
+OTHER_GROUP = "more"
+"""Title of the commands in the help that stand in no group."""
 
 
 @dataclass(frozen=True)
-class ChosenSubcommand:
-    """Several subcommands, of which one was typed."""
+class OtherCommand:
+    """A command of another package, with what was typed behind it."""
 
-    command: Any
-    """Its arguments, or another choice."""
+    main: Callable[[Sequence[str]], int]
+    """Carries it out."""
+    argv: tuple[str, ...]
+    """What was typed."""
 
 
 def parse(argv: Sequence[str]) -> object:
     """Read the arguments of ``agentgym``.
 
     Returns:
-        An instance of one of the dataclasses of `subcommands`.
+        An instance of one of the dataclasses of `subcommands`, or an `OtherCommand`.
 
     Raises:
-        SystemExit: They cannot be read, which was said on standard error, or help was asked for.
-        ConfigurationError: What a family adds cannot be used.
+        SystemExit: Help was asked for and printed.
+        ConfigurationError: There is no such command or flag, a value is wrong, or what a family
+            adds cannot be used.
     """
-    import tyro
+    if not argv or argv[0] in HELP:
+        sys.stdout.write(commands_page())
+        raise SystemExit(0)
+    first, *rest = argv
+    if first in commands():
+        return OtherCommand(commands()[first].main, tuple(rest))
+    words, rest = _command_words(first, rest)
+    if not words:
+        sys.stdout.write(commands_page(first))
+        raise SystemExit(0)
+    return _parse_arguments(words, rest)
 
-    args = merge_repeated(argv, LISTS)
-    if args[:1] == ["eval"]:
-        args = [SWITCHED_OFF.get(each.replace("_", "-"), each) for each in args]
-    marks = (tyro.conf.OmitArgPrefixes,)
-    command: object = tyro.cli(_parser(), args=args, prog="agentgym", config=marks)
-    while isinstance(command, ChosenSubcommand):
-        command = command.command
-    return replace(command, typed=_flags(argv)) if isinstance(command, Eval) else command
+
+def _command_words(first: str, rest: Sequence[str]) -> tuple[str, list[str]]:
+    """Return what was typed for a subcommand, and its arguments; no words: help of several.
+
+    Raises:
+        ConfigurationError: There is no such subcommand.
+    """
+    known = subcommands()
+    seconds = [words.partition(" ")[2] for words in known if words.startswith(f"{first} ")]
+    if not seconds:
+        if first in known:
+            return first, list(rest)
+        raise _unknown_command(first)
+    if not rest or rest[0] in HELP:
+        return "", []
+    if rest[0] not in seconds:
+        raise ConfigurationError(
+            f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {rest[0]!r:.80}"
+        )
+    return f"{first} {rest[0]}", list(rest[1:])
 
 
-def _flags(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the flags that were typed, as those of the fields they set."""
-    names = (each[2:].partition("=")[0].replace("-", "_") for each in argv if each[:2] == "--")
-    return tuple(name.removeprefix("no_") for name in names)
+def _unknown_command(word: str) -> ConfigurationError:
+    if word in TRAINER:
+        return ConfigurationError(
+            f"expected the trainer, which adds {PROGRAM} {word}, but it is not installed here: "
+            "pip install -e '.[train]' in a checkout installs it"
+        )
+    names = list(dict.fromkeys([*(name.split()[0] for name in subcommands()), *commands()]))
+    near = difflib.get_close_matches(word, names, 1)
+    remedy = f"did you mean {near[0]}?" if near else f"{PROGRAM} --help lists them"
+    return ConfigurationError(f"expected a command of {PROGRAM}, got {word!r:.80}: {remedy}")
+
+
+def _parse_arguments(words: str, argv: Sequence[str]) -> object:
+    """Read the arguments of a subcommand, or print its help."""
+    arguments, program = subcommands()[words], f"{PROGRAM} {words}"
+    if asks_help(argv):
+        groups = HELP_GROUPS.get(arguments, {})
+        sys.stdout.write(
+            help_page(arguments, program, groups=groups, names=_names(), everything=ALL in argv)
+        )
+        raise SystemExit(0)
+    return parse_arguments(arguments, argv, program)
+
+
+def _names() -> Mapping[str, str]:
+    """Return lists that the texts of flags name by a word in capitals."""
+    from agentgym.adapters.conformance_interfaces import INTERFACES
+    from agentgym.evaluation.protocols import bundled
+
+    return {"PROTOCOLS": ", ".join(bundled()), "INTERFACES": ", ".join(INTERFACES)}
 
 
 @lru_cache(maxsize=1)
@@ -57,46 +116,65 @@ def subcommands() -> Mapping[str, type]:
     Raises:
         ConfigurationError: Two of them are typed alike, or share a dataclass.
     """
-    found = dict(COMMANDS)
-    for one in family_subcommands():
-        if one.words in found or one.arguments in found.values():
+    known = dict(COMMANDS)
+    for added in family_subcommands():
+        if added.words in known or added.arguments in known.values():
             raise ConfigurationError(
-                f"expected one subcommand agentgym {one.words}, with a dataclass of its own, got "
-                f"another from {one.run.__module__}: change or uninstall its package"
+                f"expected one subcommand {PROGRAM} {added.words}, with a dataclass of its own, "
+                f"got another from {added.run.__module__}: change or uninstall its package"
             )
-        found[one.words] = one.arguments
-    return found
+        known[added.words] = added.arguments
+    first_words = {words.partition(" ")[0] for words in known if " " in words}
+    if taken := sorted(first_words & {*known}):
+        raise ConfigurationError(
+            f"expected {PROGRAM} {taken[0]} to be one subcommand or the first word of several, "
+            "got both: change or uninstall the package that adds it"
+        )
+    return known
 
 
-@lru_cache(maxsize=1)
-def _parser() -> type[ChosenSubcommand]:
-    """Return the dataclass that the parser fills, with the texts of its help."""
-    about = {one.words.partition(" ")[0]: one.about for one in family_subcommands() if one.about}
-    about |= ABOUT_FIRST
-    words: dict[str, dict[str, type]] = {}
-    for name, arguments in subcommands().items():
-        explain_fields(arguments)
-        name_values(arguments)
-        first, _, second = name.partition(" ")
-        words.setdefault(first, {})[second] = arguments
-    choices: dict[str, type] = {}
-    for first, table in words.items():
-        if ("" in table) != (len(table) == 1):  # the parser would drop the word of a lone one
-            raise ConfigurationError(
-                f"expected agentgym {first} to be one subcommand, or to have two or more, got "
-                f"{', '.join(repr(f'{first} {second}'.strip()) for second in table)}"
-            )
-        choices[first] = table[""] if "" in table else _choice(about.get(first, ""), table)
-    return _choice(ABOUT, choices)
+def commands_page(first: str = "") -> str:
+    """Return the help that lists the commands.
+
+    Args:
+        first: The first word of the commands that are listed; empty: all of them.
+    """
+    known = subcommands()
+    if first:
+        rows = {
+            words.partition(" ")[2]: _summary(arguments)
+            for words, arguments in known.items()
+            if words.startswith(f"{first} ")
+        }
+        return _listing(f"{PROGRAM} {first}", _about_first().get(first, ""), {"": rows})
+    summaries = {words.partition(" ")[0]: _summary(kind) for words, kind in known.items()}
+    summaries |= {word: text for word, text in _about_first().items() if word in summaries}
+    summaries |= {word: command.summary for word, command in commands().items()}
+    blocks = {
+        title: {word: summaries.pop(word) for word in words if word in summaries}
+        for title, words in GROUPS.items()
+    }
+    return _listing(PROGRAM, ABOUT, {**blocks, OTHER_GROUP: summaries})
 
 
-def _choice(about: str, table: Mapping[str, type]) -> type[ChosenSubcommand]:
-    """Return a dataclass whose field is one of several, as the parser reads it."""
-    from tyro.conf import subcommand
+def _about_first() -> dict[str, str]:
+    """Return what the first words of several commands stand for."""
+    added = family_subcommands()
+    return {one.words.partition(" ")[0]: one.about for one in added if one.about} | {**ABOUT_FIRST}
 
-    kinds = tuple(Annotated[kind, subcommand(name)] for name, kind in table.items())
-    union: Any = Union[kinds]  # noqa: UP007 (their number is not known here)
-    fields = [("command", union, field(metadata={"help": "What to do."}))]
-    made = make_dataclass("ChosenSubcommand", fields, bases=(ChosenSubcommand,), frozen=True)
-    made.__doc__ = about
-    return made
+
+def _summary(arguments: type) -> str:
+    return (arguments.__doc__ or "").strip().partition("\n")[0]
+
+
+def _listing(program: str, about: str, blocks: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a page that lists commands in groups."""
+    lines = [f"usage: {program} COMMAND ...", "", about]
+    for title, rows in blocks.items():
+        if rows:
+            lines += ["", *([f"{title}:"] if title else [])]
+            lines += [line for row in rows.items() for line in summary_line(*row)]
+    lines += ["", f"{program} COMMAND --help shows the flags of one."]
+    if program == PROGRAM:
+        lines += ["Every command takes --quiet and --log-level LEVEL; agentgym --version."]
+    return "\n".join(lines) + "\n"

@@ -12,8 +12,10 @@ from typing import Literal
 
 from agentgym.errors import DISTRIBUTION, ConfigurationError
 
-__all__ = ["CommonFlags", "log_to_terminal", "take_common_flags", "version_line"]
+__all__ = ["COMMON", "CommonFlags", "log_to_terminal", "take_common_flags", "version_line"]
 
+COMMON = ("--version", "--quiet", "--log-level")
+"""The flags."""
 LogLevel = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[LogLevel, ...] = ("debug", "info", "warning", "error")
 
@@ -30,6 +32,12 @@ class CommonFlags:
     """Also print what the packages log, from this level on, to standard error."""
     others: tuple[str, ...] = field(default=(), repr=False)
     """What was typed besides."""
+
+    @property
+    def words(self) -> list[str]:
+        """What was typed of these flags, for a command that reads them itself."""
+        level = [] if self.log_level is None else ["--log-level", self.log_level]
+        return [*(["--quiet"] if self.quiet else []), *level]
 
 
 def take_common_flags(argv: Sequence[str]) -> CommonFlags:

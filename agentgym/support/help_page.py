@@ -9,12 +9,13 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType, NoneType
-from typing import Any, get_args, get_type_hints
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tyro.conf import Positional, Suppress
+from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.support.helptext import field_texts, is_marked, value_name
 
@@ -22,6 +23,8 @@ ALL = "--help-all"
 """Shows every flag with its whole text."""
 COLUMN = 26
 """Where the texts of flags begin."""
+NAMES = 14
+"""Where the texts of commands begin."""
 WIDEST = 100
 """Most columns of a page."""
 FURTHER = "further flags"
@@ -47,13 +50,42 @@ class FlagHelp:
     """What it does."""
     default: str
     """Its value where it is left out, as people write it; empty where the text says it."""
-    section: str
+    switch: bool = False
+    """Whether it takes no value: it is on, off, or left open."""
+    field: str = ""
+    """The field of the dataclass that it sets."""
+    repeats: bool = False
+    """Whether it is typed once for each value, of a list."""
+    section: str = ""
     """Name and text of the nested dataclass that it is of; empty at the top."""
 
     @property
     def positional(self) -> bool:
         """Whether it has no dashes."""
         return not self.name.startswith("-")
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types that its value may have; None among them where it may be left open."""
+        union = get_origin(self.kind) in (Union, UnionType)
+        return get_args(self.kind) if union else (self.kind,)
+
+    @property
+    def many(self) -> bool:
+        """Whether it takes a list."""
+        return any(Ellipsis in get_args(kind) for kind in self.kinds)
+
+    @property
+    def most_words(self) -> int:
+        """Most values that it takes each time it is typed."""
+        if self.many:
+            return 1 if self.repeats else sys.maxsize
+        return max(len(get_args(k)) if get_origin(k) is tuple else 1 for k in self.kinds)
+
+    @property
+    def flag(self) -> str:
+        """What is typed, without the mark of a switch that may be turned off."""
+        return self.name.replace("[no-]", "")
 
 
 def flag_rows(
@@ -83,9 +115,12 @@ def flag_rows(
         yield FlagHelp(
             name=f"--{prefix}[no-]{word}" if both else name,
             kind=kind,
-            value="" if switch else value_name(kind, name if positional else ""),
+            value="" if switch else _value(marked[field.name], kind, name if positional else ""),
             text=text,
             default=defaults.get(name, left_out),
+            switch=switch,
+            field=field.name,
+            repeats=is_marked(marked[field.name], UseAppendAction),
             section=f"{prefix.rstrip('.')}: {_first_sentence(arguments)}" if prefix else "",
         )
 
@@ -97,6 +132,7 @@ def help_page(
     about: str = "",
     groups: Mapping[str, Sequence[str]] = _NO_GROUPS,
     defaults: Mapping[str, str] = _NO_DEFAULTS,
+    names: Mapping[str, str] = _NO_DEFAULTS,
     everything: bool = False,
     ending: str = "",
 ) -> str:
@@ -109,18 +145,23 @@ def help_page(
         groups: Flags of the short help by the titles of their groups, such as ``{"model":
             ["--model", "--base-url"]}``. Without any, every flag is shown.
         defaults: Defaults that the dataclass does not know, by flags.
+        names: Words in capitals in the texts of flags, and what they stand for, such as
+            ``{"PROTOCOLS": "agentgym, official"}``.
         everything: Show all flags, each with its whole text, the others below those in groups.
         ending: A last paragraph.
     """
-    rows = list(flag_rows(arguments, defaults))
-    by_name = {row.name.replace("[no-]", ""): row for row in rows}
+    rows = [
+        dataclasses.replace(row, text=_with_names(row.text, names))
+        for row in flag_rows(arguments, defaults)
+    ]
+    by_name = {row.flag: row for row in rows}
     positionals = [row for row in rows if row.positional]
     words = " ".join(row.value if "..." in row.value else row.name for row in positionals)
     lines = [f"usage: {' '.join(filter(None, (program, words)))} [flags]", ""]
     lines += _wrapped(_plain(about or arguments.__doc__ or ""), "")
     blocks = {"": [row for row in positionals if not _in_groups(row, groups)]}
-    for title, names in groups.items():
-        blocks[title] = [by_name[name] for name in names]
+    for title, flags in groups.items():
+        blocks[title] = [by_name[flag] for flag in flags]
     shown = {row.name for block in blocks.values() for row in block}
     if everything or not groups:
         for row in rows:
@@ -137,6 +178,24 @@ def help_page(
     return "\n".join([*lines, *(["", *_wrapped(ending, "")] if ending else [])]) + "\n"
 
 
+def summary_line(name: str, text: str) -> list[str]:
+    """Return the lines of a page that name something and say what it is."""
+    lines = _wrapped(text, " " * NAMES)
+    return [f"  {name}".ljust(NAMES) + lines[0].lstrip(), *lines[1:]] if lines else [f"  {name}"]
+
+
+def _value(hint: Any, kind: Any, name: str) -> str:
+    """Return what is typed behind a flag."""
+    value = value_name(kind, name)
+    return value.removesuffix(" ...") if is_marked(hint, UseAppendAction) else value
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    for word, meaning in names.items():
+        text = text.replace(word, meaning)
+    return text
+
+
 def _is_switch(kind: Any) -> bool:
     """Return whether a flag takes no value: it is on, off, or left open."""
     return kind is bool or set(get_args(kind)) == {bool, NoneType}
@@ -148,7 +207,7 @@ def _first_sentence(arguments: type) -> str:
 
 
 def _in_groups(row: FlagHelp, groups: Mapping[str, Sequence[str]]) -> bool:
-    return any(row.name in names for names in groups.values())
+    return any(row.flag in flags for flags in groups.values())
 
 
 def _row(row: FlagHelp, whole: bool) -> list[str]:
