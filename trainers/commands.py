@@ -30,9 +30,9 @@ def _merge(argv: Sequence[str]) -> int:
 
 
 def _train_arguments() -> type:
-    from trainers.cli import _arguments
+    from trainers.config.command import Arguments
 
-    return _arguments()
+    return Arguments
 
 
 def _merge_arguments() -> type:
