@@ -16,6 +16,8 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.support.caching import BoundedCache
 
 SPLITS = ("train", "valid", "test")
+ALL = "all"
+"""Word for the tasks of every split together, where tasks are evaluated."""
 LABELS = ("task_type", "difficulty", "category", "kind", "hops", "repo")
 """Entries of a task's content that say of which kind it is."""
 KEPT_TASKS = 1 << 14
@@ -165,8 +167,8 @@ class TaskSet(ABC):
         one with the same seed.
 
         Args:
-            split: Split to draw from.
-            num_tasks: Number of tasks, at most ``len(split)``.
+            split: Split to draw from; :data:`ALL` for those of every split.
+            num_tasks: Number of tasks, at most :meth:`size` of the split.
             seed: Seed of the permutation.
 
         Raises:
@@ -174,8 +176,8 @@ class TaskSet(ABC):
                 ``seed`` is not a whole number from 0.
             TaskNotFound: There is no such split.
         """
-        split = self.check(split)
-        size = self.len(split)
+        size = self.size(split)
+        split = split if split == ALL else self.check(split)
         num_tasks, seed = (
             integer(num_tasks, "the number of tasks of a panel"),
             integer(seed, "the seed"),
@@ -190,9 +192,26 @@ class TaskSet(ABC):
             )
         # Name the bit generator: default_rng may become another one, and with it every panel.
         order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:num_tasks]
-        tasks = [self.task(split, int(index)) for index in order]
+        tasks = [self._at(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
         return Panel(split, seed, tuple(task.id for task in tasks), digest)
+
+    def size(self, split: str) -> int:
+        """Return the number of tasks in ``split``, or of all splits under :data:`ALL`.
+
+        Raises:
+            TaskNotFound: There is no such split.
+        """
+        return sum(map(self.len, self.splits)) if split == ALL else self.len(self.check(split))
+
+    def _at(self, split: str, index: int) -> Task:
+        """Return task number ``index`` of a split, or of all splits one after the other."""
+        names = self.splits if split == ALL else (split,)
+        for name in names:
+            if index < self.len(name):
+                return self.task(name, index)
+            index -= self.len(name)
+        raise TaskNotFound(f"expected a task of {self.name}, got index {index} behind the last")
 
     def check(self, split: str, index: int | None = None) -> str:
         """Validate a split, or an alias, and an index within it; return the name of the split.

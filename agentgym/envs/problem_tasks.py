@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
+from agentgym.core.options import choice
 from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.errors import ConfigurationError
 
-__all__ = ["Describe", "GeneratedTasks", "ListedTasks", "PlanLength", "check_file_expert"]
+__all__ = ["Describe", "GeneratedTasks", "ListedTasks", "PlanLength", "expert_for"]
 
+SOLVER = "oracle"
+"""Name of the expert of a family that knows the answers."""
 Problem = TypeVar("Problem")
+logger = logging.getLogger(__name__)
 Describe = Callable[[Problem], tuple[str, Mapping[str, Any]]]
 """Returns goal and content of a problem's task."""
 PlanLength = Callable[[Problem], "int | None"]
@@ -69,8 +75,7 @@ class ListedTasks(_ProblemTasks[Problem]):
 
     Args:
         name: Name of the set, which says where they come from.
-        problems: The problems of each split. A plain list is the split ``test``, under whatever
-            name of a split it is asked for.
+        problems: The problems of each split.
         describe: Returns goal and content of a problem's task.
         plan_length: Returns the length of the expert's plan.
         kept: Most problems that are remembered.
@@ -81,15 +86,12 @@ class ListedTasks(_ProblemTasks[Problem]):
     def __init__(
         self,
         name: str,
-        problems: Mapping[str, Sequence[Problem]] | Sequence[Problem],
+        problems: Mapping[str, Sequence[Problem]],
         describe: Describe[Problem],
         plan_length: PlanLength[Problem],
         kept: int = 256,
     ) -> None:
         super().__init__(name, describe, plan_length, kept)
-        if not isinstance(problems, Mapping):
-            problems = {"test": problems}
-            self.aliases = dict.fromkeys(SPLITS, "test")
         self._listed = problems
         self.splits = tuple(split for split in SPLITS if problems.get(split))
 
@@ -101,14 +103,35 @@ class ListedTasks(_ProblemTasks[Problem]):
         return self._listed[split][number]
 
 
-def check_file_expert(expert: str) -> None:
-    """Refuse an expert that cannot play the rows of a file.
+def expert_for(expert: str | None, own: bool, experts: Collection[str]) -> str:
+    """Return who demonstrates: with data of the user's own the solver that knows the answers.
+
+    Args:
+        expert: The argument; None where the user left it out.
+        own: Whether the questions are the user's own, which no expert can read.
+        experts: Names of the family's experts, of which the first is the usual one.
 
     Raises:
-        ConfigurationError: It is not ``oracle``.
+        ConfigurationError: There is no such expert, or it would have to read the questions.
     """
-    if expert != "oracle":
+    if expert is not None:
+        choice(expert, "expert", experts)
+    if not own:
+        return next(iter(experts)) if expert is None else expert
+    if expert not in (None, SOLVER):
         raise ConfigurationError(
-            f"expected expert='oracle' with data=, as no other expert reads questions that people "
-            f"have asked, got {expert!r}"
+            f"expected expert='{SOLVER}' with data of your own, as no other expert reads questions "
+            f"that people have asked, got {expert!r}; leave it out"
         )
+    if expert is None:
+        say_who_solves()
+    return SOLVER
+
+
+@lru_cache(maxsize=1)
+def say_who_solves() -> None:
+    """Say it once in a process."""
+    logger.warning(
+        "no expert can read questions of your own: the expert is %r, which knows the answers",
+        SOLVER,
+    )

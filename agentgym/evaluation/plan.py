@@ -68,7 +68,7 @@ def plan(
     if chosen is not None:
         split, ids, digest = _listed(tasks, chosen)
     else:
-        size = tasks.len(split)
+        size = tasks.size(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
         split, ids, digest = panel.split, panel.ids, panel.sha256
     jobs = []

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgym.core import row_splits
 from agentgym.core.tasks import SPLITS, Task, TaskList, TaskSet, canonical_json
 from agentgym.errors import ConfigurationError
 from agentgym.support.datafiles import read_records
 
 GOALS = ("goal", "question", "instruction", "prompt", "problem", "task")
 """Columns that may hold the instruction; the first that a row has is taken."""
-SHARES = (60, 20, 20)
-"""Percent of the questions in train, valid and test, where one data set is dealt."""
+HELD_OUT = 5
+"""One of so many instructions is for test, and one for valid, where one data set is dealt."""
 
 Row = Mapping[str, Any]
 Rows = str | Path | Iterable[Row]
@@ -28,9 +29,10 @@ def tool_tasks(
 
     Args:
         source: Rows, a file of rows (JSON lines, gzipped or not, JSON or parquet), or a mapping of
-            names of splits to these. One data set is dealt to ``train``, ``valid`` and ``test``, 60
-            to 20 to 20, by hashes of the instructions: equal ones come into the same split. Rows
-            that are equal in everything count once. A task set is returned as it is.
+            names of splits to these. A row of one data set belongs to the split that its column
+            ``split`` names; the others are dealt to ``train``, ``valid`` and ``test``, 60 to 20 to
+            20, by hashes of the instructions: equal ones come into the same split. Rows that are
+            equal in everything count once. A task set is returned as it is.
         name: Name of the set, which begins the id of every task. An id ends in the row's ``id``,
             or in its hash if it has none.
         goal: The column that holds the instruction, or a function of the row that returns it; the
@@ -107,21 +109,24 @@ def _goal(row: Row, goal: Goal, place: str) -> str:
 
 def _dealt(rows: Read) -> dict[str, Read]:
     """Deal rows to three splits, so that equal instructions stay together."""
-    order = {text: place for place, text in enumerate(sorted({_hash(t) for t, _ in rows.values()}))}
-    if len(order) < len(SPLITS):
+    try:
+        places = [
+            row_splits.Row(text, row_splits.named_split(row.get("split")))
+            for text, row in rows.values()
+        ]
+    except ValueError as error:
+        raise ConfigurationError(f"{error} in a row") from None
+    different = len({place.content for place in places})
+    if different < len(SPLITS) and not any(place.split for place in places):
         raise ConfigurationError(
             f"expected at least {len(SPLITS)} different instructions, one for each split, got "
-            f"{len(order)}; name the splits yourself: tasks={{'train': rows, 'test': others}}"
+            f"{different}; name the splits yourself: tasks={{'train': rows, 'test': others}}"
         )
-    held = max(1, len(order) * SHARES[1] // 100), max(1, len(order) * SHARES[2] // 100)
-    first = len(order) - sum(held)
-    ends = (first, first + held[0], len(order))
     dealt: dict[str, Read] = {split: {} for split in SPLITS}
-    for digest, (text, row) in rows.items():
-        place = order[_hash(text)]
-        split = next(split for split, end in zip(SPLITS, ends, strict=True) if place < end)
-        dealt[split][digest] = (text, row)
-    return dealt
+    splits = row_splits.deal(places, HELD_OUT)
+    for split, (digest, read) in zip(splits, rows.items(), strict=True):
+        dealt[split][digest] = read
+    return {split: found for split, found in dealt.items() if found}
 
 
 def _hash(text: str) -> str:

@@ -34,10 +34,10 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     argv = ("swe", "build", str(library), "--out", str(output), "--num-tasks", "2")
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "")
-    assert "prices" in out and f"2 tasks in {output}" in out
+    assert "prices" in out and f"2 tasks in {output} (train 1, test 1)" in out
     assert f"agentgym validate swe --env-kwargs data={output}" in out
     stored = StoredInstances(output)
-    assert stored.len("train") == 2
+    assert (stored.len("train"), stored.len("test")) == (1, 1)
     held_out = stored.instance("train", 0).held_out
     assert held_out is not None and held_out.file == output / "held_out" / "prices.json.gz"
     bank = load_bank(held_out)
@@ -46,7 +46,7 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     assert bank.guards is not None
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
-    assert "prices-001" in out and "prices-002" in out and "train: 2 tasks" in out
+    assert "prices-001" in out and "prices-002" in out and "train: 1 tasks" in out
     code, out, err = run(
         capsys, "validate", "swe", "--env-kwargs", f"data={output}", "--blind-tasks", "0"
     )
@@ -86,7 +86,8 @@ def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     after = trials.read_text().splitlines()
     assert after[: len(before) - 1] == before[:-1]
     edits = [json.dumps(json.loads(line)["edit"]) for line in after]
-    assert len(set(edits)) == len(edits) and StoredInstances(output).len("train") == 4
+    stored = StoredInstances(output)
+    assert len(set(edits)) == len(edits) and sum(map(stored.len, stored.splits)) == 4
 
 
 @needs_box

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.core.tasks import (
+    ALL,
     NumberedTasks,
     Task,
     TaskList,
@@ -303,3 +304,15 @@ def test_threads_share_numbered_tasks() -> None:
         turns = list(pool.map(tasks.oracle_turns, found))
     assert found == [Sums().task("train", index % 30) for index in range(3000)]
     assert turns == [index % 30 * 7 % 13 or None for index in range(3000)]
+
+
+def test_a_panel_of_all_splits_together() -> None:
+    tasks = tiny()
+    assert tasks.size(ALL) == 8 and tasks.size("test") == 3
+    panel = tasks.panel(ALL, 8, seed=1)
+    assert sorted(panel.ids) == sorted(t.id for s in tasks.splits for t in tasks.iterate(s))
+    assert panel.split == ALL and panel.ids[:4] == tasks.panel(ALL, 4, seed=1).ids
+    with pytest.raises(ConfigurationError, match="1 to 8 tasks of split 'all'"):
+        tasks.panel(ALL, 9)
+    with pytest.raises(TaskNotFound, match="'every'"):
+        tasks.size("every")

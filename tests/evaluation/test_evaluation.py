@@ -205,3 +205,27 @@ def test_report_is_json_and_prints():
     Console(file=text, width=100).print(report.table())
     assert f"{report.score_mean:.3f}  [" in text.getvalue()
     assert "random on agentgym-test/Toy-v0" in text.getvalue()
+
+
+class TrainAlone(ToyEnv):
+    """The toy, all of whose tasks are for training."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.tasks.splits = ("train",)
+
+
+def test_where_there_is_no_test_the_split_that_is_played_is_said(caplog):
+    for times in (1, 2):
+        report = evaluate("oracle", TrainAlone(), num_tasks=2)
+        assert report.split == "train" and report.n == 2
+        assert caplog.text.count("no split test: the split train is played") == 1, times
+    with pytest.raises(TaskNotFound, match="'test'"):
+        evaluate("oracle", TrainAlone(), "test", num_tasks=2)
+
+
+def test_all_splits_are_played_together():
+    env = ToyEnv()
+    report = evaluate("oracle", env, "all", num_tasks=40)
+    assert report.split == "all" and report.success == 1.0 and report.n == 40
+    assert {env.tasks.find(row.task_id).split for row in report.rows} == {*env.tasks.splits}

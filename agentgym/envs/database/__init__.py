@@ -13,4 +13,5 @@ What the folder holds:
 - ``generator/``: ``config.py``, ``domains.py`` (what there is), ``asking.py`` and ``request.py``
   (what is asked, in words and SQL), ``problems.py``
 - ``official/``: AgentBench's rows
+- ``own/``: tables of the user's own, and questions about them
 """

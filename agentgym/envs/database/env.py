@@ -14,7 +14,9 @@ from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseS
 from agentgym.envs.database.engine.tables import quoted
 from agentgym.envs.database.experts import EXPERTS
 from agentgym.envs.database.generator.config import GeneratorConfig
+from agentgym.envs.database.own.tables import Tables
 from agentgym.envs.database.tasks import open_tasks
+from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.session_env import OpenedSessionEnv
 
 REWARDS = ("sparse",)
@@ -54,7 +56,10 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     """Answer a question about a database, or make a change to it, by SQL.
 
     Args:
-        data: A file of AgentBench's dbbench, whose rows are then the tasks; None: generated ones.
+        data: Tables of your own: a CSV or TSV file, a folder or list of such, or an SQLite file.
+            Or a file of AgentBench's dbbench, whose rows are then the tasks. None: generated ones.
+        questions: Questions about such tables, in the rows of a file: ``question``, and ``answer``,
+            ``sql`` or both; see :mod:`agentgym.envs.database.own.questions`.
         difficulty: How large and how hard generated tasks are: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.database.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
@@ -64,7 +69,8 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads the schema and then asks,
             ``guessing`` mostly guesses what columns are called, ``oracle`` knows the solution, and
-            is the only one that plays files.
+            is the only one that plays questions of your own. None: ``reader``, or with data
+            ``oracle``.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -77,21 +83,23 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     def __init__(
         self,
         *,
-        data: str | os.PathLike[str] | None = None,
+        data: Tables | None = None,
+        questions: str | os.PathLike[str] | None = None,
         difficulty: str | GeneratorConfig = "medium",
         generator_seed: int = 0,
         max_rows: int = 20,
         max_observation_chars: int = 2400,
         horizon: int = 10,
         reward: str = "sparse",
-        expert: str = "reader",
+        expert: str | None = None,
         **kwargs: Any,
     ) -> None:
         choice(reward, "reward", REWARDS)
-        self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        name = expert_for(expert, data is not None, EXPERTS)
+        self._expert = EXPERTS[name]()
         self._max_rows = integer(max_rows, "max_rows", 1, 1000)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
-        self._tasks = open_tasks(data, difficulty, generator_seed, expert)
+        self._tasks = open_tasks(data, questions, difficulty, generator_seed, name)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------

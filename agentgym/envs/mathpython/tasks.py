@@ -54,7 +54,7 @@ def make_problem(
 
 
 def owner(question: str) -> str:
-    """Return the split that a question belongs to, wherever it comes from."""
+    """Return the split that a generated question belongs to."""
     tenth = int.from_bytes(hashlib.sha256(question.encode("utf-8", "replace")).digest()[:4], "big")
     place = tenth % 10
     return _TENTHS[place] if place < len(_TENTHS) else "train"
@@ -78,7 +78,7 @@ def problem_tasks(
         DataError: The data cannot be read.
     """
     if data is not None:
-        name, problems = f"math/{problem_name(data)}", read_problems(data, owner)
+        name, problems = f"math/{problem_name(data)}", read_problems(data)
         return ListedTasks(name, problems, describe, plan_length, KEPT_TASKS)
     make = partial(make_problem, config.cycle, ("math", GENERATOR_VERSION, config.name, seed))
     name = f"math/{config.name}-{seed}"

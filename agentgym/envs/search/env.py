@@ -13,6 +13,7 @@ from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
+from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.search.corpus import CorpusConfig
 from agentgym.envs.search.engine.admissible import admissible
 from agentgym.envs.search.engine.commands import FORGED, SPECS, SearchLanguage
@@ -27,6 +28,7 @@ from agentgym.envs.search.engine.session import (
     Turn,
     find_all,
 )
+from agentgym.envs.search.experts import EXPERTS
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.shared_search import SearchConfig, open_search
 from agentgym.envs.search.tasks import hop_counts
@@ -66,7 +68,8 @@ class SearchEnv(SessionEnv[SearchSession]):
         expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
             imitated, ``lazy`` does so too but mostly begins with a search for half a name,
             ``hasty`` mostly answers after its first search,
-            ``oracle`` knows plan and answer.
+            ``oracle`` knows plan and answer, and is the only one that answers questions of your
+            own. None: ``reader``, or with questions ``oracle``.
         on_error: What becomes of a failing retriever: ``raise`` ends the episode as failed,
             ``observe`` tells the policy.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
@@ -105,7 +108,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         reward: str = "sparse",
         answer_attempts: int = 1,
         first_search: bool = False,
-        expert: str = "reader",
+        expert: str | None = None,
         on_error: str = "raise",
         **kwargs: Any,
     ) -> None:
@@ -123,7 +126,8 @@ class SearchEnv(SessionEnv[SearchSession]):
             corpus, size, difficulty, generator_seed, shared_corpus, index, retriever_url, dialect
         )
         some = None if hops is None else hop_counts(hops, "hops")
-        self._shared = open_search(SearchConfig(source, questions, some, expert, rules))
+        name = expert_for(expert, questions is not None, EXPERTS)
+        self._shared = open_search(SearchConfig(source, questions, some, name, rules))
         super().__init__(self._shared.tasks, horizon=horizon, **kwargs)
         self.language = SearchLanguage(self.language.grammar)
         self.rules = replace(rules, forms=self.language.forms)

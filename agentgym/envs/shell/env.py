@@ -10,6 +10,7 @@ from agentgym.actions import ActionSpec, Param, parse
 from agentgym.core.options import choice, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
+from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.session_env import OpenedSessionEnv
 from agentgym.envs.shell.engine.session import ANSWER, RUN, ShellSession
 from agentgym.envs.shell.experts import EXPERTS
@@ -63,7 +64,7 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
         expert: Whose plans :meth:`oracle` follows: ``reader`` looks where files are,
             ``guessing`` mostly guesses it, ``oracle`` knows it, and is the only one that plays
-            files.
+            rows of a file. None: ``reader``, or with data ``oracle``.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -86,15 +87,16 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         max_observation_chars: int = 2400,
         horizon: int = 10,
         reward: str = "sparse",
-        expert: str = "reader",
+        expert: str | None = None,
         **kwargs: Any,
     ) -> None:
         choice(reward, "reward", REWARDS)
-        self._expert = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        name = expert_for(expert, data is not None, EXPERTS)
+        self._expert = EXPERTS[name]()
         self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(command_timeout, "command_timeout", 1, 3600)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
-        self._tasks = open_tasks(data, text(image, "image"), difficulty, generator_seed, expert)
+        self._tasks = open_tasks(data, text(image, "image"), difficulty, generator_seed, name)
         super().__init__(self._tasks, horizon=horizon, **kwargs)
 
     # -- the contract of a family ---------------------------------------------------------------

@@ -11,12 +11,7 @@ from typing import Any
 
 from agentgym.core.options import integer
 from agentgym.core.tasks import NumberedTasks, canonical_json
-from agentgym.envs.problem_tasks import (
-    GeneratedTasks,
-    ListedTasks,
-    PlanLength,
-    check_file_expert,
-)
+from agentgym.envs.problem_tasks import GeneratedTasks, ListedTasks, PlanLength
 from agentgym.envs.shell.engine.session import Problem
 from agentgym.envs.shell.experts import EXPERTS, FALLIBLE
 from agentgym.envs.shell.experts.base import Expert
@@ -59,7 +54,7 @@ def open_tasks(
     """Return generated tasks, or those of a file.
 
     Raises:
-        ConfigurationError: A value is out of its domain, or the expert cannot read the questions.
+        ConfigurationError: A value is out of its domain.
         DataError: The file cannot be read.
     """
     config = GeneratorConfig.of(difficulty)
@@ -68,7 +63,6 @@ def open_tasks(
         if image:
             raise ConfigurationError(f"expected image= only with data=, got {image!r}")
         return _generated(config, seed, expert)
-    check_file_expert(expert)
     # Imported here: nobody needs it for generated tasks.
     from agentgym.envs.shell.official.records import read_problems
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from agentgym.core.options import integer
+from agentgym.core.row_splits import Row, by_split
 from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.textcraft.engine.recipes import Recipe, World, shown
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
@@ -77,7 +78,8 @@ class GeneratedTasks(CraftTasks):
 class OfficialTasks(CraftTasks):
     """Every item that Minecraft's recipes can make as a goal, by depth and then by name.
 
-    A hash of its id deals a goal to a split, so that the splits are the same for everybody.
+    A hash of its id deals a goal to a split, so that the splits are the same for everybody; goals
+    too few for that are dealt as :mod:`agentgym.core.row_splits` does it.
 
     Args:
         folder: The folder of the recipes.
@@ -98,11 +100,13 @@ class OfficialTasks(CraftTasks):
             (name for name in self.book.by_product if name in self.book.turns),
             key=lambda name: (self.book.depths[name], name),
         )
-        self._goals = {
+        self._goals: Mapping[str, Sequence[str]] = {
             split: [name for name in goals if Stream("deal", name).below(100) in part]
             for split, part in DEALT.items()
         }
-        self.splits = tuple(split for split in SPLITS if self._goals[split])
+        if not all(self._goals.values()):  # a few recipes of one's own
+            self._goals = by_split(goals, [Row(name, None) for name in goals])
+        self.splits = tuple(split for split in SPLITS if self._goals.get(split))
         self._uses: dict[str, list[Recipe]] = {}
         for recipes in self.book.by_product.values():
             for recipe in recipes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -21,6 +23,7 @@ from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.making import resolve
 from agentgym.policies.base import Policy, PolicyWithPrompt
 
+_log = logging.getLogger(__name__)
 USUAL_SPLIT, USUAL_TASKS = "test", 100
 """What is played where nobody says anything."""
 
@@ -148,7 +151,7 @@ def settle(
     Args:
         setup: The protocol; None: none.
         env: The environment.
-        split: Split; None: the usual one, or the protocol's.
+        split: Split, or `agentgym.core.tasks.ALL`; None: the usual one, or the protocol's.
         num_tasks: Number of tasks; left out (``...``): the usual one, or the protocol's.
         tasks: Ids of tasks to play instead, with a protocol also its items or files of them.
         horizon: Turn budget; None: the environment's own, or the protocol's.
@@ -165,7 +168,7 @@ def settle(
     laid_out = _prompt(setup, prompt, env)
     if setup is None:
         usual = USUAL_TASKS if isinstance(num_tasks, EllipsisType) else size
-        return Terms(split or USUAL_SPLIT, usual, tasks, horizon, prompt=laid_out)
+        return Terms(split or _usual_split(env), usual, tasks, horizon, prompt=laid_out)
     wanted = split or setup.tasks.split
     other = _departures(setup, env)
     ids, full = _tasks(setup, env, wanted, tasks)
@@ -180,6 +183,21 @@ def settle(
         ids = ids[:size]
     use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, other)
     return Terms(wanted, size, ids, turns, setup, laid_out, use)
+
+
+def _usual_split(env: TextEnv) -> str:
+    """Return the split that is played if nobody names one: ``test``, or else the last there is."""
+    tasks = env.tasks
+    if USUAL_SPLIT in (*tasks.splits, *tasks.aliases):
+        return USUAL_SPLIT
+    _say_split(tasks.name, tasks.splits[-1])
+    return tasks.splits[-1]
+
+
+@lru_cache(maxsize=64)
+def _say_split(name: str, split: str) -> None:
+    """Say it once in a process."""
+    _log.warning("%s has no split %s: the split %s is played", name, USUAL_SPLIT, split)
 
 
 def _tasks(

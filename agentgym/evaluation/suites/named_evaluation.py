@@ -237,7 +237,7 @@ class NamedEvaluation:
         terms = self.terms(env)
         if terms.tasks is not None:
             return len(terms.tasks)
-        most = env.tasks.len(env.tasks.check(terms.split))
+        most = env.tasks.size(terms.split)
         return most if terms.num_tasks is None else min(terms.num_tasks, most)
 
     @property

@@ -31,7 +31,8 @@ class EvaluationSettings:
     verl-agent or agentgym, or of a file of your own in their form. The environment is made with its
     grammar. If left out: the protocol's, or the one that a run was trained under, or default."""
     split: str | None = None
-    """Split to evaluate on; test, or the protocol's, if left out."""
+    """Split to evaluate on, or all for the tasks of every split; test, or the protocol's, if left
+    out. Where there is no test it is the last split there is."""
     num_tasks: int | None = None
     """Number of tasks, cut to the split's size; 100, or all of the protocol's, if left out."""
     seed: int = 0

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 from agentgym.envs.database.engine.table_hash import table_hash
-from agentgym.errors import ConfigurationError, DataError
+from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 
 TABLE = {
     "table_name": "Chart history",
@@ -40,7 +40,9 @@ def test_rows_are_played(tmp_path):
     known = {**CHANGE, "answer_md5": f"[('{table_hash([left])}',)]"}
     path = written(tmp_path, QUESTION, CHANGE, known)
     env = gymnasium.make("agentgym/Database-v0", data=path, expert="oracle").unwrapped
-    assert env.tasks.splits == ("test",) and env.tasks.len("train") == 3
+    assert env.tasks.splits == ("test",) and env.tasks.len("test") == 3
+    with pytest.raises(TaskNotFound, match="train"):  # nobody trains on what is tested
+        env.tasks.len("train")
     for index in range(3):
         observation, info = env.reset(options={"index": index, "split": "test"})
         assert info["task_id"] == f"database/standard/test/{index}"
@@ -86,7 +88,7 @@ def test_a_wrong_row_is_named(tmp_path, wrong):
 def test_files_need_the_expert_that_knows(tmp_path):
     path = written(tmp_path, QUESTION)
     with pytest.raises(ConfigurationError, match="expert='oracle'"):
-        gymnasium.make("agentgym/Database-v0", data=path)
+        gymnasium.make("agentgym/Database-v0", data=path, expert="reader")
     for missing in (tmp_path / "none.jsonl", written(tmp_path)):
         with pytest.raises(DataError):
             gymnasium.make("agentgym/Database-v0", data=missing, expert="oracle")

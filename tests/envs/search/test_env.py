@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.envs.problem_tasks import say_who_solves
 from agentgym.envs.search.engine.session import DETAILS, GOLD_DETAILS
 from agentgym.envs.search.env import SearchEnv
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound
@@ -334,3 +335,18 @@ def test_deep_copies_share_the_retriever(questions: Path) -> None:
     twin = copy.deepcopy(env)
     twin.step("<search>Belden</search>")
     assert len(retriever.calls) == 1 and len(PASSAGES) == 6
+
+
+def test_questions_of_ones_own_have_the_solver_that_knows_the_answers(
+    questions: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    say_who_solves.cache_clear()
+    for _ in range(2):
+        env = make(questions)
+    assert caplog.text.count("the expert is 'oracle', which knows the answers") == 1
+    _, info = env.reset(options=MAYOR)
+    while not info["stop_reason"]:
+        info = env.step(str(env.oracle_action()))[4]
+    assert info["success"]
+    with pytest.raises(ConfigurationError, match=r"expected expert='oracle' .*got 'reader'; leave"):
+        make(questions, expert="reader")

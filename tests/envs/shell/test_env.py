@@ -164,10 +164,10 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
         {"description": "Wait.", "start": "sleep 9 &", "evaluation": {"match": "1"}},
         {"description": "Make calc.", "evaluation": {"check": {"file": "check/0.sh"}}},
     ]  # fmt: skip
-    path = tmp_path / "dev.json"
+    path = tmp_path / "standard.json"
     path.write_text(json.dumps(rows), encoding="utf-8")
-    env = make(data=path, expert="oracle")
-    assert env.tasks.splits == ("test",) and env.tasks.len("valid") == 4
+    env = make(data=path)
+    assert env.tasks.splits == ("test",) and env.tasks.len("test") == 4
     assert "2 rows" in caplog.text
     env.reset(options={"split": "test", "index": 0})
     assert env.step("run[cat note]")[0] == "hello"
@@ -200,7 +200,8 @@ def test_wrong_rows_and_arguments_are_refused(tmp_path):
         with pytest.raises(DataError):
             make(data=path, expert="oracle")
     for wrong in (
-        {"data": path}, {"image": "x"}, {"difficulty": "harder"}, {"expert": "nobody"},
+        {"data": path, "expert": "reader"}, {"image": "x"}, {"difficulty": "harder"},
+        {"expert": "nobody"},
         {"sandbox": "nowhere"}, {"sandbox": "subprocess"}, {"command_timeout": 0},
         {"reward": "dense"}, {"generator_seed": -1},
     ):  # fmt: skip

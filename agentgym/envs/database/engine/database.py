@@ -14,6 +14,9 @@ from agentgym.envs.database.engine.tables import Cell, Row, Table, quoted
 STEPS = 100_000
 """Instructions of SQLite's machine that a statement may take: counted, so that the same statement
 ends at the same place on every machine."""
+STEPS_A_ROW = 25
+"""The same for each row of the tables, where that comes to more: what it takes to look at a row,
+sort it and count it."""
 _AT_A_TIME = 1000
 """Instructions between two counts."""
 LENGTH = 2000
@@ -21,7 +24,9 @@ LENGTH = 2000
 what a statement can hold at once, as each row that is sorted or kept takes several instructions,
 and how long it can take, as an instruction may search a value."""
 PAGES = 1024
-"""Most pages of the database, of four kilobytes each."""
+"""Most pages of the database, of four kilobytes each, unless its tables have more text."""
+ROOM = 4
+"""So many times the size of such tables."""
 MOST_ROWS = 1000
 """Most rows of a result that are fetched."""
 MOST_CHARS = 1_000_000
@@ -63,6 +68,7 @@ class Database:
 
     def __init__(self, tables: Sequence[Table], state: State | None = None) -> None:
         self._tables, self._ticks = tuple(tables), 0
+        self._steps = max(STEPS, STEPS_A_ROW * sum(len(table.rows) for table in tables))
         self._guard = Guard([table.name for table in tables])
         # A vector environment may step it in another thread than the one that made it.
         self._connection = sqlite3.connect(
@@ -144,7 +150,8 @@ class Database:
     def _fill(self, state: State | None) -> None:
         """Make the tables with their rows."""
         run = self._connection.execute
-        run(f"PRAGMA max_page_count = {PAGES}")
+        pages = max(PAGES, ROOM * sum(map(_size, self._tables)) >> 12)
+        run(f"PRAGMA max_page_count = {pages}")
         run("BEGIN")
         for place, table in enumerate(self._tables):
             run(table.definition())
@@ -182,7 +189,7 @@ class Database:
     def _tick(self) -> int:
         """Count instructions; a number above 0 ends the statement."""
         self._ticks += _AT_A_TIME
-        return int(self._ticks > STEPS)
+        return int(self._ticks > self._steps)
 
     def _trusted(self, sql: str) -> None:
         """Carry out a statement of our own, which no policy could."""
@@ -204,7 +211,7 @@ class Database:
 
     def _words(self, error: Exception) -> str:
         """Say what was wrong with a statement."""
-        if self._ticks > STEPS:
+        if self._ticks > self._steps:
             return "the statement takes too long"
         return self._guard.denied or str(error) or type(error).__name__
 
@@ -219,6 +226,11 @@ def _fetched(cursor: sqlite3.Cursor) -> tuple[tuple[Row, ...], bool]:
         rows.append(row)
         left -= sum(len(cell) for cell in row if isinstance(cell, str | bytes))
     return tuple(rows), False
+
+
+def _size(table: Table) -> int:
+    """Return about how many bytes the rows of a table take."""
+    return sum(len(str(cell)) + 8 for row in table.rows for cell in row)
 
 
 def _row_name(table: Table) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import bounded
+from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.answers import same_answer
 from agentgym.envs.database.engine.database import Contents, Database, Result, SqlError
 from agentgym.envs.database.engine.table_hash import table_hash
@@ -35,6 +37,12 @@ class Problem:
     """What the tables are to hold in the end; empty if that is what they hold at first."""
     digest: str = ""
     """AgentBench's hash of the tables in the end, which counts instead of ``contents``."""
+    contents_sha256: str = ""
+    """:func:`contents_digest` of the tables in the end, which counts instead of ``contents``."""
+    rows_sha256: str = ""
+    """A hash of the rows of ``tables``, if whoever made them has computed it."""
+    looked_up: bool = False
+    """Whether the solver shows how the answer is found: it runs ``query`` before it answers."""
 
 
 class Turn(NamedTuple):
@@ -153,6 +161,8 @@ class DatabaseSession:
         if problem.digest:
             held = (self.database.rows(table.name) for table in problem.tables)
             return table_hash(held) == problem.digest
+        if problem.contents_sha256:
+            return contents_digest(self.database.contents()) == problem.contents_sha256
         if not problem.contents and not self.changed:
             return True
         return self.database.contents() == (problem.contents or contents_of(problem.tables))
@@ -176,6 +186,11 @@ def written(cell: Cell) -> str:
     if cell is None:
         return "NULL"
     return f"X'{cell.hex()}'" if isinstance(cell, bytes) else str(cell)
+
+
+def contents_digest(contents: Contents) -> str:
+    """Return a hash of what tables hold, whatever the order of their rows."""
+    return hashlib.sha256(canonical_json(dict(contents)).encode()).hexdigest()
 
 
 def contents_of(tables: Sequence[Table]) -> Mapping[str, tuple[str, ...]]:

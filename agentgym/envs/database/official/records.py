@@ -4,7 +4,8 @@ A row has ``description`` (the question), ``add_description`` and ``evidence`` (
 ``table`` (one or a list: ``table_name``, and ``table_info`` with ``columns`` and ``rows``; all
 values are texts), ``type`` (a list: INSERT, UPDATE and DELETE are changes, all else are questions),
 ``label`` (the values to answer), ``answer_md5`` (the hash of the tables after a change; empty where
-``sql.query`` makes it) and ``sql`` (``query``, which is written for MySQL).
+``sql.query`` makes it) and ``sql`` (``query``, which is written for MySQL). It
+may also name its ``split``.
 """
 
 from __future__ import annotations
@@ -13,37 +14,45 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.row_splits import Row, by_split, file_split, named_split
+from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.database import Database, SqlError
 from agentgym.envs.database.engine.session import Problem
 from agentgym.envs.database.engine.table_hash import table_hash
-from agentgym.envs.database.engine.tables import Column, Table
+from agentgym.envs.database.engine.tables import Column, Table, schema
 from agentgym.errors import DataError
 from agentgym.support.datafiles import read_records
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 
 
-def read_problems(file: Path) -> list[Problem]:
+def read_problems(file: Path) -> Mapping[str, tuple[Problem, ...]]:
     """Read the tasks of a file.
 
     Args:
         file: JSON lines, gzipped or not, or a JSON list.
 
+    Returns:
+        The problems of each split, see :mod:`agentgym.core.row_splits`.
+
     Raises:
         DataError: It cannot be read, or a row is none of dbbench; the message says which.
     """
-    problems = []
+    problems, rows = [], []
     for place, row in read_records(file, "search"):
         try:
-            problems.append(_problem(row))
+            problem = _problem(row)
+            split = named_split(row.get("split")) or file_split(file)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise DataError(
                 f"expected a row of dbbench in {file}, {place}, got {row!r:.200} "
                 f"({type(error).__name__}: {error})"
             ) from error
+        problems.append(problem)
+        rows.append(Row(canonical_json([problem.text, schema(problem.tables)]), split))
     if not problems:
         raise DataError(f"expected rows of dbbench in {file}, got none")
-    return problems
+    return by_split(problems, rows)
 
 
 def _problem(row: Mapping[str, Any]) -> Problem:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.core.tasks import SPLITS
-from agentgym.envs.mathpython.official.rows import SPLIT_NAMES, Unusable, read_row
+from agentgym.core.row_splits import SPLIT_NAMES, Row, by_split, file_split
+from agentgym.envs.mathpython.official.rows import Unusable, read_row
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
@@ -21,13 +21,11 @@ def problem_name(path: str | os.PathLike[str]) -> str:
     return stem(Path(os.path.abspath(path))) or "problems"
 
 
-def read_problems(
-    path: str | os.PathLike[str], owner: Callable[[str], str]
-) -> Mapping[str, tuple[Problem, ...]]:
+def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, ...]]:
     """Read a set of problems.
 
     The split of a problem is that which its row names, or that of its file; where neither tells,
-    `owner` decides by its words. A problem that stands twice in a split counts once.
+    :mod:`agentgym.core.row_splits` deals it. A problem that stands twice in a split counts once.
 
     Args:
         path: A file, or a folder that holds ``train``, ``valid`` (``dev``, ``val``) or ``test``
@@ -39,24 +37,28 @@ def read_problems(
         DataError: There is no such file, a row cannot be used, or a question stands in two splits.
         DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
     """
-    found: dict[str, dict[str, Problem]] = {split: {} for split in SPLITS}
-    places: dict[str, str] = {}
+    problems: dict[str, Problem] = {}
+    named: dict[str, tuple[str, str]] = {}
     for file, of_file in _files(path).items():
         for place, row in read_records(file, "math"):
             try:
                 problem, of_row = read_row(row)
             except Unusable as fault:
                 raise DataError(f"{fault}, in {place} of {file}") from None
-            split = of_row or of_file or owner(problem.text)
-            if places.setdefault(problem.text, split) != split:
+            problems.setdefault(problem.text, problem)
+            split = of_row or of_file
+            if split is None:
+                continue
+            other, first = named.setdefault(problem.text, (split, f"{place} of {file}"))
+            if other != split:
                 raise DataError(
                     f"expected disjoint splits, got {problem.text!r:.80} in {split} ({place} of "
-                    f"{file}) and in {places[problem.text]}"
+                    f"{file}) and in {other} ({first})"
                 )
-            found[split].setdefault(problem.text, problem)
-    if not places:
+    if not problems:
         raise DataError(f"expected problems in {path}, got none")
-    return {split: tuple(some.values()) for split, some in found.items() if some}
+    rows = [Row(text, named[text][0] if text in named else None) for text in problems]
+    return by_split([*problems.values()], rows)
 
 
 def _files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
@@ -69,7 +71,7 @@ def _files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
     if root.is_file():
         if not root.name.endswith(ENDINGS):
             raise DataError(f"expected a file that ends with {' or '.join(ENDINGS)}, got {root}")
-        return {root: SPLIT_NAMES.get(stem(root))}
+        return {root: file_split(root)}
     some = {root / f"{name}{end}": split for name, split in SPLIT_NAMES.items() for end in ENDINGS}
     found: dict[Path, str | None] = {file: split for file, split in some.items() if file.is_file()}
     if not found:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.core.outcome import well_formed
-from agentgym.core.tasks import SPLITS
+from agentgym.core.row_splits import named_split
 from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.problem import Problem
 
@@ -29,10 +29,6 @@ MARK = "####"
 """What stands before an answer of GSM8K."""
 BOXES = (r"\boxed", r"\fbox")
 """Commands in which the answer of a solution stands."""
-SPLIT_NAMES: Mapping[str, str] = {
-    **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
-}  # fmt: skip
-"""What splits are called in files -> what they are called here."""
 
 
 class Unusable(Exception):
@@ -43,7 +39,7 @@ def read_row(row: object) -> tuple[Problem, str | None]:
     """Read a row; return its problem, and its split where it tells.
 
     Raises:
-        Unusable: It holds no question, or no answer.
+        Unusable: It holds no question, no answer, or a split that there is not.
     """
     if not isinstance(row, Mapping):
         raise Unusable(f"expected an object, got {row!r:.80}")
@@ -53,7 +49,10 @@ def read_row(row: object) -> tuple[Problem, str | None]:
         raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {question!r:.80}")
     kind = next((str(fields[name]) for name in KINDS if fields.get(name)), "listed")
     problem = Problem(well_formed(question.strip()), well_formed(_answer(fields)), kind)
-    return problem, SPLIT_NAMES.get(str(fields.get("split", "")).lower())
+    try:
+        return problem, named_split(fields.get("split"))
+    except ValueError as error:
+        raise Unusable(str(error)) from None
 
 
 def _answer(fields: Mapping[str, Any]) -> str:

@@ -6,14 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.core.tasks import SPLITS
-from agentgym.envs.search.official.records import (
-    FIELDS,
-    SPLIT_NAMES,
-    Unusable,
-    dealt_split,
-    read_record,
-)
+from agentgym.core.row_splits import SPLIT_NAMES, Row, by_split, file_split
+from agentgym.envs.search.official.records import FIELDS, Unusable, content_of, read_record
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
@@ -74,9 +68,8 @@ def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
 def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
     """Read a question set.
 
-    The split of a question is that of its file, or that which its record names; where neither
-    tells, a hash of its words deals it: eight of ten to ``train``, and one each to ``valid`` and
-    ``test``.
+    The split of a question in a folder is that of its file; in a lone file it is that which its
+    record names, or its file. Where nothing tells, :mod:`agentgym.core.row_splits` deals it.
 
     Raises:
         ConfigurationError: ``path`` is no path.
@@ -84,7 +77,8 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
             has its number.
         DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
     """
-    splits: dict[str, list[Question]] = {split: [] for split in SPLITS}
+    questions: list[Question] = []
+    rows: list[Row] = []
     for file, split in question_files(path).items():
         for place, record in read_records(file, "search", FIELDS):
             try:
@@ -93,7 +87,8 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
                 raise DataError(
                     f"{problem} in {file}, {place}; correct it or leave it out"
                 ) from None
-            splits[split or told or dealt_split(question)].append(question)
-    if not any(splits.values()):
+            questions.append(question)
+            rows.append(Row(content_of(question), split or told or file_split(file)))
+    if not questions:
         raise DataError(f"expected questions in {path}, but there is none")
-    return {split: tuple(questions) for split, questions in splits.items() if questions}
+    return by_split(questions, rows)

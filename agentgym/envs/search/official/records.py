@@ -16,14 +16,13 @@ One's own records may also hold ``gold``, the ids of the passages with the evide
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import well_formed
-from agentgym.core.tasks import SPLITS
+from agentgym.core.row_splits import named_split
 from agentgym.envs.search.engine.scoring import normalise
 from agentgym.envs.search.question import Question
 
@@ -32,12 +31,6 @@ FIELDS = (
     "reward_model", "prompt", "data_source", "type", "extra_info", "split", "gold", "hops",
 )  # fmt: skip
 """Fields of records that mean something."""
-SPLIT_NAMES: Mapping[str, str] = {
-    **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
-}  # fmt: skip
-"""What splits are called in files -> what they are called here."""
-TENTHS = ("test", "valid")
-"""Splits that get a tenth of the questions each where records tell none; train gets the rest."""
 
 
 class Unusable(Exception):
@@ -78,12 +71,9 @@ def read_record(record: Any) -> QuestionEntry:
     return QuestionEntry(question, _split(record))
 
 
-def dealt_split(question: Question) -> str:
-    """Deal a question to a split by its words, so that equal questions stay together."""
-    key = normalise(question.text).encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(key, key=b"agentgym/search/split", digest_size=8).digest()
-    tenth = int.from_bytes(digest, "little") % 10
-    return TENTHS[tenth] if tenth < len(TENTHS) else "train"
+def content_of(question: Question) -> str:
+    """Return what makes a question the one that it is: its words, however they are written."""
+    return normalise(question.text)
 
 
 def _question(record: Mapping[str, Any]) -> str:
@@ -148,8 +138,7 @@ def _split(record: Mapping[str, Any]) -> str | None:
     extra = record.get("extra_info")
     name = extra.get("split") if isinstance(extra, Mapping) else None
     name = record.get("split") if name is None else name
-    if name is None:
-        return None
-    if not isinstance(name, str) or name.lower() not in SPLIT_NAMES:
-        raise Unusable(f"expected a split among {', '.join(SPLIT_NAMES)}, got {name!r:.80}")
-    return SPLIT_NAMES[name.lower()]
+    try:
+        return named_split(name)
+    except ValueError as error:
+        raise Unusable(str(error)) from None

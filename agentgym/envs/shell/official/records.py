@@ -10,6 +10,8 @@ Rows with ``match`` are played, and those whose script compares the answer with 
 prints. That is run in another box, in which no agent has been. Left out, and counted, are rows that
 start something in the background, which nothing does in a box between two commands, and those that
 are judged by other scripts, which an agent could have changed.
+
+A row may also name its ``split``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from agentgym.core.row_splits import Row, by_split, file_split, named_split
+from agentgym.core.tasks import canonical_json
 from agentgym.envs.shell.engine.session import Problem
 from agentgym.errors import DataError
 from agentgym.support.datafiles import read_records
@@ -29,28 +33,37 @@ COMPARING = ("integer-match.py", "string-match.py")
 logger = logging.getLogger(__name__)
 
 
-def read_problems(file: Path, image: str) -> list[Problem]:
+def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
     """Read the tasks of a file that can be played.
 
     Args:
         file: JSON lines, gzipped or not, or a JSON list.
         image: The container image of the boxes; empty for none.
 
+    Returns:
+        The problems of each split, see :mod:`agentgym.core.row_splits`.
+
     Raises:
         DataError: It cannot be read, a row is none of os_interaction (the message says which), or
             none can be played.
     """
-    problems, left_out = [], 0
+    problems: list[Problem] = []
+    rows: list[Row] = []
+    left_out = 0
     for place, row in read_records(file, "search"):
         try:
             problem = _problem(row, image)
+            split = named_split(row.get("split")) or file_split(file)
         except (KeyError, TypeError, ValueError, AttributeError, re.error) as error:
             raise DataError(
                 f"expected a row of os_interaction in {file}, {place}, got {row!r:.200} "
                 f"({type(error).__name__}: {error})"
             ) from error
-        problems += [problem] if problem else []
-        left_out += problem is None
+        if problem is None:
+            left_out += 1
+            continue
+        problems.append(problem)
+        rows.append(Row(canonical_json([problem.text, problem.setup]), split))
     if not problems:
         raise DataError(
             f"expected a row in {file} that is judged by its match and starts nothing in the "
@@ -58,7 +71,7 @@ def read_problems(file: Path, image: str) -> list[Problem]:
         )
     if left_out:
         logger.warning("%d rows of %s need a script or a process: left out", left_out, file)
-    return problems
+    return by_split(problems, rows)
 
 
 def _problem(row: Mapping[str, Any], image: str) -> Problem | None:

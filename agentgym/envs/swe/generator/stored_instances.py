@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.row_splits import Row, deal
+from agentgym.core.tasks import SPLITS
 from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.hidden_tests import cutting_edits
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
@@ -78,8 +80,8 @@ class InstanceRecord:
     """What makes the fault."""
     fail_to_pass: tuple[int, ...]
     """The tests that fail, by their number."""
-    split: str = "train"
-    """Its split."""
+    split: str = ""
+    """Its split; empty if it is to be dealt."""
     patch: str = ""
     """The solution, if it is not what takes the edits back."""
     pass_to_pass: tuple[int, ...] | None = None
@@ -96,7 +98,7 @@ class InstanceRecord:
         fields: dict[str, Any] = {
             "id": self.id,
             "repo": self.repo,
-            "split": self.split,
+            **({"split": self.split} if self.split else {}),
             **dict(self.details),
             "edits": [[edit.path, edit.start, edit.old, edit.new] for edit in self.edits],
             "fail_to_pass": [*self.fail_to_pass],
@@ -153,12 +155,12 @@ class StoredInstances:
                 f"expected tasks in {self._file}, got none; make some with agentgym swe build"
             )
         self._keep(difficulty)
+        self._homes = _homes([*self._records.values()])
         by_split: dict[str, list[str]] = {}
-        for record in self._records.values():
-            by_split.setdefault(record.split, []).append(record.id)
-        order = ("train", "valid", "test")
-        known = [name for name in order if name in by_split]
-        self.splits = (*known, *sorted(by_split.keys() - set(order)))
+        for id_, split in self._homes.items():
+            by_split.setdefault(split, []).append(id_)
+        known = [name for name in SPLITS if name in by_split]
+        self.splits = (*known, *sorted(by_split.keys() - set(SPLITS)))
         self._ids = {split: tuple(ids) for split, ids in by_split.items()}
 
     def len(self, split: str) -> int:
@@ -197,7 +199,8 @@ class StoredInstances:
                 f"expected the id of a task of {self._file}, such as {example}; "
                 f"got {instance_id!r:.200}"
             )
-        return record.split, self._ids[record.split].index(instance_id)
+        split = self._homes[instance_id]
+        return split, self._ids[split].index(instance_id)
 
     def repositories(self) -> Mapping[str, Repository]:
         """Return the repositories by name."""
@@ -299,6 +302,18 @@ class StoredInstances:
         return next((HeldOut(file, digest) for file in files if file.is_file()), None)
 
 
+def _homes(records: Sequence[InstanceRecord]) -> dict[str, str]:
+    """Return the split of each task by its id.
+
+    Tasks that name none are dealt by their repository, so that splits share none, and where there
+    are too few repositories for that one by one.
+    """
+    names = {record.repo for record in records}
+    apart = len(names) >= len(SPLITS)
+    rows = [Row(one.repo if apart else one.id, one.split or None) for one in records]
+    return {one.id: split for one, split in zip(records, deal(rows), strict=True)}
+
+
 def bank_file(folder: Path, name: str, banks: str = HELD_OUT) -> Path:
     """Return the file of a folder with the held-out questions of a repository, or of a task."""
     return folder / banks / f"{name}.json.gz"
@@ -388,7 +403,7 @@ def _entry(fields: Any) -> Repository | InstanceRecord:
         _text(fields["statement"]),
         edits,
         _numbers(fields["fail_to_pass"]),
-        _text(fields.get("split", "train")),
+        _text(fields.get("split", "")),
         _text(fields.get("patch", "")),
         None if passing is None else _numbers(passing),
         _text(fields.get("folder", "")),

@@ -158,7 +158,7 @@ def build_tasks(
     seed: int = 0,
     boxes: Boxes | None = None,
     timeout: float = 120.0,
-    split: str = "train",
+    split: str = "",
     watch: Watch | None = None,
 ) -> BuildProgress:
     """Make tasks by changing a library so that its tests notice it.
@@ -173,7 +173,7 @@ def build_tasks(
         seed: Seed of the order of the candidates and of the wording of the issues.
         boxes: How boxes are opened.
         timeout: Most seconds of one run of the tests.
-        split: Split of the tasks.
+        split: Split of the tasks; empty: dealt when they are opened.
         watch: Called after every trial.
 
     Returns:

@@ -88,7 +88,7 @@ def build_versions(
     seed: int = 0,
     boxes: Boxes | None = None,
     timeout: float = 120.0,
-    split: str = "test",
+    split: str = "",
     watch: Watch | None = None,
 ) -> BuildProgress:
     """Make tasks from releases of a library, one at most from each two that follow each other.
@@ -99,7 +99,7 @@ def build_versions(
         seed: Seed of the wording of the issues.
         boxes: How boxes are opened.
         timeout: Most seconds of one run of the tests.
-        split: Split of the tasks.
+        split: Split of the tasks; empty: dealt when they are opened.
         watch: Called after every pair.
 
     Returns:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.row_splits import SPLIT_NAMES
 from agentgym.core.tasks import SPLITS
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.official.hub import asked_once
@@ -17,12 +18,6 @@ from agentgym.envs.swe.official.rows import read_row
 from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recognise
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
 from agentgym.support.datafiles import ENDINGS, read_records, stem
-
-SPLIT_NAMES: Mapping[str, str] = {
-    **{split: split for split in SPLITS},
-    "dev": "valid", "val": "valid", "validation": "valid",
-}  # fmt: skip
-"""What splits are called in files and on the hub -> what they are called here."""
 
 _log = logging.getLogger(__name__)
 

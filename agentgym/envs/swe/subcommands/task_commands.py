@@ -119,12 +119,20 @@ def build(command: Build, console: Console) -> int:
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
             f"stands in {command.out / 'trials.jsonl'}"
         )
-    say(
-        console,
-        f"{made} tasks in {command.out}; play one: agentgym play swe --env-kwargs "
-        f"data={command.out}; check them: agentgym validate swe --env-kwargs data={command.out}",
-    )
+    say(console, f"{made} tasks in {command.out}{_splits(command)}. Next:")
+    for use in ("play swe", "validate swe", "eval swe --policy oracle", "train --env swe"):
+        say(console, f"  agentgym {use} --env-kwargs data={command.out}")
     return 0
+
+
+def _splits(command: Build) -> str:
+    """Say how many tasks each split has; a rebuild of the bundled ones has folders of its own."""
+    from agentgym.envs.swe.tasks import INDEX, Source, open_instances
+
+    if not (command.out / INDEX).is_file():
+        return ""
+    instances = open_instances(Source(command.out))
+    return f" ({', '.join(f'{split} {instances.len(split)}' for split in instances.splits)})"
 
 
 def _build(command: Build, watch: Watch) -> list[BuildProgress]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from agentgym.core.row_splits import Row, by_split
 from agentgym.core.tasks import SPLITS, Task
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import World
@@ -27,9 +28,6 @@ from agentgym.errors import ConfigurationError, DataError
 
 Files = str | Path | Sequence[str | Path]
 
-_HELD_OUT = 8
-"""One game of so many is for ``test``, and one for ``valid``."""
-
 
 class FileTasks(GameSet):
     """Game files as tasks.
@@ -41,16 +39,15 @@ class FileTasks(GameSet):
 
     Args:
         source: A mapping from splits to files; or a folder with subfolders ``train``, ``valid``,
-            ``test``; or a folder or list of files, which are then split by a hash of their content
-            (an eighth each for valid and test; equal games stay together).
+            ``test``; or a file, or a folder or list of files, which are then dealt by their content
+            (:mod:`agentgym.core.row_splits`: a single game is for ``test``).
         native: Whether the native engine is to play them, so that it must understand their texts
             and rules; Inform 7 understands more.
         folder: Folder of the cache, for story files compiled here.
         plan_length: Gives the length of the expert's plan for a game.
 
     Raises:
-        ConfigurationError: A split is unknown or empty, two files have the same name, or there
-            are too few to split.
+        ConfigurationError: A split is unknown or empty, or two files have the same name.
         DataError: A file is missing or holds no game.
     """
 
@@ -240,15 +237,5 @@ def _not_a_path(given: Any) -> ConfigurationError:
 
 def _split_by_content(files: list[Path]) -> dict[str, list[Path]]:
     """Split files by content, so that equal games are on the same side."""
-    prints = {file: check_file(file) for file in files}
-    order = sorted(set(prints.values()))
-    share = max(1, len(order) // _HELD_OUT)
-    if len(order) < 3:
-        raise ConfigurationError(
-            f"expected three or more different games to split, got {len(order)}; name the splits: "
-            'data={"test": [...]}'
-        )
-    sides = {"test": order[:share], "valid": order[share : 2 * share], "train": order[2 * share :]}
-    return {
-        split: [file for file in files if prints[file] in set(sides[split])] for split in SPLITS
-    }
+    rows = [Row(check_file(file), None) for file in files]
+    return {split: list(group) for split, group in by_split(files, rows).items()}

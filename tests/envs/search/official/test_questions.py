@@ -12,7 +12,7 @@ import pytest
 
 import agentgym  # noqa: F401
 from agentgym.envs.search.official.files import question_name, read_questions
-from agentgym.envs.search.official.records import dealt_split, read_record
+from agentgym.envs.search.official.records import read_record
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled
 from tests.envs.search.library import CountingRetriever
@@ -142,9 +142,11 @@ def test_the_file_tells_the_split_or_a_hash_deals_it(tmp_path: Path) -> None:
     assert list(sets) == ["train", "valid", "test"]
     assert sets["valid"][-1].text.startswith("who got")
     assert 290 <= len(sets["train"]) <= 350 and 20 <= len(sets["test"]) <= 60
-    assert all(dealt_split(question) == "test" for question in sets["test"])
-    upper = Question("What is Number 7!", ("x",))
-    assert dealt_split(upper) == dealt_split(Question("what is number 7?", ("y",)))
+    assert sets == read_questions(path)
+    upper = {**FLASHRAG, "question": "What is Number 7!"}
+    sets = read_questions(write(path, *records, upper))
+    of = {question.text: split for split, some in sets.items() for question in some}
+    assert of["What is Number 7!?"] == of["what is number 7?"]
 
 
 def test_a_folder_has_a_file_for_each_split(tmp_path: Path) -> None:

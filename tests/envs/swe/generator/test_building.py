@@ -46,8 +46,10 @@ def test_the_tasks_can_be_solved_and_not_by_doing_nothing(built):
     stored = StoredInstances(root / "out")
     stored.check()
     grader = Grader(Boxes())
-    for index in range(stored.len("train")):
-        one = stored.instance("train", index)
+    places = [(split, index) for split in stored.splits for index in range(stored.len(split))]
+    assert len(places) == 3
+    for split, index in places:
+        one = stored.instance(split, index)
         path = one.source.edits[0].path
         sound = (one.source.folder / path).read_bytes()
         assert grader.grade(one, {path: sound}).verdict == FULL

@@ -157,8 +157,8 @@ def test_a_regression_is_built_by_a_command_and_its_issue_names_both_releases(
 def solve(folder):
     """Let the expert solve the tasks of a folder."""
     env = SWEEnv(data=folder, expert="developer")
-    for index in range(env.tasks.len("train")):
-        env.reset(options={"split": "train", "index": index})
+    for task in [task for split in env.tasks.splits for task in env.tasks.iterate(split)]:
+        env.reset(options={"task_id": task.id})
         over, info = False, {}
         while not over:
             _, _, terminated, truncated, info = env.step(str(env.oracle_action()))
@@ -190,7 +190,7 @@ def test_a_kind_that_reaches_two_files_gets_held_out_questions(tmp_path, capsys)
     assert run(capsys, *argv, "--out", str(out))[0] == 0
     [record] = StoredInstances(out).records().values()
     env = SWEEnv(data=out)
-    env.reset(options={"split": "train", "index": 0})
+    env.reset(seed=0)
     assert env.session.instance.id == record.id and env.session.instance.held_out is not None
     env.close()
     solve(out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -139,3 +140,31 @@ def test_the_digest_is_over_paths_and_contents(tmp_path):
     assert digest(one) == digest(two) != digest(three)
     with pytest.raises(DataError, match="expected a folder"):
         digest(tmp_path / "nothing")
+
+
+def test_tasks_without_a_split_are_dealt_by_repository_where_there_are_enough(folder):
+    record = InstanceRecord("x", "prices", "Wrong.\n", (EDIT,), (1,))
+    first = (folder / INSTANCES).read_text().splitlines(keepends=True)[0]
+
+    def sizes(*repositories):
+        lines = [
+            replace(record, id=f"{repo}-{n}", repo=repo, folder="prices").line()
+            for repo in repositories
+            for n in range(4)
+        ]
+        assert not any('"split"' in line for line in lines)
+        (folder / INSTANCES).write_text(first + "".join(lines))
+        stored = StoredInstances(folder)
+        for name in stored.splits:
+            one = stored.instance(name, 0)
+            assert stored.find(one.id) == (name, 0)
+        return {name: stored.len(name) for name in stored.splits}, [
+            {stored.instance(name, n).repo for n in range(stored.len(name))}
+            for name in stored.splits
+        ]
+
+    assert sizes("prices")[0] == {"train": 2, "valid": 1, "test": 1}
+    assert sizes("a", "b")[0] == {"train": 6, "valid": 1, "test": 1}
+    counts, repos = sizes("a", "b", "c", "d")
+    assert counts == {"train": 8, "valid": 4, "test": 4}
+    assert sum(map(len, repos)) == len(set.union(*repos)) == 4
