@@ -29,6 +29,8 @@ FOLDERS = (".agents", ".site", "agentgym", "benchmarks", "notebooks", "trainers"
 """Folders with pages, besides the root."""
 HIDDEN = frozenset(("bundled.d", "pages", "runs"))
 """Folders in them whose pages are not ours, or not for readers."""
+HOW_TO = ".site/how-to/README"
+"""The index of the how-to pages, in whose order they are listed."""
 CONCEPTS = (".site/concepts",)
 GUIDES = (
     "agentgym/README", "trainers/README", "agentgym/adapters/README", "agentgym/imports/README",
@@ -184,10 +186,11 @@ def contents() -> dict[str, Sequence[str]]:
     def below(folder: str) -> list[str]:
         return [_name(page) for page in pages if page.parts[0] == folder]
 
-    how_to = [name for name in below(".site") if name.startswith(".site/how-to/")]
+    index = (ROOT / HOW_TO).with_suffix(".md").read_text(encoding="utf-8")
+    linked = dict.fromkeys(re.findall(r"\(([\w-]+)\.md\)", index))
     return {
         "Tutorials": below("notebooks"),
-        "How-to": sorted(how_to, key=lambda name: not name.endswith("/README")),
+        "How-to": (HOW_TO, *(f".site/how-to/{name}" for name in linked)),
         "Concepts": CONCEPTS,
         "Families": [_name(page) for page in map(_page_of, families()) if page in pages],
         "Reference": (*GUIDES, "reference/index"),

@@ -61,8 +61,7 @@ def presets_page() -> str:
         "gradients or episodes, as the named test shows. The last column is of three seeds on "
         "a toy task: success, and the difference to `turn-loo` with a 95 % interval over seeds."
     )
-    table = markdown(methods_table()).replace("](../tests/", "](../../tests/")
-    return f"{about}\n\n{table}"
+    return f"{about}\n\n{markdown(methods_table())}"
 
 
 def info_page() -> str:
