@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from agentgym.cli.parsing import subcommands
 from agentgym.core.info import KEYS
 from agentgym.policies import PUBLIC_INFO
 from agentgym.rewards.table import HOOKS
+from agentgym.support.help_page import FlagHelp, flag_rows
 from agentgym.support.helptext import field_texts
 from benchmarks.tables.formats import markdown
 from benchmarks.tables.methods import methods_table
-from trainers.config.schema import TrainConfig
-
-TABLE_HEAD = ["flag", "default", "what it does"]
+from trainers.config.command import train_flags
 
 
 def pages() -> dict[str, str]:
@@ -33,24 +33,21 @@ def flags_page() -> str:
     """Return the flags of every subcommand of ``agentgym``."""
     parts = ["# Flags of `agentgym`\nEvery subcommand, with its arguments and their defaults."]
     for name, arguments in subcommands().items():
-        about = _paragraph(arguments.__doc__)
-        parts.append(f"## `agentgym {name}`\n{about}\n\n{_flag_table(arguments)}")
+        about = _paragraphs(arguments.__doc__)
+        parts.append(f"## `agentgym {name}`\n{about}\n\n{_flag_table(flag_rows(arguments))}")
     return "\n\n".join(parts)
 
 
 def training_flags_page() -> str:
     """Return the settings of a training: flags, and keys of a file of settings."""
-    head = (
+    parts = [
         "# Flags of `agentgym train`\nA flag `--rl.gamma` is the key `gamma` under `rl` in a file "
         "of settings. `--dry-run` shows the values of a run and where each comes from."
-    )
-    parts = [head, _flag_table(TrainConfig)]
-    for field in dataclasses.fields(TrainConfig):
-        section = field.default_factory
-        if dataclasses.is_dataclass(section):
-            prefix = f"{_flag(field.name)}."
-            about = _paragraph(section.__doc__)
-            parts.append(f"## `--{prefix}*`\n{about}\n\n{_flag_table(section, prefix)}")
+    ]
+    for section, rows in groupby(train_flags(), key=lambda row: row.section):
+        name, _, about = section.partition(": ")
+        title = f"## `--{name}.*`\n{about}\n\n" if section else ""
+        parts.append(f"{title}{_flag_table(rows)}")
     return "\n\n".join(parts)
 
 
@@ -58,8 +55,8 @@ def presets_page() -> str:
     """Return every preset with its paper, its parts, and its run on a toy task."""
     about = (
         "# Presets\nEach preset is made of parts. Without any one of them a run has other "
-        "gradients or episodes, as the named test shows. The last column is of three seeds on "
-        "a toy task: success, and the difference to `turn-loo` with a 95 % interval over seeds."
+        "gradients or episodes, as the named test shows. The last column is of three seeds on a "
+        "toy task: success, and the difference to `turn-loo` with a 95 % interval over seeds."
     )
     return f"{about}\n\n{markdown(methods_table())}"
 
@@ -87,48 +84,31 @@ def rewards_page() -> str:
         rows = [["field", "default", "what it is"]]
         for field in dataclasses.fields(hook):
             rows.append([f"`{field.name}`", _default(field), texts.get(field.name, "")])
-        parts.append(f"## `{name}`\n{_paragraph(hook.__doc__)}\n\n{markdown(rows)}")
+        parts.append(f"## `{name}`\n{_paragraphs(hook.__doc__)}\n\n{markdown(rows)}")
     return "\n\n".join(parts)
 
 
-def _flag_table(arguments: Any, prefix: str = "") -> str:
-    """Return the table of a dataclass of arguments, without the sections it nests."""
-    texts = field_texts(arguments)
-    rows = [[f"`{flag}`", default, text] for flag, default, text in _rows(arguments, texts, prefix)]
-    return markdown([TABLE_HEAD, *rows]) if rows else ""
-
-
-def _rows(arguments: Any, texts: Mapping[str, str], prefix: str) -> Iterator[tuple[str, str, str]]:
-    for field in dataclasses.fields(arguments):
-        if dataclasses.is_dataclass(field.default_factory) or "Suppress" in str(field.type):
-            continue
-        positional = "Positional" in str(field.type)
-        flag = field.name.upper() if positional else f"--{prefix}{_flag(field.name)}"
-        yield flag, _default(field), texts.get(field.name, "").replace("|", "\\|")
-
-
-def _flag(name: str) -> str:
-    return name.replace("_", "-")
+def _flag_table(flags: Iterable[FlagHelp]) -> str:
+    """Return a table of flags; empty if there are none."""
+    rows = [
+        [f"`{flag.name} {flag.value}`".replace(" `", "`"), flag.default, flag.text]
+        for flag in flags
+    ]
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return markdown([["flag", "default", "what it does"], *escaped]) if rows else ""
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    """Return a default as it is typed; empty if there is none, or it is decided later."""
+    """Return a default as it is typed; empty if there is none."""
     value = field.default
-    if value is dataclasses.MISSING:
+    if value is dataclasses.MISSING or value is None or value == "":
         return ""
-    if value is None or value == "" or (isinstance(value, Sequence) and not value):
-        return ""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return f"`{' '.join(map(str, value))}`"
     if callable(value):
         return f"`{getattr(value, '__name__', type(value).__name__)}`"
     return f"`{value}`"
 
 
-def _paragraph(text: str | None) -> str:
-    """Return a docstring as one paragraph per paragraph, without the section on arguments."""
-    lines = (text or "").strip().split("\n\n")
-    kept = [" ".join(part.split()) for part in lines if not part.strip().startswith("Args:")]
-    return "\n\n".join(kept)
+def _paragraphs(text: str | None) -> str:
+    """Return a docstring, a line a paragraph, without the section on arguments."""
+    parts = (text or "").strip().split("\n\n")
+    return "\n\n".join(" ".join(part.split()) for part in parts if "Args:" not in part[:12])

@@ -76,14 +76,18 @@ def test_the_reference_has_every_flag_of_every_command(reference):
         section = page.partition(f"## `agentgym {name}`\n")[2].partition("\n## ")[0]
         for field in dataclasses.fields(arguments):
             if "Suppress" not in str(field.type):
-                flag = field.name.replace("_", "-")
-                assert f"| `--{flag}` |" in section or f"| `{field.name.upper()}` |" in section
+                word = field.name.replace("_", "-")
+                assert re.search(rf"^\| `(--(\[no-\])?{word}|{word.upper()})[ `]", section, re.M), (
+                    name
+                )
 
 
 def test_the_reference_has_every_setting_of_a_training(reference):
+    from trainers.config.schema import TrainConfig
+
     page = reference.training_flags_page()
-    flags = {flag for flag, _ in re.findall(r"^\| `--([\w.-]+)` \|()", page, re.MULTILINE)}
-    for field in dataclasses.fields(reference.TrainConfig):
+    flags = {*re.findall(r"^\| `--([\w.-]+)", page.replace("[no-]", ""), re.MULTILINE)}
+    for field in dataclasses.fields(TrainConfig):
         section, name = field.default_factory, field.name.replace("_", "-")
         if dataclasses.is_dataclass(section):
             nested = {entry.name.replace("_", "-") for entry in dataclasses.fields(section)}
