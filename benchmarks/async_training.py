@@ -235,9 +235,9 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
                 part["rl"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         summary = train(folder, steps, "--resume")
-        row[f"staleness_{staleness}"] = summary["eval"]["rl"]["success"]
+        row[f"staleness_{staleness}"] = summary["eval"]["trained"]["success"]
         successes.append(held_out(folder))
-    row["warm_start"] = summary["eval"]["sft"]["success"]
+    row["warm_start"] = summary["eval"]["warm-start"]["success"]
     row["staleness_1_minus_0"] = paired_difference(*successes[::-1])._asdict()
     return row
 
@@ -245,7 +245,7 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
 def held_out(folder: Path) -> list[float]:
     """Return whether the trained policy solved each held-out task."""
     records = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
-    last = [r for r in records if r["phase"] == "eval" and r.get("arm") == "rl"][-1]
+    last = [r for r in records if r["phase"] == "eval" and r.get("arm") == "trained"][-1]
     return [float(row["success"]) for row in last["rows"]]
 
 

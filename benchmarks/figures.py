@@ -20,14 +20,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 RESULTS = Path(__file__).with_name("results")
-RIVALS = ("imitation", "successes")
+BASELINES = ("bc", "filtered-bc")
 COLOURS = {"scaling": "tab:blue", "short": "tab:orange", "long": "tab:green"}
 
 
 def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
     """Draw the success before and after learning from reward, one line per seed.
 
-    A broken line leads to what the best rival reached. Policies that learn nothing are drawn as
+    A broken line leads to what the best baseline reached. Policies that learn nothing are drawn as
     they were last played (``baselines.json``), if that was on the tasks of the runs.
     """
     from matplotlib.figure import Figure
@@ -39,16 +39,18 @@ def draw_training_gain(result: Mapping[str, Any], path: Path) -> None:
         for row in rows:
             arms = row["success"]
             label = f"seed {row['seed']}"
-            (line,) = axes.plot([0, 1], [arms["sft"], arms["rl"]], marker="o", label=label)
-            if rivals := [arms[rival] for rival in RIVALS if rival in arms]:
-                further, how = [arms["sft"], max(rivals)], {"ls": "--", "mfc": "white"}
+            (line,) = axes.plot(
+                [0, 1], [arms["warm-start"], arms["trained"]], marker="o", label=label
+            )
+            if baselines := [arms[baseline] for baseline in BASELINES if baseline in arms]:
+                further, how = [arms["warm-start"], max(baselines)], {"ls": "--", "mfc": "white"}
                 axes.plot([0, 1], further, marker="o", color=line.get_color(), **how)
         for arm, style in (("random", ":"), ("demonstrator", "-."), ("oracle", "--")):
             if arm in rows[0]["success"]:
                 level = _untrained(env, arm, rows[0])
                 axes.axhline(level, color="grey", linestyle=style, linewidth=1, label=arm)
         axes.set(
-            title=env, xticks=[0, 1], xticklabels=["warm start", "trained\n(-- best rival)"],
+            title=env, xticks=[0, 1], xticklabels=["warm-start", "trained\n(-- best baseline)"],
             xlim=(-0.4, 1.4), ylim=(-0.03, 1.03),
         )  # fmt: skip
         axes.grid(axis="y", alpha=0.25)

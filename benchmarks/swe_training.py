@@ -43,10 +43,8 @@ FLAGS = shlex.split(
     "--sft.batch-size 8 --sft.copy-steps 0 --sft.observation-weight 0 --sft.target-success 0.3 "
     "--sft.eval-tasks 8 --sft.eval-every 10 --sft.max-steps 300 --rl.groups 4 "
     "--rl.num-generations 4 "
-    "--workers 2 --eval.num-tasks 8 --eval.rivals none --eval.every 4 --eval.valid-tasks 8"
+    "--workers 2 --eval.num-tasks 8 --eval.baselines none --eval.every 4 --eval.valid-tasks 8"
 )
-ARMS = {"random": "random", "sft": "warm start", "rl": "trained", "oracle": "oracle"}
-"""Arm of the run -> its name here; each also plays greedily where it samples."""
 
 
 def make_folder(folder: Path) -> None:
@@ -88,16 +86,14 @@ def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
         elif row["phase"] == "valid":
             found["validation_by_rl_step"][str(row["step"])] = row["success"]
         elif row["phase"] == "eval":
-            arm, _, greedy = row["arm"].partition("-")
             solved, played = sum(one["success"] for one in row["rows"]), len(row["rows"])
             share, low, high = wilson_ci95(solved, played)
-            if arm in ARMS:
-                found["policies"][ARMS[arm] + (", greedy" if greedy else "")] = {
-                    "n": played,
-                    "solved": solved,
-                    "success": share,
-                    "success_ci95": [low, high],
-                }
+            found["policies"][row["arm"]] = {
+                "n": played,
+                "solved": solved,
+                "success": share,
+                "success_ci95": [low, high],
+            }
     return found
 
 

@@ -81,8 +81,8 @@ def profile(env: str, steps: int, imitation: int) -> dict[str, Any]:
         command = [
             sys.executable, "-m", "trainers.cli", f"--env={env}", f"--out={out}", "--minutes=0",
             f"--steps={steps + 1}", f"--sft.max-steps={imitation}", "--sft.target-success=0.99",
-            "--eval.every=0", "--eval.num-tasks=16", "--eval.rivals=none", "--rl.save-every=1000",
-            "--rl.groups=16", "--rl.log-groups=16",
+            "--eval.every=0", "--eval.num-tasks=16", "--eval.baselines=none",
+            "--rl.save-every=1000", "--rl.groups=16", "--rl.log-groups=16",
         ]  # fmt: skip
         subprocess.run(command, check=True, env=ENVIRONMENT, stdout=sys.stderr)
         lines = (out / "metrics.jsonl").read_text().splitlines()

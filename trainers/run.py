@@ -25,6 +25,7 @@ from trainers.output.hub import NO_TOKEN, has_token
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
+    baseline_remarks,
     chosen_remark,
     critic_remark,
     cut_sentence,
@@ -37,15 +38,14 @@ from trainers.output.remarks import (
     pooled_remark,
     random_remark,
     reward_model_remark,
-    rival_remarks,
     steps_remark,
     teacher_remark,
     untrained_verdict,
 )
 from trainers.output.report import write_report
+from trainers.output.roles import GREEDY, TRAINED, WARM_START
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
-    GREEDY,
     Results,
     Summary,
     WarmStart,
@@ -64,7 +64,7 @@ from trainers.phases.start_checks import checked_run
 from trainers.rollouts.trajectory import by_family
 
 if TYPE_CHECKING:
-    from trainers.phases.rivals import Rival
+    from trainers.phases.baselines import Baseline
 
 logger = logging.getLogger(__name__)
 
@@ -147,8 +147,8 @@ class _Run:
             self._display.note(NO_TOKEN)
         self._display.note(f"training on {self._run.title}")
         comparison = PolicyComparison(self._run, self._folder)
-        if planned := comparison.baseline_episodes:
-            comparison.add_baselines(self._display.episodes("baselines", planned))
+        if planned := comparison.reference_episodes:
+            comparison.add_references(self._display.episodes("references", planned))
         for reason in comparison.scale_remarks():
             self._display.note(reason)
         self._learn(comparison)
@@ -169,26 +169,26 @@ class _Run:
 
     def _learn(self, comparison: PolicyComparison) -> None:
         """Imitate the expert, then learn from reward; compare the policy after each."""
+        from trainers.phases.baselines import train_baselines
         from trainers.phases.reinforcement import Reinforcement
-        from trainers.phases.rivals import train_rivals
         from trainers.phases.warm_start import warm_start
 
         policy = warm_start(self._run, self._folder, self._display)
         self._folder.note()
         learning = Reinforcement(self._run, self._folder, self._display, policy)
         try:
-            self._evaluate("sft", comparison, learning)
+            self._evaluate(WARM_START, comparison, learning)
             learning.train()
             note_end(self._folder)
             self._chosen = learning.choose()
-            self._evaluate("rl", comparison, learning)
+            self._evaluate(TRAINED, comparison, learning)
         finally:
             learning.close()
-        with closing(train_rivals(self._run, self._folder, self._display)) as rivals:
-            for name, rival in rivals:
-                self._evaluate(name, comparison, rival)
+        with closing(train_baselines(self._run, self._folder, self._display)) as baselines:
+            for name, baseline in baselines:
+                self._evaluate(name, comparison, baseline)
 
-    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Rival) -> None:
+    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Baseline) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
 
@@ -209,7 +209,7 @@ class _Run:
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
-        from trainers.phases.rivals import rival_ends
+        from trainers.phases.baselines import baseline_ends
 
         run, warm_starts = self._run, self._warm_starts()
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
@@ -224,7 +224,7 @@ class _Run:
         results = replace(results, verdict=f"{results.verdict} {said}".rstrip())
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
-        rivals, left_out = rival_ends(run, self._folder)
+        baselines, left_out = baseline_ends(run, self._folder)
         remarks = (
             pooled_remark(comparison.sizes()),
             *(gate_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
@@ -245,10 +245,12 @@ class _Run:
             judge_remark(judge_totals(records)),
             chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
-            *rival_remarks(rivals, left_out, results.names, run.config.eval.rival_steps),
+            *baseline_remarks(baselines, left_out, results.names, run.config.eval.baseline_steps),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
-                teacher_remark(part.paired.rl_minus_demonstrator, run.env(each).demonstrator, name)
+                teacher_remark(
+                    part.paired.trained_minus_demonstrator, run.env(each).demonstrator, name
+                )
                 for each, (name, part) in zip(places, parts.items(), strict=True)
             ),
             *comparison.scale_remarks(),
@@ -265,7 +267,7 @@ class _Run:
             packages=versions(),
             commit=commit(),
             chosen=self._chosen,
-            rivals=rivals,
+            baselines=baselines,
             cut=cut,
             health=events,
             untrained=untrained,

@@ -9,7 +9,7 @@ RESOLVED = "resolved"
 EVALUATED = "eval_episodes"
 """Folder of a run in which each compared policy has a file of held-out episodes; with several
 environments in a folder for each."""
-TRAINED = "rl"
+TRAINED = "trained"
 """The trained policy among them."""
 GREEDY = "-greedy"
 """Suffix of a policy that takes the likeliest token instead of sampling."""

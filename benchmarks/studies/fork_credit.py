@@ -43,7 +43,7 @@ FAMILIES: Mapping[str, str] = {
 COMMON = (
     "--rl.num-generations 8 --rl.minibatches 1 --rl.warmup-steps 0 --steps 100000 "
     "--sft.eval-tasks 40 "
-    "--eval.valid-tasks 48 --eval.num-tasks 16 --eval.keep last --eval.rivals none "
+    "--eval.valid-tasks 48 --eval.num-tasks 16 --eval.keep last --eval.baselines none "
     "--rl.save-every 1000 --rl.keep-checkpoints 1 --minutes 0"
 )
 METHODS: Mapping[str, str] = {

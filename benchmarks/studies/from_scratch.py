@@ -29,7 +29,7 @@ RANDOM = (
 )
 """The warm start: random actions, and no more of them than teach to write some."""
 SIZES = (
-    "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.num-tasks 100 --eval.rivals none"
+    "--rl.groups 12 --eval.every 5 --eval.valid-tasks 50 --eval.num-tasks 100 --eval.baselines none"
 )
 """Sizes that all families share."""
 FREE = "--rl.learning-rate .0012 --rl.minibatches 4 --rl.invalid-penalty 0 --tiny.layers 2"
@@ -87,7 +87,7 @@ def measure(runs: Runs) -> dict[str, Any]:
     """Return the curves of each family, and its success before and after on held-out tasks."""
     families = {name: _family(name, found) for name, found in runs.items()}
     met = [
-        min(each["success"]["rl"]["values"]) > max(BAR, each["blind"]["success"])
+        min(each["success"]["trained"]["values"]) > max(BAR, each["blind"]["success"])
         for each in families.values()
     ]
     return {"bar": BAR, "families": families, "met": bool(met) and all(met)}
@@ -109,14 +109,14 @@ def blind_floor(settings: Sequence[str], n: int) -> dict[str, Any]:
 
 
 def _family(name: str, runs: Sequence[PlayedRun]) -> dict[str, Any]:
-    arms = ("random", "sft", "rl")
+    arms = ("random", "warm-start", "trained")
     (settings,) = (arm.settings for arm in ARMS if arm.name == name)
     return {
-        "blind": blind_floor(settings, runs[0].summary["eval"]["rl"]["n"]),
+        "blind": blind_floor(settings, runs[0].summary["eval"]["trained"]["n"]),
         "success": {
             arm: spread([run.summary["eval"][arm]["success"] for run in runs]) for arm in arms
         },
-        "greedy": spread([run.summary["greedy"]["rl"]["success"] for run in runs]),
+        "greedy": spread([run.summary["greedy"]["trained"]["success"] for run in runs]),
         "panel_sha256": runs[0].summary["evaluation"]["panel_sha256"],
         "curves": [curve_of(run) for run in runs],
     }

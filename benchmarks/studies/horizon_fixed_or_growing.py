@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks.figures import draw_learning_curve
 from benchmarks.studies.runner.measures import held_out, validation_curve
 from benchmarks.studies.runner.study import Arm, Runs, Study
+from trainers.output.roles import TRAINED, WARM_START, field_of
 
 ENV = "webshop"
 TURNS = 30_000
@@ -29,7 +30,7 @@ def arm(name: str) -> Arm:
     flags = (
         f"--env {ENV} --env-kwargs expert=thinking --sft.target-success 0.45 "
         f"--horizon {ROUNDS[name]} --eval.horizon {FULL} --steps 100000 "
-        f"--rl.turn-budget {TURNS} --eval.every 10 --eval.rivals none --rl.save-every 50 "
+        f"--rl.turn-budget {TURNS} --eval.every 10 --eval.baselines none --rl.save-every 50 "
         "--rl.keep-checkpoints 1"
     )
     return Arm(name, tuple(flags.split()))
@@ -40,11 +41,11 @@ def measure(runs: Runs) -> dict[str, Any]:
     arms = {
         name: {
             **{
-                f"{stage}_{figure}": held_out(found, stage, key)
+                f"{field_of(stage)}_{figure}": held_out(found, stage, key)
                 for figure, key in (("score", "score_mean"), ("success", "success"))
-                for stage in ("sft", "rl")
+                for stage in (WARM_START, TRAINED)
             },
-            "paired": [run.summary["paired"]["rl_minus_sft"] for run in found],
+            "paired": [run.summary["paired"]["trained_minus_warm_start"] for run in found],
             "steps": [run.summary["steps"] for run in found],
             "curves": [{"seed": run.seed, **validation_curve(run)} for run in found],
         }

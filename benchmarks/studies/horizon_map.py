@@ -37,7 +37,9 @@ class Tasks:
     """Validation success at which imitation of the expert ends, by the name of the warm start."""
     classes: tuple[int, ...]
     """Longest plan of each class of tasks whose success is followed."""
-    more: str = "--eval.rivals none --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
+    more: str = (
+        "--eval.baselines none --rl.log-groups 16 --rl.save-every 100 --rl.keep-checkpoints 1"
+    )
     """Further flags: sizes that suit these tasks."""
     imitation: int = 300
     """Most steps of the warm start that imitates the expert."""
@@ -51,7 +53,7 @@ SMALL = (
     "--tiny.context 1536 --sft.copy-steps 50 --sft.eval-tasks 36 --sft.demonstrations 600 "
     "--rl.groups 4 --rl.num-generations 6 --rl.log-groups 4 --rl.turn-tokens 6 "
     "--rl.episode-tokens 1400 --rl.save-every 1000 --rl.keep-checkpoints 1 "
-    "--eval.num-tasks 72 --eval.valid-tasks 36 --eval.rivals none"
+    "--eval.num-tasks 72 --eval.valid-tasks 36 --eval.baselines none"
 )
 """Sizes with which a run takes half a minute of a processor, and its warm start as much."""
 TASKS: Mapping[str, Tasks] = {
@@ -76,20 +78,20 @@ TASKS: Mapping[str, Tasks] = {
         "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
         "--sft.eval-tasks 48 --sft.demonstrations 3200 --rl.groups 6 --rl.num-generations 6 "
         "--rl.log-groups 6 --rl.save-every 1000 --rl.keep-checkpoints 1 --eval.num-tasks 144 "
-        "--eval.valid-tasks 36 --eval.rivals none",
+        "--eval.valid-tasks 36 --eval.baselines none",
     ),
     "alfworld": Tasks(
         env="--env alfworld --env-kwargs difficulty=easy expert=searching", stages=(6, 10, 13, 16),
         every=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
         classes=(6, 9, 12, 16), dear=True,
-        more="--eval.rivals none --eval.num-tasks 100 --eval.valid-tasks 36 --sft.eval-tasks 64 "
+        more="--eval.baselines none --eval.num-tasks 100 --eval.valid-tasks 36 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.groups 8 --rl.log-groups 8 --rl.save-every 1000 "
         "--rl.keep-checkpoints 1",
     ),
     "search": Tasks(
         env=CHAINS, stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
         starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
-        more="--eval.rivals none --eval.num-tasks 200 --eval.valid-tasks 48 --sft.eval-tasks 64 "
+        more="--eval.baselines none --eval.num-tasks 200 --eval.valid-tasks 48 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.log-groups 16 --rl.save-every 1000 --rl.keep-checkpoints 1",
     ),
 }  # fmt: skip
@@ -151,8 +153,8 @@ def measure(runs: Runs) -> dict[str, Any]:
                 "schedules": {
                     schedule: {
                         "random": measures.held_out(found, "random"),
-                        "warm_start": measures.held_out(found, "sft"),
-                        "success": measures.held_out(found, "rl"),
+                        "warm_start": measures.held_out(found, "warm-start"),
+                        "success": measures.held_out(found, "trained"),
                         "minus_long": measures.minus(found, some.get("long", [])),
                         "curves": [measures.validation_curve(run) for run in found],
                         "training": [measures.training_curve(run, 8) for run in found],

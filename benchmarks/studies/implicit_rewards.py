@@ -22,8 +22,8 @@ from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
 
 COMMON = (
-    "--preset istar --rl.num-generations 8 --rl.minibatches 1 --eval.keep last --eval.rivals none "
-    "--rl.save-every 50 --rl.keep-checkpoints 1 --minutes 0"
+    "--preset istar --rl.num-generations 8 --rl.minibatches 1 --eval.keep last "
+    "--eval.baselines none --rl.save-every 50 --rl.keep-checkpoints 1 --minutes 0"
 )
 BUNDLED = (
     "--rl.groups 16 --rl.learning-rate 0.0012 --rl.warmup-steps 2 --steps 18 --sft.max-steps 300 "
@@ -76,11 +76,13 @@ def _family(ours: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str,
         "by_step": [[step.get("reward_ranking") for step in run.steps] for run in ours],
         "pairs": [[step["reward_pairs"] for step in run.steps] for run in ours],
         "success": {
-            name: spread([run.summary["eval"]["rl"]["success"] for run in some], (0.0, 1.0))
+            name: spread([run.summary["eval"]["trained"]["success"] for run in some], (0.0, 1.0))
             for name, some in zip(METHODS, (ours, others), strict=True)
             if some
         },
-        "warm_start": spread([run.summary["eval"]["sft"]["success"] for run in ours], (0.0, 1.0)),
+        "warm_start": spread(
+            [run.summary["eval"]["warm-start"]["success"] for run in ours], (0.0, 1.0)
+        ),
         "minus_without": minus(ours, others),
         "cpu_seconds": {
             name: [round(run.summary["cpu_s"], 1) for run in some]

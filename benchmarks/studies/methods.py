@@ -43,8 +43,9 @@ FLAGS = (
     "--rl.num-generations 8 "
     "--rl.learning-rate 0.003 --rl.warmup-steps 0 --rl.turn-tokens 4 --rl.episode-tokens 240 "
     f"--steps 100000 --rl.turn-budget {TURNS} --rl.save-every 1000 --minutes 0 "
-    "--eval.every 2 --eval.valid-tasks 40 --eval.num-tasks 200 --eval.keep last --eval.rivals none "
-    "--tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 --tiny.intermediate 64 --tiny.context 384"
+    "--eval.every 2 --eval.valid-tasks 40 --eval.num-tasks 200 --eval.keep last "
+    "--eval.baselines none --tiny.hidden 32 --tiny.layers 2 --tiny.heads 2 "
+    "--tiny.intermediate 64 --tiny.context 384"
 )
 
 
@@ -82,8 +83,8 @@ def measure(runs: Runs) -> dict[str, Any]:
         "methods": {
             name: {
                 "seeds": [run.seed for run in found],
-                "warm_start": held_out(found, "sft"),
-                "success": held_out(found, "rl"),
+                "warm_start": held_out(found, "warm-start"),
+                "success": held_out(found, "trained"),
                 "minus_turn_loo": minus(found, runs.get(BESIDE.get(name, HOUSE), ())),
                 "mean_over_run": spread([area(curve) for curve in curves[name].values()]),
                 "mean_over_run_minus_turn_loo": _area_minus_house(curves, name),

@@ -47,7 +47,7 @@ RATES = ("0.0003", "0.001", "0.003")
 COMMON = (
     "--rl.num-generations 8 --rl.warmup-steps 2 --steps 100000 --eval.every 100000 "
     "--eval.valid-tasks 100 "
-    "--eval.num-tasks 100 --eval.keep last --eval.rivals none --rl.save-every 100000 --minutes 0"
+    "--eval.num-tasks 100 --eval.keep last --eval.baselines none --rl.save-every 100000 --minutes 0"
 )
 SIZES: Mapping[str, str] = {
     "groups of 4": "--rl.num-generations 4 --rl.groups 16",
@@ -155,8 +155,8 @@ def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[st
         "rate": float(rate),
         "pilot": [_pilot(runs[f"{family}/{recipe}/{each}"]) for each in RATES],
         "seeds": [run.seed for run in found],
-        "warm_start": held_out(found, "sft"),
-        "success": held_out(found, "rl"),
+        "warm_start": held_out(found, "warm-start"),
+        "success": held_out(found, "trained"),
         "minus_turn_loo": minus(found, _compared(runs, f"{family}/{DEFAULT}/{house}")),
         "steps": [len(run.steps) for run in found],
         # The first run of a seed also trains the warm start; other work on a machine adds, too.

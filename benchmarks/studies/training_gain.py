@@ -2,8 +2,8 @@
 
 Every run is ``agentgym-train --env FAMILY --seed SEED`` with nothing else set. The bar is met where
 the success of the trained policy, paired over the held-out tasks, is above that of the warm start
-and above that of each rival, each at 95 %, in every run, and no run took more than ``BAR_MINUTES``
-of a processor's time, whatever else the machine did; else the command exits with 1.
+and above that of each baseline, each at 95 %, in every run, and no run took more than
+``BAR_MINUTES`` of a processor's time, whatever else the machine did; else the command exits with 1.
 
 Smallest run: ``--only webshop --seeds 1 --results mine``
 """
@@ -16,7 +16,7 @@ from agentgym import registration
 from benchmarks.figures import draw_training_gain
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.multirun.played import PlayedRun
-from trainers.output.summary import LEARNED, field_of
+from trainers.output.roles import BASELINES, DEMONSTRATOR, LEARNED, WARM_START, field_of
 
 FAMILIES = tuple(entry.name for entry in registration.FAMILIES if entry.name != "swe")
 """SWE's default only shows that the path works; ``swe_training.py`` trains on it."""
@@ -48,12 +48,12 @@ def row(run: PlayedRun) -> dict[str, Any]:
         **{
             name: {
                 **{arm: result[key] for arm, result in summary["eval"].items()},
-                "gain": paired["rl_minus_sft"][f"{name}_mean"],
-                "gain_ci95": paired["rl_minus_sft"][f"{name}_ci95"],
+                "gain": paired["trained_minus_warm_start"][f"{name}_mean"],
+                "gain_ci95": paired["trained_minus_warm_start"][f"{name}_ci95"],
                 "over": {
-                    pair.removeprefix("rl_minus_"): [each[f"{name}_mean"], each[f"{name}_ci95"]]
-                    for pair, each in paired.items()
-                    if each
+                    role: [each[f"{name}_mean"], each[f"{name}_ci95"]]
+                    for role in (WARM_START, *BASELINES, DEMONSTRATOR)
+                    if (each := paired.get(f"trained_minus_{field_of(role)}"))
                 },
             }
             for name, key in FIGURES.items()

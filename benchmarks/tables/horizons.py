@@ -32,7 +32,7 @@ def horizon_table() -> Table:
     """Return success at the full horizon, and the differences to the constant long horizon."""
     found = result(FILE)
     table = [
-        ["tasks", "warm start", "success: start, long", *SCHEDULES.values(), "updates: long, short"]
+        ["tasks", "warm-start", "success: start, long", *SCHEDULES.values(), "updates: long, short"]
     ]
     for tasks, words in TASKS.items():
         for start in found["rows"]:
@@ -86,7 +86,7 @@ def power_table() -> Table:
 def equal_updates_table() -> Table:
     """Return the differences to the long horizon where all arms of a cell made as many updates."""
     found = result(FILE)
-    table = [["tasks", "warm start", "updates", "turns: long, short", *SCHEDULES.values()]]
+    table = [["tasks", "warm-start", "updates", "turns: long, short", *SCHEDULES.values()]]
     for tasks, words in TASKS.items():
         for start in found["rows"]:
             at = at_equal_updates(found, f"{start}/{tasks}")

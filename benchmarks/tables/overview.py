@@ -105,7 +105,7 @@ def _from_scratch() -> Iterator[Claim]:
         ("alfworld", "from_scratch_lamp.json"),
     ):  # fmt: skip
         figures = result(file)["families"][family]
-        trained, blind = figures["success"]["rl"], figures["blind"]["success"]
+        trained, blind = figures["success"]["trained"], figures["blind"]["success"]
         what = f"{spoken(family)}, using a lamp" if "lamp" in file else spoken(family)
         verdict = "beats" if min(trained["values"]) > blind else "does not beat"
         yield Claim(
@@ -123,7 +123,7 @@ def _other_policies() -> Iterator[Claim]:
         ("agent_training.json", "a plain HTTP loop"),
         ("framework_training.json", "an OpenAI Agents SDK agent"),
     ):
-        gain = result(file)["paired"]["rl_minus_sft"]["success"]
+        gain = result(file)["paired"]["trained_minus_warm_start"]["success"]
         yield Claim(
             f"Training {agent} on a toy beats its warm start, but not with greedy actions",
             _spread(gain),
@@ -131,7 +131,7 @@ def _other_policies() -> Iterator[Claim]:
             "agentgym-train --env tests.toy:agentgym-test/Toy-v0 --agent ...",
         )
     swe = result("swe_training.json")["policies"]
-    solved = [f"{swe[arm]['solved']} of {swe[arm]['n']}" for arm in ("warm start", "trained")]
+    solved = [f"{swe[arm]['solved']} of {swe[arm]['n']}" for arm in ("warm-start", "trained")]
     yield Claim(
         "SWE: RL adds nothing to eight tasks memorized by cloning",
         f"{solved[0]} before, {solved[1]} after, 1 seed",

@@ -11,7 +11,7 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "baselines.json", "demonstrators.json", "lucky_demonstrators.json", "training_gain.json",
         "webshop_hurried_training_gain.json", "webshop_training_gain_5_7_9.json",
         "search_4000_training_gain.json", "search_chains_training_gain.json",
-        "webshop_rivals.json", "webshop_warm_starts.json", "webshop_quick.json",
+        "webshop_baselines.json", "webshop_warm_starts.json", "webshop_quick.json",
         "webshop_default_wall.json", "alfworld_trusting.json", "textworld_guessing.json",
         "textworld_twelve_steps.json", "agent_training.json", "framework_training.json",
     ),

@@ -151,8 +151,8 @@ def memorized_table() -> Table:
     """Return what the tiny policy learns of eight SWE tasks by heart."""
     found = result("swe_training.json")["policies"]
     table = [["policy", "sampled", "likeliest action"]]
-    for policy in ("random", "warm start", "trained"):
-        rows = [found.get(name) for name in (policy, f"{policy}, greedy")]
+    for policy in ("random", "warm-start", "trained"):
+        rows = [found.get(name) for name in (policy, f"{policy}-greedy")]
         table.append([policy, *(f"{row['solved']} of {row['n']}" if row else "" for row in rows)])
     return table
 

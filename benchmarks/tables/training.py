@@ -15,16 +15,17 @@ from benchmarks.tables.formats import (
     signed,
     spoken,
 )
+from trainers.output.roles import ROLES, TRAINED, WARM_START
 from trainers.output.seed_summary import spread
 
 Row = Mapping[str, Any]
 """A run of one seed, as ``benchmarks.studies.training_gain`` keeps it."""
 NAMES = {
-    "sft": "warm start", "imitation": "imitation", "successes": "imitation of successes",
-    "rl": "**trained**", "demonstrator": "demonstrator", "random": "random",
-}  # fmt: skip
-LEARNED = ("sft", "imitation", "successes", "rl")
-RIVALS = ("imitation", "successes")
+    **{role: role for role in ROLES},
+    TRAINED: f"**{TRAINED}**",
+}
+LEARNED = (WARM_START, "bc", "filtered-bc", TRAINED)
+BASELINES = ("bc", "filtered-bc")
 
 
 class Training(NamedTuple):
@@ -61,12 +62,12 @@ TRAININGS = {
 }
 
 SINGLE_RUNS = (
-    "webshop_rivals.json", "textworld_guessing.json", "textworld_twelve_steps.json",
+    "webshop_baselines.json", "textworld_guessing.json", "textworld_twelve_steps.json",
 )  # fmt: skip
 """Runs of one seed, as ``agentgym-train`` summarises them."""
 TRIED = {
     "webshop": ("WebShop, 2,000 products", "lazy"),
-    "webshop_rivals.json": ("WebShop, 4,000 products", "hurried"),
+    "webshop_baselines.json": ("WebShop, 4,000 products", "hurried"),
     "webshop hurried": ("WebShop, 4,000 products", "hurried"),
     "webshop 5 7 9": ("WebShop, 4,000 products, stages of 5, 7 and 9 turns", "hurried"),
     "alfworld": ("ALFWorld, one thing to clean", "trusting"),
@@ -119,7 +120,7 @@ def gains_table() -> Table:
     for name, training in TRAININGS.items():
         if name == training.family:  # else another training of the same family
             rows = _rows(training)
-            mean = spread([row["success"]["rl"] for row in rows])["mean"]
+            mean = spread([row["success"][TRAINED] for row in rows])["mean"]
             gains = [_gain("success", other, training) for other in others]
             cells = [gain[0] if gain else "" for gain in gains]
             table.append([f"{spoken(name)}, {len(rows)}", share(mean), *cells])
@@ -145,14 +146,14 @@ def spread_gains(training: Training) -> dict[str, dict[str, Any]]:
 
 
 def tried_table() -> Table:
-    """Return which tasks were tried: what was trained on them, and its rivals; means over seeds."""
-    head = ["trained", "imitation of successes", "imitation", "demonstrator", "seeds"]
+    """Return which tasks were tried: what was trained on them, and the baselines."""
+    head = [TRAINED, *reversed(BASELINES), "demonstrator", "seeds"]
     table = [["tasks and demonstrator", *head]]
     for name, (said, expert) in TRIED.items():
         rows = _single_run(name) if name in SINGLE_RUNS else _rows(TRAININGS[name])
         means = {
             arm: [row["success"][arm] for row in rows if arm in row["success"]]
-            for arm in ("rl", *reversed(RIVALS), "demonstrator")
+            for arm in (TRAINED, *reversed(BASELINES), "demonstrator")
         }
         cells = [share(spread(found)["mean"]) if found else "" for found in means.values()]
         table.append([f"{said}, `{expert}`", *cells, str(len(rows))])
@@ -217,7 +218,7 @@ def _paired(figures: Mapping[str, Any], arm: str) -> tuple[float, Sequence[float
     if arm in figures.get("over", {}):
         value, ends = figures["over"][arm]
         return value, ends
-    return (figures["gain"], figures["gain_ci95"]) if arm == "sft" else None
+    return (figures["gain"], figures["gain_ci95"]) if arm == WARM_START else None
 
 
 def _over(rows: Sequence[Row], figure: str, arm: str) -> str:

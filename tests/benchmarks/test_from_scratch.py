@@ -16,7 +16,9 @@ SETTINGS = {arm.name: arm.settings for arm in from_scratch.ARMS}
 def run(folder: Path, seed: int, success: float) -> PlayedRun:
     """A run that ends at some success, after two steps and two validations."""
     folder.mkdir()
-    ends: dict[str, Any] = {arm: {"success": success, "n": 100} for arm in ("random", "sft", "rl")}
+    ends: dict[str, Any] = {
+        arm: {"success": success, "n": 100} for arm in ("random", "warm-start", "trained")
+    }
     summary = {"eval": ends, "greedy": ends, "evaluation": {"panel_sha256": "0" * 64}}
     (folder / "summary.json").write_text(json.dumps(summary))
     records = [
@@ -44,7 +46,7 @@ def test_the_bar_is_met_above_it_and_above_blind_policies_in_every_run(
     found = from_scratch.measure({"webshop": runs})
     assert found["met"] is met
     family = found["families"]["webshop"]
-    assert family["blind"] == floor and family["success"]["rl"]["values"] == list(success)
+    assert family["blind"] == floor and family["success"]["trained"]["values"] == list(success)
     assert family["curves"][0]["steps"] == [1, 2]
     assert family["curves"][0]["validated"] == [0, 2]
 

@@ -48,7 +48,7 @@ def make_run(folder: Path, seed: int = 0, tokens: int = 10, success: float = 0.6
         for step, s in ((0, 0.0), (3, 0.6))
     ]
     write(folder / "metrics.jsonl", [valid[0], *steps, valid[1]])
-    arms = {"random": 0.1, "sft": 0.2, "rl": success}
+    arms = {"random": 0.1, "warm-start": 0.2, "trained": success}
     results = {arm: {"success": value} for arm, value in arms.items()}
     write(folder / "summary.json", [{"eval": results}])
     write(folder / "episodes.jsonl", [episode(step, 2, True, tokens) for step in (1, 2, 3)] * 2)

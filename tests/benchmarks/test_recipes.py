@@ -24,7 +24,7 @@ def run(folder: Path, seed: int, valid: float, test: float = 0.0, cpu: float = 1
     """A run with success on validation tasks before and after, and on test tasks."""
     points = [{"phase": "valid", "step": at, "success": at * valid} for at in (0, 1)]
     write(folder / "metrics.jsonl", [*points, {"phase": "rl", "step": 1}])
-    success = {"sft": {"success": 0.5}, "rl": {"success": test}}
+    success = {"warm-start": {"success": 0.5}, "trained": {"success": test}}
     (folder / "summary.json").write_text(json.dumps({"eval": success, "cpu_s": cpu}))
     return PlayedRun(folder, seed, folder.name)
 

@@ -117,7 +117,7 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
         assert fact["key"] == each.keys.run and fact["n"] == 8 and fact["steps"] == 4
         assert fact["commit"] == summary["commit"]
         assert fact["panel_sha256"] == summary["evaluation"]["panel_sha256"]
-        assert found["arms"][each.arm]["values"] == [summary["eval"]["rl"]["success"]]
+        assert found["arms"][each.arm]["values"] == [summary["eval"]["trained"]["success"]]
         assert each.keys.run in found["commits"][fact["commit"]]
     assert (folder / "toy_study.png").read_text() == "short, long"
 
@@ -134,10 +134,10 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
     """And come to the result to which they come alone."""
     shared, alone = RunCache(folder / "runs", parse_config), RunCache(tmp_path, parse_config)
     first, second = runs()
-    assert "[warm start]" in shared.log(first).read_text()
-    assert "[warm start]" not in shared.log(second).read_text()
+    assert "[warm-start]" in shared.log(first).read_text()
+    assert "[warm-start]" not in shared.log(second).read_text()
     assert not play(alone, [second], 1, BEGIN, share_start=False)
-    assert "[warm start]" in alone.log(second).read_text()
+    assert "[warm-start]" in alone.log(second).read_text()
     together, single = played(shared, second), played(alone, second)
     assert records(together) == records(single)
     assert together.summary["eval"] == single.summary["eval"]
@@ -162,8 +162,8 @@ def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -
     assert cache.state(first) == BEGUN and cache.state(second) == DONE
     before = cache.log(first).read_text()
     assert not play(cache, [first, second], 1, BEGIN)
-    assert "[warm start]" in before
-    assert "[warm start]" not in cache.log(first).read_text().removeprefix(before)
+    assert "[warm-start]" in before
+    assert "[warm-start]" not in cache.log(first).read_text().removeprefix(before)
     whole = played(RunCache(folder / "runs", parse_config), first)
     assert records(played(cache, first)) == records(whole)
     assert played(cache, first).summary["eval"] == whole.summary["eval"]

@@ -50,13 +50,13 @@ def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None
     rows = {row[0]: row for row in training.gains_table()}
     assert rows["ALFWorld, 5"][-1] == "**+.180 [.133, .227]**"
     default = {row[0]: row for row in training.training_table("alfworld")}
-    assert default["trained minus imitation"][2].count(";") == 4, "each seed beside it"
+    assert default["trained minus bc"][2].count(";") == 4, "each seed beside it"
     house = {row[0]: row for row in training.training_table("alfworld hesitant")}
-    assert house["trained minus imitation"][1] == "+.113 [-.062, .288]"
+    assert house["trained minus bc"][1] == "+.113 [-.062, .288]"
     hurried = {row[0]: row for row in training.training_table("webshop hurried")}
-    assert hurried["trained minus imitation"][1] == "**+.318 [.012, .624]**"
+    assert hurried["trained minus bc"][1] == "**+.318 [.012, .624]**"
     hesitant = {row[0]: row for row in training.training_table("textworld hesitant")}
-    assert hesitant["trained minus imitation"][1] == "**+.120 [.023, .217]**"
+    assert hesitant["trained minus bc"][1] == "**+.120 [.023, .217]**"
     assert hesitant["trained minus demonstrator"][1] == "+.153 [-.190, .496]"
 
 
@@ -121,7 +121,7 @@ def test_a_claim_names_the_strongest_baseline_and_whether_it_is_significant() ->
     claims = {row[0].partition("]")[0]: row[1] for row in overview.claims_table()[1:]}
     shop = "[WebShop: RL ends above `demonstrator`, the strongest baseline"
     assert claims[shop] == "+.243 [.125, .361], 5 seeds"
-    sums = "[MathPython: RL is not significantly above `successes`, the strongest baseline"
+    sums = "[MathPython: RL is not significantly above `filtered-bc`, the strongest baseline"
     assert claims[sums] == "+.167 [-.020, .354], 3 seeds"
     assert any("RL ends below" in claim for claim in claims), "what did not work is there"
 

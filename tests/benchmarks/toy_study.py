@@ -15,8 +15,9 @@ FLAGS = (
     "--sft.eval-tasks 4 --sft.learning-rate 1e-2 --rl.groups 4 --rl.num-generations 4 "
     "--rl.turn-tokens 4 "
     "--rl.episode-tokens 150 --rl.save-every 2 --rl.learning-rate 1e-2 --rl.warmup-steps 0 "
-    "--rl.log-groups 4 --eval.num-tasks 8 --eval.every 2 --eval.valid-tasks 4 --eval.rivals none "
-    "--tiny.hidden 16 --tiny.layers 1 --tiny.heads 2 --tiny.intermediate 32 --tiny.context 256"
+    "--rl.log-groups 4 --eval.num-tasks 8 --eval.every 2 --eval.valid-tasks 4 "
+    "--eval.baselines none --tiny.hidden 16 --tiny.layers 1 --tiny.heads 2 "
+    "--tiny.intermediate 32 --tiny.context 256"
 )
 
 
@@ -25,7 +26,7 @@ def arm(name: str, flags: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    arms = {name: held_out(found, "rl") for name, found in runs.items()}
+    arms = {name: held_out(found, "trained") for name, found in runs.items()}
     return {"arms": arms, **(compared_at_equal_cost(runs) if runs else {})}
 
 

@@ -18,7 +18,7 @@ PAGES = Path(__file__).parents[2] / ".site" / "how-to"
 SWE = "swe-tasks-from-a-repository"
 SMALL = shlex.split(
     "--steps 1 --sft.max-steps 4 --sft.demonstrations 8 --sft.eval-every 4 --eval.valid-tasks 1 "
-    "--rl.groups 1 --rl.num-generations 2 --eval.rivals none"
+    "--rl.groups 1 --rl.num-generations 2 --eval.baselines none"
 )
 """What makes the training of a page as short as can be."""
 

@@ -91,12 +91,12 @@ def test_training_takes_steps_in_it(tmp_path: Path, capsys: Any) -> None:
     )
     settings = {
         **SMALL, **less, "env": NAME, "steps": 2, "sft.demonstrator": "random",
-        "sft.demonstrations": 4, "eval.rivals": "none", "out": out,
+        "sft.demonstrations": 4, "eval.baselines": "none", "out": out,
     }  # fmt: skip
     assert main([f"--{name}={value}" for name, value in settings.items()]) == 0, (
         capsys.readouterr().err
     )
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["env"] == "gymnasium/FrozenLake-v1-v0" and summary["eval"]["rl"]["n"] == 2
+    assert summary["env"] == "gymnasium/FrozenLake-v1-v0" and summary["eval"]["trained"]["n"] == 2
     steps = [json.loads(line) for line in (out / "metrics.jsonl").open()]
     assert [step["step"] for step in steps if step["phase"] == "rl"] == [1, 2]

@@ -370,7 +370,7 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
     assert [record["step"] for record in phases["rl"]] == [1, 2, 3]
     assert any(record["ended_by_error"] > 0 for record in phases["rl"])
     summary = toy_runs.summary(out)
-    for arm in ("random", "sft", "rl", "oracle"):
+    for arm in ("random", "warm-start", "trained", "oracle"):
         rows = phases[f"eval {arm}"][0]["rows"]
         failed = {row["task_id"] for row in rows if row["stop_reason"] == "error"}
         assert failed == {i for i in panel.ids if tasks.find(i).index % 3 == 0}
@@ -396,7 +396,7 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        "[baselines] 24 episodes",
+        "[references] 24 episodes",
         "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
     ]
     assert ended.stdout == ""
@@ -412,7 +412,7 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "trainers.phases.policy_comparison.PolicyComparison.add_baselines",
+            "trainers.phases.policy_comparison.PolicyComparison.add_references",
             broken_after(patch, ToyEnv),
         )
         assert main(toy_runs.arguments(out, **QUICK)) == 2
@@ -423,16 +423,16 @@ def test_an_environment_that_breaks_in_training_is_one_sentence_and_can_be_mende
 def broken_after(patch: pytest.MonkeyPatch, env: type):
     from trainers.phases.policy_comparison import PolicyComparison
 
-    original = PolicyComparison.add_baselines
+    original = PolicyComparison.add_references
 
     def fail(self, *_):
         raise RuntimeError("cut")
 
-    def add_baselines(self, *args):
+    def add_references(self, *args):
         original(self, *args)
         patch.setattr(env, "_start", fail)
 
-    return add_baselines
+    return add_references
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_reward_hooks_are_paid_in_training_alone(tmp_path):
     records = trained(tmp_path / "run", "--reward-hooks", "potential", "turn_cost=0.01")
     added = {"success_bonus", "invalid_action", "potential", "turn_cost"}
     assert added <= terms(tmp_path / "run")
-    for arm in ("sft", "rl"):
+    for arm in ("warm-start", "trained"):
         assert {row["reward"] for row in records[f"eval {arm}"][0]["rows"]} <= {0.0, 1.0}
 
 
@@ -289,8 +289,8 @@ def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
 def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
     config = ["--config", str(finished / "config.yaml"), "--out", str(tmp_path / "again")]
     asked = toy_runs.config(tmp_path / "again")
-    # A run writes down that it has no rivals as an empty list.
-    assert parse_config(config) == replace(asked, eval=replace(asked.eval, rivals=()))
+    # A run writes down that it has no baselines as an empty list.
+    assert parse_config(config) == replace(asked, eval=replace(asked.eval, baselines=()))
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, 
     assert main(["--resume", "--out", str(out), "--steps=8"]) == 0
     assert toy_runs.by_phase(out) == toy_runs.by_phase(whole)
     assert toy_runs.summary(out) == toy_runs.summary(whole)
-    for name in ("eval_episodes/rl.jsonl", "episodes.jsonl"):
+    for name in ("eval_episodes/trained.jsonl", "episodes.jsonl"):
         assert (out / name).read_bytes() == (whole / name).read_bytes()
     before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out)]) == 0

@@ -23,7 +23,7 @@ SHORTENED = (
     "--sft.demonstrations=12", "--sft.max-steps=8", "--sft.copy-steps=5", "--sft.eval-every=4",
     "--sft.eval-tasks=2", "--eval.every=1", "--eval.valid-tasks=2", "--eval.num-tasks=3",
 )  # fmt: skip
-"""The default run but for its sizes: its own expert, credit, rivals and turns."""
+"""The default run but for its sizes: its own expert, credit, baselines and turns."""
 CLOCKS = ("monotonic", "perf_counter", "time", "thread_time")
 FAST = 400.0
 """How many times faster time passes on the busy machine, for those who look at a clock."""
@@ -48,9 +48,9 @@ def seconds(folder: Path) -> float:
 
 
 def figures(folder: Path) -> dict[str, Any]:
-    """All that a run has recorded, and its rivals, without what the clock said."""
-    rivals = {path.name: toy_runs.by_phase(path) for path in (folder / "rivals").iterdir()}
-    return {"run": toy_runs.by_phase(folder), **rivals, "summary": toy_runs.summary(folder)}
+    """All that a run has recorded, and the baselines, without what the clock said."""
+    baselines = {path.name: toy_runs.by_phase(path) for path in (folder / "baselines").iterdir()}
+    return {"run": toy_runs.by_phase(folder), **baselines, "summary": toy_runs.summary(folder)}
 
 
 def test_a_run_on_a_busy_machine_is_the_run_of_a_quiet_one_to_the_bit(tmp_path, monkeypatch):
@@ -62,10 +62,10 @@ def test_a_run_on_a_busy_machine_is_the_run_of_a_quiet_one_to_the_bit(tmp_path, 
         loaded = trained(tmp_path / "loaded")
     assert seconds(loaded) > 10 * seconds(quiet)
     expected = figures(quiet)
-    assert {"imitation", "successes"} < set(expected)
+    assert {"bc", "filtered-bc"} < set(expected)
     assert figures(loaded) == expected
     weights = sorted(path.relative_to(quiet) for path in quiet.rglob("*.safetensors"))
-    assert {"warm-start", "trained", "imitation", "successes"} <= {p.parent.name for p in weights}
+    assert {"warm-start", "trained", "bc", "filtered-bc"} <= {p.parent.name for p in weights}
     for path in weights:
         ours, theirs = load_file(loaded / path), load_file(quiet / path)
         assert all(torch.equal(ours[name], theirs[name]) for name in theirs), path

@@ -24,7 +24,7 @@ from trainers.output.run_folder import RunFolder
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,
-    "eval__rivals": "none", "rl__log_groups": 99, "horizon": "3",
+    "eval__baselines": "none", "rl__log_groups": 99, "horizon": "3",
 }  # fmt: skip
 SOURCE = '''
 from dataclasses import dataclass, replace

@@ -21,7 +21,7 @@ SETTINGS = {
     "sft__demonstrations": 32, "sft__eval_tasks": 4, "rl__groups": 3, "rl__save_every": 1,
     "rl__learning_rate": 1e-3, "rl__minibatches": 2, "eval__num_tasks": 5, "eval__every": 2,
     "eval__valid_tasks": 3,
-    "eval__rivals": "imitation", "eval__rival_steps": 10,
+    "eval__baselines": "bc", "eval__baseline_steps": 10,
 }  # fmt: skip
 """Six episodes for each of two processes, so that the second group belongs to both; two updates a
 step."""

@@ -105,9 +105,8 @@ SHORT = [
     "--env", "alfworld", "--steps", "2", "--horizon", "3", "--rl.groups", "2",
     "--rl.num-generations",
     "2", "--rl.turn-tokens", "1", "--sft.max-steps", "2", "--sft.copy-steps", "0",
-    "--sft.no-only-successes",
-    "--sft.demonstrations", "4", "--eval.every", "0", "--eval.rivals", "none", "--eval.num-tasks",
-    "2",
+    "--sft.no-only-successes", "--sft.demonstrations", "4",
+    "--eval.every", "0", "--eval.baselines", "none", "--eval.num-tasks", "2",
     "--tiny.hidden", "16", "--tiny.layers", "1", "--tiny.heads", "2", "--tiny.context", "4096",
     "--rl.episode-tokens", "2048",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.run import train
 
-ARMS = ("random", "sft", "rl", "oracle")
+ARMS = ("random", "warm-start", "trained", "oracle")
 TASKS, VALID = toy_runs.SETTINGS["eval.num-tasks"], toy_runs.SETTINGS["eval.valid-tasks"]
 
 
@@ -55,20 +55,20 @@ def test_the_summary_has_the_promised_structure(finished):
             low, high = arm[name]
             assert 0 <= low <= arm[centre] <= high <= 1
     paired = summary["paired"]
-    rivals = {"imitation", "successes", "expert_iteration"}
-    others = {f"rl_minus_{arm}" for arm in (*rivals, "demonstrator")}
-    assert set(paired) == {"rl_minus_sft", *others}
+    baselines = {"bc", "filtered_bc", "expert_iteration"}
+    others = {f"trained_minus_{arm}" for arm in (*baselines, "demonstrator")}
+    assert set(paired) == {"trained_minus_warm_start", *others}
     assert {paired[name] for name in others} == {None}, "this run has no such arm"
-    assert (summary["fiercest"], summary["rivals"], summary["cut"]) == ("", {}, {})
-    assert set(paired["rl_minus_sft"]) == {
+    assert (summary["strongest_baseline"], summary["baselines"], summary["cut"]) == ("", {}, {})
+    assert set(paired["trained_minus_warm_start"]) == {
         "n", "score_mean", "score_ci95", "success_mean", "success_ci95",
     }  # fmt: skip
     assert summary["evaluation"]["horizon"] == 5
     assert summary["evaluation"]["decoding"] == "sampled"
     assert summary["warm_start"]["steps"] == 40
     greedy = summary["greedy"]
-    absent = rivals | {f"rl_minus_{arm}" for arm in rivals}
-    assert set(greedy) == {"sft", "rl", "rl_minus_sft", *absent}
+    absent = baselines | {f"trained_minus_{arm}" for arm in baselines}
+    assert set(greedy) == {"warm_start", "trained", "trained_minus_warm_start", *absent}
     assert {greedy[name] for name in absent} == {None}
     assert set(summary) >= set(promised) | {"wall_s", "eval", "paired"}
 
@@ -83,11 +83,11 @@ def test_the_summary_follows_from_the_recorded_episodes(finished):
         assert shown["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / TASKS
         expected = scaled(means[arm], means["random"], means["oracle"])
         assert shown["scaled"] == pytest.approx(expected)
-    pairs = zip(episodes["rl"], episodes["sft"], strict=True)
+    pairs = zip(episodes["trained"], episodes["warm-start"], strict=True)
     difference = paired_difference(
         *zip(*((after["score"], before["score"]) for after, before in pairs), strict=True)
     )
-    paired = summary["paired"]["rl_minus_sft"]
+    paired = summary["paired"]["trained_minus_warm_start"]
     assert [paired["score_mean"], *paired["score_ci95"]] == pytest.approx(list(difference))
 
 
@@ -125,7 +125,7 @@ def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
     panel = ToyTasks().panel("test", TASKS)
     records = of(finished, "eval")
     assert [record["arm"] for record in records] == [
-        "random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy",
+        "random", "oracle", "warm-start", "warm-start-greedy", "trained", "trained-greedy",
     ]  # fmt: skip
     for record in records:
         assert record["panel_sha256"] == panel.sha256
@@ -137,7 +137,7 @@ def test_every_arm_plays_the_same_panel_at_the_full_horizon(finished):
 
 def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
     panel = ToyTasks().panel("test", TASKS)
-    arms = ("random", "oracle", "sft", "sft-greedy", "rl", "rl-greedy")
+    arms = ("random", "oracle", "warm-start", "warm-start-greedy", "trained", "trained-greedy")
     assert {path.stem for path in (finished / "eval_episodes").iterdir()} == {*arms, "valid"}
     for arm in arms:
         played = list(read_episodes(finished / "eval_episodes" / f"{arm}.jsonl"))
@@ -167,16 +167,17 @@ def test_episodes_of_the_validations_are_kept_and_replay(finished):
 def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     """The toy run's gate is out of reach, and its expert solves every task."""
     summary = toy_runs.summary(finished)
-    paired = summary["paired"]["rl_minus_sft"]
+    paired = summary["paired"]["trained_minus_warm_start"]
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
     assert f"{TASKS} held-out tasks" in summary["verdict"]
-    remark, chosen, below = summary["remarks"]
+    remark, chosen, greedy, below = summary["remarks"]
     assert "missed its gate" in remark
     assert "of step 4 of 6, the best on the validation tasks" in chosen
-    means = [summary["eval"][arm]["score_mean"] for arm in ("rl", "random")]
+    assert greedy.startswith("With greedy actions the trained policy scores lower than warm-start")
+    means = [summary["eval"][arm]["score_mean"] for arm in ("trained", "random")]
     assert below.endswith("below random actions: {:.3f} against {:.3f}.".format(*means))
     assert summary["warm_start"]["gated"] is False
-    assert summary["names"]["sft"] == "warm start"
+    assert summary["names"]["warm-start"] == "warm-start"
     assert summary["packages"].keys() >= {"agentgym-suite", "torch", "trl"}
     page = (finished / "report.html").read_text()
     for sentence in (summary["verdict"], remark, below, summary["evaluation"]["panel_sha256"]):
@@ -187,9 +188,9 @@ def test_a_run_without_an_expert_trains_and_says_so(tmp_path, capsys):
     changes = {"steps": 1, "sft__max_steps": None, "eval__every": 0}
     config = toy_runs.config(tmp_path / "run", env=toy_runs.NO_EXPERT_ID, **changes)
     summary = train(config)
-    assert list(summary["eval"]) == ["random", "sft", "rl"]
+    assert list(summary["eval"]) == ["random", "warm-start", "trained"]
     assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
-    assert summary["names"]["sft"] == "untrained"
+    assert summary["names"]["warm-start"] == "untrained"
     assert summary["warm_start"] is None
     shown = " ".join(capsys.readouterr().err.split())
     assert shown.count("this environment has no expert") == 2, "before the training and after it"
@@ -299,7 +300,7 @@ def test_reinforcement_changes_the_weights(finished):
     )
     assert before.keys() == after.keys()
     assert all(not before[name].equal(after[name]) for name in before)
-    assert rows(finished)["rl"] != rows(finished)["sft"]
+    assert rows(finished)["trained"] != rows(finished)["warm-start"]
 
 
 def test_the_same_seed_gives_the_same_run(finished, tmp_path):
@@ -319,7 +320,7 @@ def test_another_seed_gives_another_run_on_the_same_panel(finished, tmp_path):
     train(toy_runs.config(out, seed=1, **quick), Display(quiet=True))
     assert of(out, "rl")[0]["return"] != of(finished, "rl")[0]["return"]
     assert rows(out)["random"] == rows(finished)["random"]
-    ids = [[row["task_id"] for row in rows(folder)["rl"]] for folder in (out, finished)]
+    ids = [[row["task_id"] for row in rows(folder)["trained"]] for folder in (out, finished)]
     assert ids[0] == ids[1]
     assert of(out, "valid") == []
 
@@ -367,7 +368,12 @@ def test_greedy_evaluation_is_said(tmp_path):
     summary = train(config, Display(quiet=True))
     assert summary["evaluation"]["decoding"] == "greedy"
     assert "greedy" not in summary, "it is no extra then"
-    assert [r["arm"] for r in of(tmp_path / "run", "eval")] == ["random", "oracle", "sft", "rl"]
+    assert [r["arm"] for r in of(tmp_path / "run", "eval")] == [
+        "random",
+        "oracle",
+        "warm-start",
+        "trained",
+    ]
 
 
 def test_the_time_limit_ends_the_training_and_stays_ended(tmp_path, monkeypatch):

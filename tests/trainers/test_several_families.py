@@ -89,18 +89,20 @@ def test_each_is_validated_compared_and_drawn(mixed: Path) -> None:
     summary = json.loads((mixed / "summary.json").read_text())
     assert list(summary["families"]) == [SHORT, LONG]
     parts = summary["families"].values()
-    for arm in ("random", "sft", "rl", "oracle"):
+    for arm in ("random", "warm-start", "trained", "oracle"):
         assert summary["eval"][arm]["n"] == 2 * toy_runs.SETTINGS["eval.num-tasks"]
         mean = sum(part["eval"][arm]["score_mean"] for part in parts) / 2
         assert summary["eval"][arm]["score_mean"] == pytest.approx(mean)
-    paired = [part["paired"]["rl_minus_sft"]["score_mean"] for part in parts]
-    assert summary["paired"]["rl_minus_sft"]["score_mean"] == pytest.approx(sum(paired) / 2)
+    paired = [part["paired"]["trained_minus_warm_start"]["score_mean"] for part in parts]
+    assert summary["paired"]["trained_minus_warm_start"]["score_mean"] == pytest.approx(
+        sum(paired) / 2
+    )
     assert [part["horizon"]["rounds"] for part in parts] == [[3], [4, 5]]
     assert [part["warm_start"]["gated"] for part in parts][1] is True
     for name in (SHORT, LONG):
-        for arm in ("random", "sft", "rl", "oracle", "valid"):
+        for arm in ("random", "warm-start", "trained", "oracle", "valid"):
             assert (mixed / "eval_episodes" / name / f"{arm}.jsonl").exists()
-    evaluated = list(read_jsonl(mixed / "eval_episodes" / LONG / "rl.jsonl"))
+    evaluated = list(read_jsonl(mixed / "eval_episodes" / LONG / "trained.jsonl"))
     assert {episode["options"]["horizon"] for episode in evaluated} == {5}
     assert not any("potential" in t["reward_terms"] for e in evaluated for t in e["turns"])
 

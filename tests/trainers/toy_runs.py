@@ -65,7 +65,7 @@ SETTINGS: Mapping[str, Any] = {
     "eval.num-tasks": 20,
     "eval.every": 2,
     "eval.valid-tasks": 10,
-    "eval.rivals": "none",
+    "eval.baselines": "none",
     "tiny.hidden": 16,
     "tiny.layers": 1,
     "tiny.heads": 2,

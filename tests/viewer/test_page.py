@@ -244,16 +244,16 @@ def test_a_run_folder_shows_what_was_evaluated_and_the_training(tmp_path: Path) 
     run = tmp_path / "runs" / "web"
     (run / "eval_episodes" / "alfworld").mkdir(parents=True)
     write(run / "episodes.jsonl", many(2))
-    write(run / "eval_episodes" / "rl.jsonl", many(3))
-    write(run / "eval_episodes" / "alfworld" / "rl.jsonl", many(1))
+    write(run / "eval_episodes" / "trained.jsonl", many(3))
+    write(run / "eval_episodes" / "alfworld" / "trained.jsonl", many(1))
     page = Parsed(render_page([find_run(run)]))
     assert page.title == "web"
-    keys = ["alfworld/rl:1", "rl:1", "rl:2", "rl:3", "training:1", "training:2"]
+    keys = ["alfworld/trained:1", "trained:1", "trained:2", "trained:3", "training:1", "training:2"]
     assert [row["key"] for row in page.rows()[0]] == keys
     limited = Parsed(render_page([find_run(run)], max_episodes=2))
-    assert [row["key"] for row in limited.rows()[0]] == [key for key in keys if key != "rl:3"]
+    assert [row["key"] for row in limited.rows()[0]] == [key for key in keys if key != "trained:3"]
     cut = {s["part"]: s["cut"] for s in json.loads(limited.read("facts"))["runs"][0]["sources"]}
-    assert cut == {"alfworld/rl": False, "rl": True, "training": False}
+    assert cut == {"alfworld/trained": False, "trained": True, "training": False}
     [source] = find_run(write(tmp_path / "runs" / "episodes.jsonl", many(1)).parent).sources
     assert source.part == ""
     with pytest.raises(DataError, match=r"holds episodes\.jsonl"):
@@ -282,8 +282,8 @@ def test_samples_of_a_task_are_paired_in_order_and_options_count() -> None:
 
 
 def test_parts_of_two_run_folders_are_paired_by_name() -> None:
-    first = [row("a", part="rl"), row("a", part="sft")]
-    second = [row("a", part="sft"), row("a", part="oracle")]
+    first = [row("a", part="trained"), row("a", part="warm-start")]
+    second = [row("a", part="warm-start"), row("a", part="oracle")]
     assert pair_rows(first, second) == [(1, 0, "seed")]
     assert pair_rows(first, [row("a", part="")]) == [(0, 0, "seed")]
 

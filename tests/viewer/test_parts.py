@@ -72,11 +72,11 @@ def test_a_row_chooses_its_part(viewer: Viewer, tab: Page) -> None:
 def test_parts_of_a_training_run_are_rows(tab: Page, tmp_path: Path) -> None:
     (tmp_path / "eval_episodes").mkdir()
     write(tmp_path / "eval_episodes" / "oracle.jsonl", [solved("a"), solved("b")])
-    write(tmp_path / "eval_episodes" / "rl.jsonl", [episode("a"), solved("b")])
+    write(tmp_path / "eval_episodes" / "trained.jsonl", [episode("a"), solved("b")])
     assert main(["view", str(tmp_path)]) == 0
     tab.open(tmp_path / "view.html")
     head, *rows = table(tab)
-    assert (head[0], [row[0] for row in rows]) == ("Part", ["oracle", "rl"])
+    assert (head[0], [row[0] for row in rows]) == ("Part", ["oracle", "trained"])
     assert [row[3] for row in rows] == ["100 %", "50 %"]
 
 

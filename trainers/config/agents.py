@@ -62,8 +62,8 @@ def check_agent(
                 f"expected no {name} with {flag}, because the agent decides what the policy reads; "
                 f"got {given}"
             )
-    if "expert-iteration" in settings["eval"]["rivals"]:
+    if "expert-iteration" in settings["eval"]["baselines"]:
         raise ConfigurationError(
-            f"expected --eval.rivals without expert-iteration with {flag}, because what it "
+            f"expected --eval.baselines without expert-iteration with {flag}, because what it "
             "imitates is written down by the trainer's own loop"
         )

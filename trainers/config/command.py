@@ -22,7 +22,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "--sft.max-steps", "--rl.learning-rate", "--rl.groups", "--rl.num-generations",
         "--rl.beta", "--reward-hooks", "--temperature", "--window",
     ),
-    "what it is compared with": ("--eval.num-tasks", "--eval.every", "--eval.rivals"),
+    "what it is compared with": ("--eval.num-tasks", "--eval.every", "--eval.baselines"),
     "the machine": ("--engine", "--backend", "--workers", "--memory.precision"),
     "the run": (
         "--out", "--resume", "--config", "--dry-run", "--report-to", "--quiet", "--log-level",

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.registration import find_family
-from trainers.config.sections import RivalName
+from trainers.config.sections import BaselineName
 
 STAGES = (5, 8, 10)
 """Turns stage by stage where neither a family nor a task set says anything."""
@@ -53,7 +53,7 @@ class FamilyDefaults:
     """Steps of reinforcement learning between two validations."""
     valid_tasks: int = 128
     """Validation tasks of each, and of the gate of the warm start."""
-    rivals: tuple[RivalName, ...] = ("imitation", "successes")
+    baselines: tuple[BaselineName, ...] = ("bc", "filtered-bc")
     """What the tiny policy is compared with: the demonstrations as shown, and with the failures
     left out, which needs no reinforcement learning."""
     eval_tasks: int = 500
@@ -350,7 +350,7 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "webshop": replace(
         SHOP,
         # What most runs have, which is little more than the warm start of the default.
-        quick=replace(SHOP, steps=12, valid_every=12, rivals=(), eval_tasks=120),
+        quick=replace(SHOP, steps=12, valid_every=12, baselines=(), eval_tasks=120),
     ),
 }
 

@@ -78,7 +78,7 @@ THINKING_TURN = 1024
 TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
 """Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
 OWN_SUCCESSES = "expert-iteration"
-"""The rival that imitates no demonstrations, but the policy's own solved episodes."""
+"""The baseline that imitates no demonstrations, but the policy's own solved episodes."""
 BACKENDS = ("sync", "thread", "process")
 """Where environments may run; of several the one that suits most is last."""
 
@@ -138,9 +138,9 @@ class ResolvedRun:
         return self.config.sft.max_steps > 0
 
     @property
-    def imitating_rivals(self) -> tuple[str, ...]:
-        """The rivals that imitate the demonstrations of the warm start."""
-        return tuple(each for each in self.config.eval.rivals if each != OWN_SUCCESSES)
+    def imitating_baselines(self) -> tuple[str, ...]:
+        """The baselines that imitate the demonstrations of the warm start."""
+        return tuple(each for each in self.config.eval.baselines if each != OWN_SUCCESSES)
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -207,7 +207,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _check_engine(asked, settings["engine"])
     check_pool(preset, asked, settings["engine"])
     _check_imitation(asked, envs, settings)
-    _check_rivals(settings)
+    _check_baselines(settings)
     check_agent(asked, preset, settings, [env.name for env in envs if env.delegates])
     check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
@@ -269,7 +269,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     """Return the settings, with all filled in that no single environment decides."""
     tiny, stages = asked.model == TINY, preset.horizon
     sizes = [env.defaults for env in envs]
-    rivals = tuple(dict.fromkeys(name for each in sizes for name in each.rivals))
+    baselines = tuple(dict.fromkeys(name for each in sizes for name in each.baselines))
     own_rates = TINY_SFT_RATE, min(each.rl_learning_rate for each in sizes)
     sft_rate, rl_rate = own_rates if tiny else PRETRAINED_RATES
     if not tiny and asked.lora.r:
@@ -304,7 +304,7 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
                 "every": max(each.valid_every for each in sizes),
                 "valid_tasks": max(each.valid_tasks for each in sizes),
                 "keep": "last" if asked.eval.every == 0 else "best",
-                "rivals": rivals if tiny and not at_random else (),
+                "baselines": baselines if tiny and not at_random else (),
             },
             "rl": {
                 "groups": preset.groups or max(each.groups for each in sizes),
@@ -327,8 +327,8 @@ def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> 
     )
     if not imitated:
         settings["sft"]["max_steps"] = 0
-    if asked.eval.rivals is None and not settings["sft"]["max_steps"]:
-        settings["eval"]["rivals"] = ()
+    if asked.eval.baselines is None and not settings["sft"]["max_steps"]:
+        settings["eval"]["baselines"] = ()
     _divide(settings["rl"], preset)
     if asked.eval.keep == "best" and asked.eval.every == 0:
         raise ConfigurationError(
@@ -373,14 +373,15 @@ def _check_imitation(
         )
 
 
-def _check_rivals(settings: Mapping[str, Any]) -> None:
-    """Refuse rivals that have nothing to imitate."""
-    rivals = settings["eval"]["rivals"]
-    shown = [each for each in rivals if each != OWN_SUCCESSES]
+def _check_baselines(settings: Mapping[str, Any]) -> None:
+    """Refuse baselines that have nothing to imitate."""
+    baselines = settings["eval"]["baselines"]
+    shown = [each for each in baselines if each != OWN_SUCCESSES]
     if shown and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
-            f"expected --eval.rivals none or {OWN_SUCCESSES}, because without a warm start there "
-            f"are no demonstrations that could be imitated further; got {' '.join(rivals)}"
+            f"expected --eval.baselines none or {OWN_SUCCESSES}, because without a warm start "
+            "there are no demonstrations that could be imitated further; got "
+            f"{' '.join(baselines)}"
         )
 
 

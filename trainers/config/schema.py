@@ -152,7 +152,7 @@ class TrainConfig:
     """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
 
     Without it a run is the same on every machine. The warm start may take half of it; what is left
-    is divided between reinforcement learning and its rivals. A run says where it was cut. With
+    is divided between reinforcement learning and the baselines. A run says where it was cut. With
     ``--resume`` more minutes extend it."""
     budget: Pairs = ()
     """What imitation and reinforcement learning may spend together: some of ``turns=``,

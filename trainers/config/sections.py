@@ -41,7 +41,7 @@ FilterName = (
 """What decides which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
-RivalName = Literal["imitation", "successes", "expert-iteration"]
+BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
 """What else is trained from the same warm start, to be compared with."""
 
 
@@ -308,18 +308,18 @@ class EvalConfig:
     have no part in the choice, and both are kept.
 
     None: best; last without validations."""
-    rivals: Annotated[tuple[RivalName | Literal["none"], ...] | None, BeforeValidator(as_names)] = (
-        None
-    )
-    """What reinforcement learning is compared with, besides its start: further imitation of the
-    same demonstrations (imitation), of those that solved their task (successes), or of the
-    policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the same
-    warm start, computes no less (see ``trainers.phases.equal_compute``) and is chosen by as many
-    validations.
+    baselines: Annotated[
+        tuple[BaselineName | Literal["none"], ...] | None, BeforeValidator(as_names)
+    ] = None
+    """What reinforcement learning is compared with, besides its start: further behavior
+    cloning of the same demonstrations (bc), of those that solved their task (filtered-bc), or of
+    the policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the
+    same warm start, computes no less (see ``trainers.phases.equal_compute``) and is chosen by as
+    many validations.
 
-    None: imitation and successes for ``--model tiny`` with an expert, else none."""
-    rival_steps: Count | None = None
-    """Steps of ``imitation`` and ``successes``; None: by what reinforcement learning computed."""
+    None: bc and filtered-bc for ``--model tiny`` with an expert, else none."""
+    baseline_steps: Count | None = None
+    """Steps of ``bc`` and ``filtered-bc``; None: by what reinforcement learning computed."""
 
 
 @strict
@@ -527,7 +527,7 @@ class FilledEval(EvalConfig):
     every: int
     valid_tasks: int
     keep: Literal["best", "last"]
-    rivals: tuple[RivalName, ...]
+    baselines: tuple[BaselineName, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,14 +13,15 @@ from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
 from trainers.multirun.played import PlayedRun
 from trainers.output.phase import Phase
+from trainers.output.roles import GREEDY, WARM_START
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.output.summary import GREEDY
-from trainers.phases.policy_comparison import BASELINES
+from trainers.phases.policy_comparison import REFERENCES
 
-START = "warm-start"
+START = WARM_START
 """Checkpoint of the warm start."""
-START_ARMS = ("sft", f"sft{GREEDY}")
-"""Policies that runs with the same warm start compare alike; baselines are alike in all."""
+START_ARMS = (WARM_START, f"{WARM_START}{GREEDY}")
+"""Policies that runs with the same warm start compare alike; those that learn nothing are alike in
+all runs."""
 DONE, BEGUN, OPEN = "done", "begun", "open"
 """What has become of a run: it has ended; a process began it and is gone, or is at it; nothing."""
 
@@ -106,7 +107,7 @@ class RunCache:
         if state == OPEN:
             donor = next((each for each in starts if self.state(each) == DONE), None)
             if donor is not None:
-                self.begin_from(donor, run, (*BASELINES, *START_ARMS), start=True)
+                self.begin_from(donor, run, (*REFERENCES, *START_ARMS), start=True)
                 state = BEGUN
         arguments = run.arguments(folder)
         return [*arguments, "--resume"] if on or state == BEGUN else arguments

@@ -11,6 +11,7 @@ from typing import Any
 
 from trainers.output.jsonl import read_jsonl
 from trainers.output.phase import Phase
+from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder
 
 
@@ -65,7 +66,7 @@ class PlayedRun:
             "key": self.key,
             "commit": self.summary["commit"],
             "panel_sha256": self.summary["evaluation"]["panel_sha256"],
-            "n": self.summary["eval"]["rl"]["n"],
+            "n": self.summary["eval"][TRAINED]["n"],
             "steps": self.summary["steps"],
             "minutes": round(self.summary["wall_s"] / 60, 2),
             "warm_start": self.summary["warm_start"],

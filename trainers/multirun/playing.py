@@ -24,13 +24,14 @@ from rich.progress import (
 
 from trainers.multirun.cache import DONE, Run, RunCache
 from trainers.output.phase import Phase
+from trainers.output.roles import WARM_START
 from trainers.output.run_folder import RunFolder
 
 LAST_WORDS = 2000
 """Bytes at the end of a log in which the reason of a failure is looked for."""
 PLACES = {
-    Phase.WARM_START: "warm start", Phase.REINFORCEMENT: "training", Phase.VALIDATION: "training",
-    Phase.IMITATION: "imitation", Phase.COMPARISON: "compared",
+    Phase.WARM_START: WARM_START, Phase.REINFORCEMENT: "training", Phase.VALIDATION: "training",
+    Phase.IMITATION: "baseline", Phase.COMPARISON: "compared",
 }  # fmt: skip
 """Where a run is, in words, by what it wrote last; of a phase without words, its name."""
 

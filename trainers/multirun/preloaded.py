@@ -5,7 +5,7 @@ import importlib
 import logging
 
 MODULES = (
-    "trainers.run", "trainers.phases.rivals", "trainers.phases.reinforcement",
+    "trainers.run", "trainers.phases.baselines", "trainers.phases.reinforcement",
     "trainers.phases.warm_start",
 )  # fmt: skip
 

@@ -34,7 +34,7 @@ from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
 from trainers.output.seed_report import seeds_table, write_seeds
 from trainers.output.seed_summary import seeds_sentences
-from trainers.phases.policy_comparison import BASELINES, PolicyComparison
+from trainers.phases.policy_comparison import REFERENCES, PolicyComparison
 from trainers.phases.start_checks import checked_run
 
 __all__ = ["SeedsFailed", "describe_seeds", "train_over_seeds"]
@@ -236,9 +236,9 @@ def _share_baselines(
         made.lock()
         try:
             comparison = PolicyComparison(first, made)
-            if planned := comparison.baseline_episodes:
+            if planned := comparison.reference_episodes:
                 with backend_session(first.config.backend), display as shown:
-                    comparison.add_baselines(shown.episodes("baselines", planned))
+                    comparison.add_references(shown.episodes("references", planned))
         finally:
             made.close()
     # A command that goes on need not repeat the settings.
@@ -246,7 +246,7 @@ def _share_baselines(
     defaults = () if given else ("--config", str(cache.folder(run) / CONFIG_FILE))
     for other in runs[1:]:
         if cache.state(other) == OPEN:
-            cache.begin_from(run, other, BASELINES, defaults=defaults)
+            cache.begin_from(run, other, REFERENCES, defaults=defaults)
 
 
 def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:

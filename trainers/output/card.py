@@ -16,6 +16,7 @@ from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.output.page_templates import render
+from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import Summary, WarmStart
 
@@ -140,7 +141,7 @@ def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
             task_type="reinforcement-learning",
             task_name="text agent",
             dataset_type=env.env_id,
-            dataset_name=f"{env.title}, {part.eval['rl'].n} held-out tasks",
+            dataset_name=f"{env.title}, {part.eval[TRAINED].n} held-out tasks",
             dataset_config=env.name if run.several else None,
             dataset_split=part.evaluation.split,
             dataset_revision=part.evaluation.panel_sha256,
@@ -151,8 +152,8 @@ def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
         for env in run.envs
         for part in [summary.families[env.name] if run.several else summary]
         for name, value in (
-            ("success", part.eval["rl"].success),
-            ("score", part.eval["rl"].score_mean),
+            ("success", part.eval[TRAINED].success),
+            ("score", part.eval[TRAINED].score_mean),
         )
     ]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.support.caching import write_atomically
 from trainers.output.phase import Phase
+from trainers.output.roles import DEMONSTRATOR, ORACLE, RANDOM, TRAINED, WARM_START
 from trainers.output.run_folder import RunFolder
 from trainers.processes import main_only
 
@@ -22,17 +23,17 @@ Records = Sequence[Mapping[str, Any]]
 QUANTITIES = ("score", "success")
 TRAINING, VALIDATION = "#3f83d9", "#cf4b57"
 REFERENCES = {
-    "random": ("#878d96", ":"),
-    "sft": ("#d9881c", "--"),
-    "imitation": ("#8a5fbf", (0, (5, 1))),
-    "successes": ("#b3478f", (0, (7, 2))),
+    RANDOM: ("#878d96", ":"),
+    WARM_START: ("#d9881c", "--"),
+    "bc": ("#8a5fbf", (0, (5, 1))),
+    "filtered-bc": ("#b3478f", (0, (7, 2))),
     "expert-iteration": ("#4d5bb0", (0, (2, 1))),
-    "demonstrator": ("#a4553a", (0, (4, 1, 1, 1, 1, 1))),
-    "oracle": ("#2f9a68", "-."),
+    DEMONSTRATOR: ("#a4553a", (0, (4, 1, 1, 1, 1, 1))),
+    ORACLE: ("#2f9a68", "-."),
 }
-"""Colour and style of each line of reference, by arm."""
-NAMES = {**{arm: arm for arm in REFERENCES}, "sft": "before RL"}
-"""What the arms are called as long as nothing else is known."""
+"""Colour and style of each line of reference, by role."""
+NAMES = {role: role for role in REFERENCES}
+"""What the policies are called as long as nothing else is known."""
 INK, BAND = "#5c636d", "#8fa3bf"
 """Colours of letters and of the stages."""
 WIDE, NARROW = 0.12, 0.04
@@ -244,7 +245,7 @@ def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping
 
 def _draw_trained(axes: Axes, metrics: Records, step: int | None, quantity: str) -> None:
     """Mark what the trained policy reaches on the test tasks, at the step that made it."""
-    mean = held_out_mean(metrics, Phase.REINFORCEMENT.value, quantity)
+    mean = held_out_mean(metrics, TRAINED, quantity)
     if step is not None and mean is not None:
         axes.plot([step], [mean], "D", color=TRAINING, markersize=6, label="trained, test")
 

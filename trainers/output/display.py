@@ -21,6 +21,7 @@ from rich.table import Table
 
 from agentgym.support.terminal import cell
 from trainers.output.remarks import scaled_text
+from trainers.output.roles import TRAINED
 from trainers.output.summary import ArmResult, Results
 
 PLAIN_INTERVAL = 10.0
@@ -152,7 +153,7 @@ def result_table(summary: Results) -> Table:
     """Return the compared policies as a table."""
     panel = summary.evaluation
     table = Table(
-        title=f"{summary.env}: {summary.eval['rl'].n} held-out tasks, "
+        title=f"{summary.env}: {summary.eval[TRAINED].n} held-out tasks, "
         f"{'' if summary.horizon else 'at most '}{panel.horizon} turns, {panel.decoding} actions"
         + (" unless marked greedy" if summary.greedy else "")
     )

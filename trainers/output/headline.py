@@ -1,7 +1,7 @@
 """The first line of a report: green only where reward was worth more than whatever else was tried.
 
-The policy is compared with the one that training began with and, where rivals were trained, with
-the fiercest of them. It learned if it is better than both, after more steps than a handful, and no
+The policy is compared with the one that training began with and, where baselines were trained, with
+the strongest of them. It learned if it is better than both, after more steps than a handful, and no
 worse where both take their likeliest action; of what is merely above its start that is said,
 without the colour. Every comparison is judged by score and by success, and the line holds the
 figures of the one that decides.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
+from trainers.output.roles import WARM_START
 from trainers.output.summary import Difference, Interval, Summary, minus
 
 __all__ = ["Change", "Headline", "headline", "judge"]
@@ -75,13 +76,13 @@ def headline(summary: Summary) -> Headline:
     """Return the first line of a run's report."""
     if summary.untrained:
         return Headline("down", "Nothing was trained: no weight was changed")
-    rival, greedy = summary.names.get(summary.fiercest, ""), None
-    if summary.fiercest and summary.greedy:
-        greedy = minus(summary.greedy, summary.fiercest)
+    baseline, greedy = summary.names.get(summary.strongest_baseline, ""), None
+    if summary.strongest_baseline and summary.greedy:
+        greedy = minus(summary.greedy, summary.strongest_baseline)
     return judge(
-        Change.of(summary.names["sft"], summary.paired.rl_minus_sft),
-        Change.of(rival, summary.against_fiercest) if summary.against_fiercest else None,
-        Change.of(rival, greedy) if greedy else None,
+        Change.of(summary.names[WARM_START], summary.paired.trained_minus_warm_start),
+        Change.of(baseline, summary.against_strongest) if summary.against_strongest else None,
+        Change.of(baseline, greedy) if greedy else None,
         steps=summary.steps,
         imitated=any(part.warm_start for part in (summary, *summary.families.values())),
     )
@@ -94,7 +95,7 @@ def judge(
 
     Args:
         gain: The trained policy minus the one that training began with.
-        further: Minus the fiercest rival; None: there was none.
+        further: Minus the strongest baseline; None: there was none.
         greedy: The same with greedy actions; None: they were not compared.
         steps: Steps that were taken.
         imitated: Whether training began with a warm start.
@@ -110,30 +111,30 @@ def judge(
     if steps <= HANDFUL:
         return Headline("flat", f"Too few steps to tell ({steps}): {change}")
     if further is not None:
-        return _beside_rival(further, greedy)
+        return _beside_baseline(further, greedy)
     if imitated:
-        return Headline("flat", f"Above its start, not compared with imitation: {change}")
+        return Headline("flat", f"Above its start, not compared with a baseline: {change}")
     return Headline("up", f"It learned: {change}")
 
 
-def _beside_rival(further: Change, greedy: Change | None) -> Headline:
-    """Judge a training that was worth something by the fiercest rival.
+def _beside_baseline(further: Change, greedy: Change | None) -> Headline:
+    """Judge a training that was worth something by the strongest baseline.
 
-    Success decides; a score alone can show that the rival is ahead, and not that it is beaten.
+    Success decides; a score alone can show that the baseline is ahead, and not that it is beaten.
     """
-    rival, (score, success) = further.other, further.sides
+    baseline, (score, success) = further.other, further.sides
     if score * success < 0:
-        compared = relation(score, success, rival)
+        compared = relation(score, success, baseline)
         return Headline("flat", f"It improved, and {compared}: {further.in_both}")
     if success > 0:
         below = _lag(greedy)
         if below:
-            return Headline("flat", f"Above {rival}, but below it with greedy actions: {below}")
-        more = f"more than {rival}" if score else relation(score, success, rival)
+            return Headline("flat", f"Above {baseline}, but below it with greedy actions: {below}")
+        more = f"more than {baseline}" if score else relation(score, success, baseline)
         return Headline("up", f"It learned, and {more}: {further.in_success}")
     if behind := _lag(further):
-        return Headline("down", f"It improved, but {rival} did better: {behind}")
-    return Headline("flat", f"It improved, and so did {rival}: {further.in_success}")
+        return Headline("down", f"It improved, but {baseline} did better: {behind}")
+    return Headline("flat", f"It improved, and so did {baseline}: {further.in_success}")
 
 
 def _lag(change: Change | None) -> str:

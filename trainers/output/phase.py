@@ -15,7 +15,7 @@ class Phase(str, Enum):
     VALIDATION = "valid"
     """Validation tasks, played between the steps of reinforcement learning."""
     IMITATION = "imitation"
-    """Further imitation by a rival, and its validations; in the folder of the rival."""
+    """Further imitation by a baseline, and its validations; in the folder of the baseline."""
     COMPARISON = "eval"
     """Held-out tasks, played by one of the compared policies."""
     HEALTH = "health"

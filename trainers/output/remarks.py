@@ -11,21 +11,22 @@ from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
+from trainers.output.roles import BASELINES, RANDOM, ROLES, TRAINED, WARM_START
 from trainers.output.summary import (
-    RIVALS,
     ArmResult,
+    BaselineEnd,
     ChosenPolicy,
     Difference,
     GreedyResults,
     HealthEvent,
     Paired,
-    RivalEnd,
     WarmStart,
     minus,
 )
 
 __all__ = [
     "arm_names",
+    "baseline_remarks",
     "chosen_remark",
     "critic_remark",
     "cut_sentence",
@@ -37,7 +38,6 @@ __all__ = [
     "pooled_remark",
     "random_remark",
     "reward_model_remark",
-    "rival_remarks",
     "scaled_text",
     "steps_remark",
     "teacher_remark",
@@ -47,11 +47,11 @@ __all__ = [
 
 
 _IMITATED: Mapping[str, str] = {
-    "imitation": "the demonstrations as they were shown",
-    "successes": "the demonstrations that solved their task",
+    "bc": "the demonstrations as they were shown",
+    "filtered-bc": "the demonstrations that solved their task",
     "expert-iteration": "its own solved episodes",
 }
-"""What each rival imitates."""
+"""What each baseline imitates."""
 
 
 def health_remark(events: Sequence[HealthEvent]) -> str:
@@ -130,31 +130,22 @@ def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
 def arm_names(run: ResolvedRun) -> dict[str, str]:
     """Return what the compared policies are called."""
     pretrained, imitated = run.config.model != TINY, run.config.sft.max_steps > 0
-    start = "warm start" if imitated else "base model" if pretrained else "untrained"
-    return {
-        "random": "random",
-        "sft": start,
-        "imitation": "imitation",
-        "successes": "imitation of successes",
-        "expert-iteration": "expert iteration",
-        "rl": "trained",
-        "demonstrator": "demonstrator",
-        "oracle": "oracle",
-    }
+    start = WARM_START if imitated else "base-model" if pretrained else "untrained"
+    return {**{role: role for role in ROLES}, WARM_START: start}
 
 
-def verdict(paired: Paired, names: Mapping[str, str], fiercest: str = "") -> str:
+def verdict(paired: Paired, names: Mapping[str, str], strongest_baseline: str = "") -> str:
     """Say what reinforcement learning did, by the intervals of the differences.
 
     Args:
         paired: The differences.
         names: What the compared policies are called.
-        fiercest: The rival that did best; empty if there was none.
+        strongest_baseline: The baseline that did best; empty if there was none.
     """
-    sentences = [_change(paired.rl_minus_sft, names)]
-    against = minus(paired, fiercest) if fiercest else None
+    sentences = [_change(paired.trained_minus_warm_start, names)]
+    against = minus(paired, strongest_baseline) if strongest_baseline else None
     if against is not None:
-        sentences.append(_against_rival(against, names[fiercest]))
+        sentences.append(_against_baseline(against, names[strongest_baseline]))
     return " ".join(sentences)
 
 
@@ -173,7 +164,7 @@ def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str
     """Say in which measure the likeliest actions became worse; empty if in none."""
     if greedy is None:
         return ""
-    for arm in ("sft", *RIVALS):
+    for arm in (WARM_START, *BASELINES):
         paired = minus(greedy, arm)
         if paired is not None and min(_sides(paired)) < 0:
             compared = relation(*_sides(paired), names[arm])
@@ -210,24 +201,24 @@ def _change(paired: Difference, names: Mapping[str, str]) -> str:
             f"{level}"
         )
     return (
-        f"Reinforcement learning {effect}: {names['rl']} minus {names['sft']}, task by task on the "
-        f"same {paired.n} held-out tasks, is {_in_both(paired)} (95 % intervals)."
+        f"Reinforcement learning {effect}: {names[TRAINED]} minus {names[WARM_START]}, task by "
+        f"task on the same {paired.n} held-out tasks, is {_in_both(paired)} (95 % intervals)."
     )
 
 
-def _against_rival(paired: Difference, rival: str) -> str:
-    """Say whether reinforcement learning was worth more than its fiercest rival."""
-    compared = relation(*_sides(paired), f"its fiercest rival, {rival}")
-    return f"It {compared}: trained minus {rival} is {_in_both(paired)}."
+def _against_baseline(paired: Difference, baseline: str) -> str:
+    """Say whether reinforcement learning was worth more than the strongest baseline."""
+    compared = relation(*_sides(paired), f"the strongest baseline, {baseline}")
+    return f"It {compared}: trained minus {baseline} is {_in_both(paired)}."
 
 
-def rival_remarks(
-    ends: Mapping[str, RivalEnd],
+def baseline_remarks(
+    ends: Mapping[str, BaselineEnd],
     left_out: Mapping[str, str],
     names: Mapping[str, str],
     asked: int | None = None,
 ) -> Iterator[str]:
-    """Say what each rival was, and why one was not trained.
+    """Say what each baseline was, and why one was not trained.
 
     Args:
         ends: How those ended that were.
@@ -244,11 +235,11 @@ def rival_remarks(
             else "the last"
         )
         yield (
-            f"{names[name].capitalize()}: {end.steps} steps from the warm start on {what}{length}. "
+            f"{names[name]}: {end.steps} steps from the warm start on {what}{length}. "
             f"The policy of step {end.chosen}, {chosen}, is compared."
         )
     for name, reason in left_out.items():
-        yield f"{names[name].capitalize()} was left out: {reason}."
+        yield f"{names[name]} was left out: {reason}."
 
 
 def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
@@ -387,7 +378,7 @@ def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
 
     ``env`` names the environment, if it is one of several.
     """
-    trained, random = results["rl"].score_mean, results["random"].score_mean
+    trained, random = results[TRAINED].score_mean, results[RANDOM].score_mean
     if trained >= random:
         return ""
     return (

@@ -18,10 +18,9 @@ from trainers.output.health_chart import draw_health
 from trainers.output.jsonl import read_jsonl
 from trainers.output.page_templates import render
 from trainers.output.phase import Phase
+from trainers.output.roles import BASELINES, GREEDY, TRAINED, WARM_START
 from trainers.output.run_folder import RunFolder, training_step
 from trainers.output.summary import (
-    GREEDY,
-    RIVALS,
     Difference,
     GreedyResults,
     Interval,
@@ -55,7 +54,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
     """Write ``report.html``, one file that needs nothing else, and return its path."""
     metrics = folder.metrics()
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
-    before, after = (_episodes(folder, arm) for arm in ("sft", "rl"))
+    before, after = (_episodes(folder, role) for role in (WARM_START, TRAINED))
     checkpoint = chosen_folder(folder, summary)
     parts = list(_parts(summary, metrics))
     health_panels, health_keys = draw_health(metrics, summary.health)
@@ -114,18 +113,18 @@ def _parts(summary: Summary, metrics: Sequence[dict[str, Any]]) -> Iterator[_Par
 
 def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     """Yield what training changed: name, mean difference and interval, each a row of the plot."""
-    start = summary.names["sft"]
+    start = summary.names[WARM_START]
     pairs: list[tuple[str, Paired | GreedyResults]] = [
         (summary.evaluation.decoding, summary.paired)
     ]
     pairs += [("greedy", summary.greedy)] if summary.greedy else []
     pairs += [(name, part.paired) for name, part in summary.families.items()]
     kinds: list[tuple[str, Difference | None]] = [
-        (f"{kind}, minus {start}", each.rl_minus_sft) for kind, each in pairs
+        (f"{kind}, minus {start}", each.trained_minus_warm_start) for kind, each in pairs
     ]
     kinds += [
-        (f"{kind}, minus {summary.names.get(rival, rival)}", minus(each, rival))
-        for rival in RIVALS
+        (f"{kind}, minus {summary.names.get(baseline, baseline)}", minus(each, baseline))
+        for baseline in BASELINES
         for kind, each in pairs
     ]
     for kind, paired in kinds:
@@ -140,7 +139,7 @@ def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]
     for record in metrics:
         if record.get("phase") == Phase.COMPARISON:
             arm = record["arm"].removesuffix(GREEDY)
-            name = summary.names[arm] + (", greedy" if arm != record["arm"] else "")
+            name = summary.names[arm] + (GREEDY if arm != record["arm"] else "")
             lost[name] += sum(row["stop_reason"] == "error" for row in record["rows"])
     return {name: count for name, count in lost.items() if count}
 

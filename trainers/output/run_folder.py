@@ -2,7 +2,7 @@
 
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
-between; with several environments in a folder for each), ``checkpoints/``, ``rivals/<name>/``
+between; with several environments in a folder for each), ``checkpoints/``, ``baselines/<name>/``
 (records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``, and
 ``warnings.log`` if there were any.
 
@@ -29,7 +29,7 @@ from trainers.config.config_file import CONFIG_FILE, compare, kept, read_setting
 from trainers.config.schema import TrainConfig
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
-from trainers.output.summary import GREEDY, RIVALS
+from trainers.output.roles import BASELINES, GREEDY, TRAINED
 from trainers.processes import main_only
 
 COMPLETE = "complete"
@@ -55,7 +55,7 @@ class RunFolder:
         self.trained = self.checkpoints / "trained"
         self.best = self.checkpoints / "best"
         self.merged = self.checkpoints / "merged"
-        self.rivals = path / "rivals"
+        self.baselines = path / "baselines"
         self.metrics_path = path / "metrics.jsonl"
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
@@ -111,8 +111,8 @@ class RunFolder:
             time.sleep(0.1)
 
     def part(self, name: str) -> RunFolder:
-        """Return the folder of a rival within this one, with records and checkpoints of its own."""
-        part = RunFolder(self.rivals / name)
+        """Return the folder of a baseline within this one, with its records and checkpoints."""
+        part = RunFolder(self.baselines / name)
         processes.on_main(part._prepare)
         return part
 
@@ -228,15 +228,15 @@ class RunFolder:
         """Make room for more steps or minutes, if the settings ask for them.
 
         What came after the last step is given up, to be made again: the trained policy's held-out
-        episodes and results, its last checkpoint, the rivals that it is compared with, the summary
-        and the report.
+        episodes and results, its last checkpoint, the baselines that it is compared with, the
+        summary and the report.
         """
         if self._longer is None:
             return
         for name in ("summary.json", "report.html"):
             (self.path / name).unlink(missing_ok=True)
-        arms = (Phase.REINFORCEMENT.value, *RIVALS)
-        after = tuple(f"{arm}{suffix}" for arm in arms for suffix in ("", GREEDY))
+        roles = (TRAINED, *BASELINES)
+        after = tuple(f"{role}{suffix}" for role in roles for suffix in ("", GREEDY))
         for path in (path for arm in after for path in self.eval_files(arm)):
             path.unlink()
         if self.metrics_path.exists():
@@ -244,8 +244,8 @@ class RunFolder:
                 self.metrics_path,
                 lambda record: record["phase"] != Phase.COMPARISON or record["arm"] not in after,
             )
-        policies = (self.checkpoints / name for name in RIVALS)
-        for made_again in (self.trained, self.merged, self.rivals, *policies):
+        policies = (self.checkpoints / name for name in BASELINES)
+        for made_again in (self.trained, self.merged, self.baselines, *policies):
             shutil.rmtree(made_again, ignore_errors=True)
         # Last: a run that is killed before this is whole again, and as long as it was.
         self._write_settings(self._longer)

@@ -22,6 +22,7 @@ from trainers.output.curve import (
     svg_axes,
 )
 from trainers.output.phase import Phase
+from trainers.output.roles import TRAINED
 from trainers.output.seed_summary import UNTRAINED, spread
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _draw_panel(
         ends = [point["ci95"] or (point["mean"], point["mean"]) for point in points]
         low, high = zip(*ends, strict=True)
         axes.fill_between(common, low, high, color=VALIDATION, alpha=0.15, linewidth=0)
-    tested = [held_out_mean(records, Phase.REINFORCEMENT.value, quantity) for records in seeds]
+    tested = [held_out_mean(records, TRAINED, quantity) for records in seeds]
     means = [math.nan if mean is None else mean for mean in tested]
     axes.plot(chosen, means, "D", color=TRAINING, markersize=5, label="trained, test, each seed")
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))

@@ -12,6 +12,7 @@ from rich.table import Table
 from agentgym.support.caching import write_atomically
 from trainers.output.curve import Key, Records, family_records
 from trainers.output.page_templates import render
+from trainers.output.roles import GREEDY
 from trainers.output.run_folder import RunFolder
 from trainers.output.seed_curve import draw_seeds, seed_panels
 from trainers.output.seed_summary import comparisons, seeds_summary
@@ -63,7 +64,7 @@ def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
 def seeds_table(summary: Mapping[str, Any]) -> Table:
     """Return the compared policies over seeds as a table for a terminal."""
     table = Table("policy", "success", "95 %", "score", "95 %", title=summary["env"])
-    for kind, how in (("eval", ""), ("greedy_eval", ", greedy")):
+    for kind, how in (("eval", ""), ("greedy_eval", GREEDY)):
         for arm, row in summary.get(kind, {}).items():
             cells = []
             for figure in (row["success"], row["score"]):

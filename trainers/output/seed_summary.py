@@ -17,7 +17,16 @@ import numpy as np
 from agentgym.evaluation.reports.verdicts import signed
 from agentgym.support.statistics import FEWEST_TRAININGS, mean_over_trainings, why_no_interval
 from trainers.output.headline import Change, Headline, judge
-from trainers.output.summary import ARMS, RIVALS, field_of
+from trainers.output.roles import (
+    BASELINES,
+    DEMONSTRATOR,
+    ORACLE,
+    RANDOM,
+    ROLES,
+    TRAINED,
+    WARM_START,
+    field_of,
+)
 
 __all__ = [
     "Comparison",
@@ -28,11 +37,11 @@ __all__ = [
     "spread",
 ]
 
-UNTRAINED = ("random", "demonstrator", "oracle")
+UNTRAINED = (RANDOM, DEMONSTRATOR, ORACLE)
 """Arms that are the same in every seed: their interval is over the tasks."""
-START = "rl_minus_sft"
+START = f"trained_minus_{field_of(WARM_START)}"
 """What training is compared with first: the policy that it began with."""
-AGAINST = tuple(f"rl_minus_{field_of(arm)}" for arm in RIVALS)
+AGAINST = tuple(f"trained_minus_{field_of(arm)}" for arm in BASELINES)
 """Comparisons with what was trained further from the same start in another way."""
 FIGURES = {"success": "success", "score": "score_mean"}
 """Figure -> its name in the result of an arm."""
@@ -45,7 +54,7 @@ class Comparison(NamedTuple):
     """The trained policy minus another, over seeds."""
 
     name: str
-    """Of the comparison, such as ``rl_minus_imitation``."""
+    """Of the comparison, such as ``trained_minus_bc``."""
     other: str
     """What the other policy is called."""
     success: Mapping[str, Any]
@@ -118,28 +127,28 @@ def _interval_kind(count: int) -> str:
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
     """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
     for name, found in results.get(kind, {}).items():
-        other = results["names"][_arm(name.removeprefix("rl_minus_"), results["names"])]
+        other = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
         yield Comparison(name, other, found["success"], found["score"])
 
 
 def seeds_headline(result: Mapping[str, Any]) -> Headline:
     """Return the first line of the report, by the rules of a single run's.
 
-    The fiercest rival is the one that the trained policy is ahead of by least.
+    The strongest baseline is the one that the trained policy is ahead of by least.
     """
     found = {each.name: each for each in comparisons(result)}
     start, runs = found[START], result["runs"]
     if any(run["untrained"] for run in runs):
         return Headline("down", "In at least one seed nothing was trained")
-    rivals = [each for name, each in found.items() if name in AGAINST]
-    fiercest = min(rivals, key=lambda each: each.success["mean"], default=None)
-    if problem := start.problem or (fiercest.problem if fiercest else ""):
+    baselines = [each for name, each in found.items() if name in AGAINST]
+    strongest = min(baselines, key=lambda each: each.success["mean"], default=None)
+    if problem := start.problem or (strongest.problem if strongest else ""):
         return Headline("flat", f"Not decided, as {problem}: {start.change.in_both}")
     greedy = {each.name: each for each in comparisons(result, "greedy_paired")}
-    again = greedy.get(fiercest.name) if fiercest else None
+    again = greedy.get(strongest.name) if strongest else None
     tone, text = judge(
         start.change,
-        fiercest.change if fiercest else None,
+        strongest.change if strongest else None,
         again.change if again else None,
         steps=min(run["steps"] for run in runs),
         imitated=any(run["imitated"] for run in runs),
@@ -190,10 +199,10 @@ def _arm(key: str, names: Mapping[str, str]) -> str:
 
 
 def _arms(results: Summaries) -> dict[str, Any]:
-    """Return the figures of the policies that all seeds have, in the order of ``ARMS``."""
+    """Return the figures of the policies that all seeds have, in the order of ``ROLES``."""
     common = [arm for arm in results[0] if all(each.get(arm) for each in results)]
-    ranks = {arm: rank for rank, arm in enumerate(ARMS)}
-    common.sort(key=lambda arm: ranks.get(arm, ranks["rl"]))
+    ranks = {arm: rank for rank, arm in enumerate(ROLES)}
+    common.sort(key=lambda arm: ranks.get(arm, ranks[TRAINED]))
     return {
         arm: {
             "n": results[0][arm]["n"],
@@ -218,7 +227,7 @@ def _differences(results: Summaries) -> dict[str, Any]:
     common = [
         name
         for name in results[0]
-        if name.startswith("rl_minus_") and all(each.get(name) for each in results)
+        if name.startswith("trained_minus_") and all(each.get(name) for each in results)
     ]
     return {
         name: {

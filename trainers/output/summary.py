@@ -6,21 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast
 
 from agentgym.episodes.recorder import package_versions
 from agentgym.errors import DataError
-from trainers.config.sections import RivalName
 from trainers.output.phase import Phase
-
-RIVALS: tuple[RivalName, ...] = get_args(RivalName)
-"""What else is trained from the same warm start."""
-ARMS = ("random", "demonstrator", "sft", *RIVALS, "rl", "oracle")
-"""The compared policies in the order in which they are shown."""
-LEARNED = ("sft", *RIVALS, "rl")
-"""Those that learn."""
-GREEDY = "-greedy"
-"""Suffix of an arm that takes the likeliest token instead of sampling."""
+from trainers.output.roles import GREEDY, LEARNED, ROLES, field_of
 
 Interval = tuple[float, float]
 """Ends of a 95 % interval."""
@@ -69,15 +60,15 @@ class Difference:
 class Paired:
     """The comparisons that are made task by task."""
 
-    rl_minus_sft: Difference
+    trained_minus_warm_start: Difference
     """After reinforcement learning minus before it."""
-    rl_minus_imitation: Difference | None = None
-    """After reinforcement learning minus after further imitation; None if there was none."""
-    rl_minus_successes: Difference | None = None
-    """The same for imitation of the demonstrations that succeeded."""
-    rl_minus_expert_iteration: Difference | None = None
+    trained_minus_bc: Difference | None = None
+    """After reinforcement learning minus further behavior cloning; None if there was none."""
+    trained_minus_filtered_bc: Difference | None = None
+    """The same for behavior cloning of the demonstrations that succeeded."""
+    trained_minus_expert_iteration: Difference | None = None
     """The same for imitation of the policy's own successes."""
-    rl_minus_demonstrator: Difference | None = None
+    trained_minus_demonstrator: Difference | None = None
     """After reinforcement learning minus the expert that is imitated; None if there is none."""
 
 
@@ -85,23 +76,23 @@ class Paired:
 class GreedyResults:
     """The learned policies once more, with the likeliest token in place of a sampled one."""
 
-    sft: ArmResult
+    warm_start: ArmResult
     """Before reinforcement learning."""
-    rl: ArmResult
+    trained: ArmResult
     """After it."""
-    rl_minus_sft: Difference
+    trained_minus_warm_start: Difference
     """After minus before."""
-    imitation: ArmResult | None = None
-    """After further imitation; None if there was none."""
-    successes: ArmResult | None = None
-    """After imitation of the demonstrations that succeeded."""
+    bc: ArmResult | None = None
+    """After further behavior cloning; None if there was none."""
+    filtered_bc: ArmResult | None = None
+    """After behavior cloning of the demonstrations that succeeded."""
     expert_iteration: ArmResult | None = None
     """After imitation of the policy's own successes."""
-    rl_minus_imitation: Difference | None = None
-    """After reinforcement learning minus after further imitation."""
-    rl_minus_successes: Difference | None = None
-    """The same for imitation of the demonstrations that succeeded."""
-    rl_minus_expert_iteration: Difference | None = None
+    trained_minus_bc: Difference | None = None
+    """After reinforcement learning minus further behavior cloning."""
+    trained_minus_filtered_bc: Difference | None = None
+    """The same for behavior cloning of the demonstrations that succeeded."""
+    trained_minus_expert_iteration: Difference | None = None
     """The same for imitation of the policy's own successes."""
 
 
@@ -144,8 +135,8 @@ class WarmStart:
 
 
 @dataclass(frozen=True)
-class RivalEnd:
-    """How a rival ended that reinforcement learning is compared with."""
+class BaselineEnd:
+    """How a baseline ended that reinforcement learning is compared with."""
 
     steps: int
     """Steps that it took, those of the warm start not counted."""
@@ -201,10 +192,10 @@ class Results:
     """Turns of the training episodes; None of several environments, each of which has its own."""
     verdict: str = ""
     """Whether reinforcement learning changed the policy, in a sentence."""
-    names: Mapping[str, str] = field(default_factory=lambda: {arm: arm for arm in ARMS})
+    names: Mapping[str, str] = field(default_factory=lambda: {role: role for role in ROLES})
     """What the arms are called."""
-    fiercest: str = ""
-    """The rival that did best on the held-out tasks, of which the verdict speaks; empty if there
+    strongest_baseline: str = ""
+    """The baseline that did best on the held-out tasks, of which the verdict speaks; empty if there
     was none."""
     greedy: GreedyResults | None = None
     """The learned policies with greedy actions, where the comparison is of sampled ones."""
@@ -217,12 +208,12 @@ class Results:
             yield arm, self.names[arm], result
             greedy = getattr(self.greedy, field_of(arm), None)
             if greedy is not None:
-                yield arm, f"{self.names[arm]}, greedy", greedy
+                yield arm, f"{self.names[arm]}{GREEDY}", greedy
 
     @property
-    def against_fiercest(self) -> Difference | None:
-        """After reinforcement learning minus the fiercest rival; None if there was none."""
-        return minus(self.paired, self.fiercest) if self.fiercest else None
+    def against_strongest(self) -> Difference | None:
+        """After reinforcement learning minus the strongest baseline; None if there was none."""
+        return minus(self.paired, self.strongest_baseline) if self.strongest_baseline else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,8 +243,8 @@ class Summary(Results):
     """Versions that decide what a run computes."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
-    rivals: Mapping[str, RivalEnd] = field(default_factory=dict)
-    """How each rival ended, by name."""
+    baselines: Mapping[str, BaselineEnd] = field(default_factory=dict)
+    """How each baseline ended, by name."""
     cut: Mapping[str, int] = field(default_factory=dict)
     """Phases that ``--minutes`` ended (``sft``, ``rl``), and the step after which it did: another
     machine would have cut them elsewhere."""
@@ -290,7 +281,7 @@ class Summary(Results):
         Raises:
             DataError: A key is missing.
         """
-        families, rivals = content.get("families") or {}, content.get("rivals") or {}
+        families, baselines = content.get("families") or {}, content.get("baselines") or {}
         try:
             read = {
                 **content,
@@ -300,7 +291,7 @@ class Summary(Results):
                     for name, part in families.items()
                 },
                 "chosen": _read(ChosenPolicy, content["chosen"]),
-                "rivals": {name: _read(RivalEnd, end) for name, end in rivals.items()},
+                "baselines": {name: _read(BaselineEnd, end) for name, end in baselines.items()},
                 "health": [_read(HealthEvent, event) for event in content["health"]],
             }
             return _read(cls, read)
@@ -310,14 +301,9 @@ class Summary(Results):
             ) from error
 
 
-def field_of(arm: str) -> str:
-    """Return the name of an arm's field, in which no hyphen may stand."""
-    return arm.replace("-", "_")
-
-
 def minus(paired: Paired | GreedyResults, arm: str) -> Difference | None:
     """Return the comparison of the trained policy with an arm; None if it was not made."""
-    found: Difference | None = getattr(paired, f"rl_minus_{field_of(arm)}")
+    found: Difference | None = getattr(paired, f"trained_minus_{field_of(arm)}")
     return found
 
 
@@ -343,7 +329,7 @@ def _learned(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the comparisons task by task; one that was not made is None or missing."""
-    found = {name: value for name, value in content.items() if name.startswith("rl_minus_")}
+    found = {name: value for name, value in content.items() if name.startswith("trained_minus_")}
     return {name: value and _read(Difference, value) for name, value in found.items()}
 
 

@@ -43,8 +43,8 @@ from trainers.rollouts.template import Message
 from trainers.rollouts.trajectory import Row, to_rows
 
 __all__ = [
+    "BaselineDemonstrations",
     "Demonstrator",
-    "RivalDemonstrations",
     "demonstrated_rows",
     "demonstration_tasks",
     "require_room",
@@ -205,7 +205,7 @@ def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> No
     players = list(demonstrators)
     planned = sum(each.planned for each in players)
     if planned:
-        watched = display.episodes("watch", planned)
+        watched = display.episodes("demonstrations", planned)
         for each in players:
             each.on_episode = watched
 
@@ -236,8 +236,8 @@ def demonstration_tasks(
     return order[:most], order[most:]
 
 
-class RivalDemonstrations:
-    """The demonstrations of the warm start, watched once for all rivals that imitate them.
+class BaselineDemonstrations:
+    """The demonstrations of the warm start, watched once for all baselines that imitate them.
 
     Args:
         run: The run.

@@ -1,6 +1,6 @@
 """The rule by which imitation computes no less than reinforcement learning: it counts tokens.
 
-A clock would let the load of a machine decide how long a rival trains. Tokens are the same
+A clock would let the load of a machine decide how long a baseline trains. Tokens are the same
 everywhere. The unit is one token of a training row that goes once forward and once backward:
 
 - a step of reinforcement learning makes ``tokens x (iterations + GENERATION)`` of them. ``tokens``

@@ -1,4 +1,4 @@
-"""Rivals of reinforcement learning that imitate the demonstrations further.
+"""Baselines of reinforcement learning that imitate the demonstrations further.
 
 Each begins with the warm start, as reinforcement learning does, and imitates in the same way, with
 a learning rate that rises and falls anew: all the demonstrations, or only those that solved their
@@ -23,10 +23,11 @@ from trainers.models.loaded_policy import LoadedPolicy, load_policy
 from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
+from trainers.output.roles import FILTERED_BC
 from trainers.output.run_folder import COMPLETE, RunFolder
-from trainers.output.summary import RivalEnd
+from trainers.output.summary import BaselineEnd
 from trainers.phases.best import Validated
-from trainers.phases.demonstrators import RivalDemonstrations
+from trainers.phases.demonstrators import BaselineDemonstrations
 from trainers.phases.equal_compute import computed, imitation_steps, spaced
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
@@ -42,7 +43,7 @@ __all__ = ["END", "PREFIX", "FurtherImitation"]
 PREFIX = "imitation"
 """Beginning of the checkpoints that the policy is made from."""
 END = "end"
-"""Note in the rival's folder: how its training ended."""
+"""Note in the baseline's folder: how its training ended."""
 BEST = "best.pt"
 """Weights of the best policy so far, within a checkpoint."""
 
@@ -53,9 +54,9 @@ class FurtherImitation:
     Args:
         run: The run.
         folder: Its folder, with the warm start, and the records of reinforcement learning.
-        place: Folder of the rival.
+        place: Folder of the baseline.
         display: Shows the progress.
-        name: What the rival is called.
+        name: What the baseline is called.
         shown: The demonstrations.
 
     Attributes:
@@ -70,13 +71,13 @@ class FurtherImitation:
         place: RunFolder,
         display: Display,
         name: str,
-        shown: RivalDemonstrations,
+        shown: BaselineDemonstrations,
     ) -> None:
         self._run, self._folder, self._place, self._display = run, folder, place, display
         self._name, self._shown = name, shown
         self._policy = self._trained()
         self.chat = self._policy.chat
-        self.end = RivalEnd(**processes.on_main(lambda: place.state()[END]))
+        self.end = BaselineEnd(**processes.on_main(lambda: place.state()[END]))
         slots = len(processes.share(run.config.rl.episodes))
         self._player = HeldOutPlayer(run, self._policy, slots, together=True)
 
@@ -115,11 +116,11 @@ class FurtherImitation:
         policy = load_policy(run, self._folder.checkpoints / FINISHED)
 
         def planned() -> tuple[Any, int, int, int]:
-            rows = self._shown.rows(policy, only_successes=self._name == "successes")
+            rows = self._shown.rows(policy, only_successes=self._name == FILTERED_BC)
             records = self._folder.metrics()
             validations = sum(r.get("phase") == Phase.VALIDATION and r["step"] > 0 for r in records)
             tokens = computed(records, run.config.rl.num_iterations)
-            asked = run.config.eval.rival_steps
+            asked = run.config.eval.baseline_steps
             least = asked or imitation_steps(tokens, rows, run.config.sft.batch_size)
             return rows, validations, *spaced(least, validations)
 
@@ -195,14 +196,14 @@ class _Course:
             self._checkpoints.save(self._sft, self._keep)
         return False
 
-    def end(self) -> RivalEnd:
+    def end(self) -> BaselineEnd:
         """Let the policy be the best one, or the last where none was validated; say which it is."""
         last = self._sft.step
         if self._best is None:
-            return RivalEnd(last, last)
+            return BaselineEnd(last, last)
         # Only what was trained is kept: a frozen base has not changed.
         self._policy.model.load_state_dict(self._weights, strict=False)
-        return RivalEnd(last, self._best.step, self._best.success)
+        return BaselineEnd(last, self._best.step, self._best.success)
 
     def close(self) -> None:
         """Close the engine and the environments."""

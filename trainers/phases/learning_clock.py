@@ -130,7 +130,7 @@ def _check_time(
         return
     parts = _parts(run)
     needed = began + parts * (now + step - began)
-    why = f", and its rivals are kept {parts - 1} of {parts} parts of the time" * (parts > 1)
+    why = f", and the baselines are kept {parts - 1} of {parts} parts of the time" * (parts > 1)
     # The next whole minute, so that there is time for a step even if that lasts a little longer.
     raise ConfigurationError(
         f"expected --minutes {math.floor(needed / 60) + 1} or more {further}, got "
@@ -140,14 +140,14 @@ def _check_time(
 
 
 def _parts(run: ResolvedRun) -> int:
-    """Return by how many the time is shared: reinforcement learning, and each of its rivals."""
-    return 1 + len(run.config.eval.rivals)
+    """Return by how many the time is shared: reinforcement learning, and each of the baselines."""
+    return 1 + len(run.config.eval.baselines)
 
 
 def _deadline(run: ResolvedRun, began: float) -> float:
     """Return the second at which training ends.
 
-    Each rival computes about as much, and has an equal part of what is left.
+    Each baseline computes about as much, and has an equal part of what is left.
     """
     if math.isinf(run.seconds):
         return run.seconds

@@ -19,12 +19,20 @@ from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TEST, ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.remarks import arm_names, verdict
-from trainers.output.run_folder import RunFolder
-from trainers.output.summary import (
-    ARMS,
+from trainers.output.roles import (
+    BASELINES,
+    DEMONSTRATOR,
     GREEDY,
     LEARNED,
-    RIVALS,
+    ORACLE,
+    RANDOM,
+    ROLES,
+    TRAINED,
+    WARM_START,
+    field_of,
+)
+from trainers.output.run_folder import RunFolder
+from trainers.output.summary import (
     ArmResult,
     Difference,
     Evaluation,
@@ -33,15 +41,14 @@ from trainers.output.summary import (
     Paired,
     Results,
     WarmStart,
-    field_of,
 )
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.rollouts.trajectory import Trajectory, by_family
 
-BASELINES = ("random", "oracle", "demonstrator")
+REFERENCES = (RANDOM, ORACLE, DEMONSTRATOR)
 """Policies that do not learn: random actions, the environment's own expert, and the expert that is
 imitated where that is another one, such as one that has to search."""
-ENDS = ("random", "oracle")
+ENDS = (RANDOM, ORACLE)
 """Those that are 0 and 100 on the scale."""
 EXPERT = "expert"
 """Argument of an environment that chooses another expert than its own."""
@@ -83,11 +90,11 @@ class PolicyComparison:
         return all(arm in part.reports for part in self.parts.values())
 
     @property
-    def baseline_episodes(self) -> int:
-        """Episodes that :meth:`add_baselines` will play."""
-        return sum(len(part.missing_baselines) * len(part.panel) for part in self.parts.values())
+    def reference_episodes(self) -> int:
+        """Episodes that :meth:`add_references` will play."""
+        return sum(len(part.missing_references) * len(part.panel) for part in self.parts.values())
 
-    def add_baselines(self, on_episode: Callable[[], None] = lambda: None) -> None:
+    def add_references(self, on_episode: Callable[[], None] = lambda: None) -> None:
         """Play the random policy and, where there is one, the expert; their episodes are kept.
 
         The main process does, as nothing of the policy is needed; all know the results.
@@ -100,7 +107,7 @@ class PolicyComparison:
         """
         self._take_over(
             processes.on_main(
-                lambda: [part.with_baselines(on_episode) for part in self.parts.values()]
+                lambda: [part.with_references(on_episode) for part in self.parts.values()]
             )
         )
 
@@ -198,26 +205,26 @@ class EnvComparison:
         return reports
 
     @property
-    def missing_baselines(self) -> list[str]:
-        """The baselines that are not there yet."""
+    def missing_references(self) -> list[str]:
+        """The references that are not there yet."""
         expert = self.env.has_expert
         can = {
-            "random": True,
-            "oracle": expert,
-            "demonstrator": expert and EXPERT in self.env.kwargs,
+            RANDOM: True,
+            ORACLE: expert,
+            DEMONSTRATOR: expert and EXPERT in self.env.kwargs,
         }
-        return [arm for arm in BASELINES if can[arm] and arm not in self.reports]
+        return [arm for arm in REFERENCES if can[arm] and arm not in self.reports]
 
-    def with_baselines(self, on_episode: Callable[[], None]) -> dict[str, Report]:
-        """Add the results of the baselines that are not there yet."""
-        for arm in self.missing_baselines:
-            self._play_baseline(arm, on_episode)
+    def with_references(self, on_episode: Callable[[], None]) -> dict[str, Report]:
+        """Add the results of the references that are not there yet."""
+        for arm in self.missing_references:
+            self._play_reference(arm, on_episode)
         return self.reports
 
-    def _play_baseline(self, arm: str, on_episode: Callable[[], None]) -> None:
+    def _play_reference(self, arm: str, on_episode: Callable[[], None]) -> None:
         """Play a policy that does not learn."""
         config, resolved = self._run.config, self.env
-        if arm == "oracle":
+        if arm == ORACLE:
             own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
             resolved = replace(resolved, kwargs=own)
         env: str | TextEnv = resolved.env_id
@@ -236,7 +243,7 @@ class EnvComparison:
         record.unlink(missing_ok=True)  # Of a run that was killed here.
         try:
             report = evaluate(
-                "random" if arm == "random" else "oracle",
+                RANDOM if arm == RANDOM else ORACLE,
                 env, TEST, len(self.panel), self.panel.seed,
                 horizon=self.env.full_horizon, record=record, on_episode=lambda _: on_episode(),
                 **where,
@@ -311,24 +318,24 @@ def _results(
     full_horizon: int,
     scale: Scale | None = None,
 ) -> Results:
-    """Put a comparison together, arms in the order of ``ARMS``."""
+    """Put a comparison together, arms in the order of ``ROLES``."""
     names = arm_names(run)
-    paired = Paired(**_differences(reports, "", ("sft", *RIVALS, "demonstrator")))
-    rivals = [arm for arm in RIVALS if arm in reports]
-    fiercest = max(
-        rivals, key=lambda arm: (reports[arm].success, reports[arm].score_mean), default=""
+    paired = Paired(**_differences(reports, "", (WARM_START, *BASELINES, DEMONSTRATOR)))
+    baselines = [arm for arm in BASELINES if arm in reports]
+    strongest_baseline = max(
+        baselines, key=lambda arm: (reports[arm].success, reports[arm].score_mean), default=""
     )
     greedy = None
-    if f"rl{GREEDY}" in reports:
+    if f"{TRAINED}{GREEDY}" in reports:
         parts: dict[str, Any] = {
             field_of(arm): _arm_result(reports[f"{arm}{GREEDY}"], scale)
             for arm in LEARNED
             if f"{arm}{GREEDY}" in reports
         }
-        greedy = GreedyResults(**parts, **_differences(reports, GREEDY, ("sft", *RIVALS)))
+        greedy = GreedyResults(**parts, **_differences(reports, GREEDY, (WARM_START, *BASELINES)))
     return Results(
         env=env,
-        eval={arm: _arm_result(reports[arm], scale) for arm in ARMS if arm in reports},
+        eval={arm: _arm_result(reports[arm], scale) for arm in ROLES if arm in reports},
         paired=paired,
         evaluation=Evaluation(
             split=TEST,
@@ -336,9 +343,9 @@ def _results(
             decoding="greedy" if run.config.eval.greedy else "sampled",
             horizon=full_horizon,
         ),
-        verdict=verdict(paired, names, fiercest),
+        verdict=verdict(paired, names, strongest_baseline),
         names=names,
-        fiercest=fiercest,
+        strongest_baseline=strongest_baseline,
         greedy=greedy,
     )
 
@@ -347,8 +354,9 @@ def _differences(
     reports: Mapping[str, Report], suffix: str, others: Iterable[str]
 ) -> dict[str, Any]:
     """Compare the trained policy with the others that were evaluated."""
+    trained = reports[f"{TRAINED}{suffix}"]
     return {
-        f"rl_minus_{field_of(arm)}": difference(reports[f"rl{suffix}"], reports[f"{arm}{suffix}"])
+        f"trained_minus_{field_of(arm)}": difference(trained, reports[f"{arm}{suffix}"])
         for arm in others
         if f"{arm}{suffix}" in reports
     }

@@ -110,11 +110,11 @@ def _check_processes(run: ResolvedRun) -> None:
         )
     if not processes.sharded() or config.model == TINY:
         return
-    if run.imitating_rivals:
+    if run.imitating_baselines:
         raise ConfigurationError(
-            "expected no imitation among --eval.rivals where weights are sharded over processes, "
-            "because those of the best policy cannot be loaded again; got "
-            f"{' '.join(config.eval.rivals)}"
+            "expected neither bc nor filtered-bc among --eval.baselines where weights are sharded "
+            "over processes, because those of the best policy cannot be loaded again; got "
+            f"{' '.join(config.eval.baselines)}"
         )
     if config.lora.r and config.eval.keep == "best":
         raise ConfigurationError(

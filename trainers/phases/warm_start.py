@@ -16,6 +16,7 @@ from trainers.models.loaded_policy import LoadedPolicy, build_tiny, load_policy
 from trainers.models.sft import Sft
 from trainers.output.display import Display
 from trainers.output.phase import Phase
+from trainers.output.roles import WARM_START
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
@@ -31,7 +32,8 @@ from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
 
-FINISHED = "warm-start"
+FINISHED = WARM_START
+"""Checkpoint of the result."""
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
 """Episodes from which a tiny policy has its words: demonstrations, and where those are fewer also
@@ -138,7 +140,7 @@ def _imitate(
     elif run.config.model == TINY:
         _pretrain_copying(run, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
-    display.phase("warm start", sft.settings.steps, sft.step)
+    display.phase(WARM_START, sft.settings.steps, sft.step)
     gate = ValidationGate(run, folder, policy, together=together)
     log = _WarmStartLog(run, folder, display, sft, gate, checkpoints)
     try:
@@ -158,7 +160,7 @@ def _imitate(
         reached = "reached" if part["gated"] else "not reached"
         where = f" in {name}" * run.several
         display.note(
-            f"warm start: {result.steps} steps, validation success {part['success']:.3f}{where} "
+            f"{WARM_START}: {result.steps} steps, validation success {part['success']:.3f}{where} "
             f"(gate {run.env(name).target_success} {reached})"
         )
     folder.note(sft=found if run.several else found[run.envs[0].name])

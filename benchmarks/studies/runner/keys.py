@@ -28,7 +28,7 @@ HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
 """Settings that each environment has decided for itself."""
 AFTER_START = (
     *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
-    "eval.rivals", "eval.rival_steps", "sft.save_every", "critic",
+    "eval.baselines", "eval.baseline_steps", "sft.save_every", "critic",
     "reward_model",
 )  # fmt: skip
 """Settings that take effect after the warm start and its evaluation."""

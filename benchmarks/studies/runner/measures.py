@@ -26,9 +26,9 @@ def minus(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str, A
 
     Runs of one seed have the same test tasks and, if they share it, the same warm start.
     """
-    of_seed = {run.seed: run.summary["eval"]["rl"]["success"] for run in others}
+    of_seed = {run.seed: run.summary["eval"]["trained"]["success"] for run in others}
     found = [
-        run.summary["eval"]["rl"]["success"] - of_seed[run.seed]
+        run.summary["eval"]["trained"]["success"] - of_seed[run.seed]
         for run in runs
         if run.seed in of_seed
     ]

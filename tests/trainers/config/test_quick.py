@@ -25,14 +25,14 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
         small.groups,
         small.rl_learning_rate,
     )
-    assert config.eval.rivals == small.rivals and config.eval.num_tasks == small.eval_tasks
+    assert config.eval.baselines == small.baselines and config.eval.num_tasks == small.eval_tasks
     assert quick.envs[0].kwargs["expert"] == small.expert
     assert quick.envs[0].kwargs == whole.envs[0].kwargs, "the same tasks"
     assert config.steps < whole.config.steps and config.eval.num_tasks < whole.config.eval.num_tasks
-    assert not config.eval.rivals and whole.config.eval.rivals
-    flags = ["--quick", "--steps=3", "--sft.no-only-successes", "--eval.rivals=none"]
+    assert not config.eval.baselines and whole.config.eval.baselines
+    flags = ["--quick", "--steps=3", "--sft.no-only-successes", "--eval.baselines=none"]
     asked = resolve(parse_config(["--env=webshop", *flags])).config
-    assert (asked.steps, asked.sft.only_successes, asked.eval.rivals) == (3, False, ())
+    assert (asked.steps, asked.sft.only_successes, asked.eval.baselines) == (3, False, ())
     assert asked.rl.groups == small.groups
 
 

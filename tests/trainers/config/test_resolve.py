@@ -35,7 +35,7 @@ def test_the_default_run_is_the_one_that_was_measured():
     assert (sft.learning_rate, sft.max_steps, sft.batch_size) == (6e-3, 1000, 8)
     assert (sft.target_success, sft.eval_every, sft.only_successes) == (0.25, 1000, True)
     assert (sft.demonstrations, sft.demonstrator) == (16_000, "expert")
-    assert config.eval.rivals == ("imitation", "successes")
+    assert config.eval.baselines == ("bc", "filtered-bc")
     assert (config.eval.num_tasks, config.eval.horizon, config.fit_horizon) == (300, 9, True)
 
 
@@ -60,7 +60,7 @@ NONE_IS_A_CHOICE = {
     "agent",
     "agent_command",
     "rollout.agent_calls",
-    "eval.rival_steps",
+    "eval.baseline_steps",
     "horizon_gate",
     "preset_file",
     "push_to_hub",

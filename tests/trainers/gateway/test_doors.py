@@ -54,7 +54,7 @@ def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
         calls = episode.extra["calls"]
         assert len(calls) >= len(episode.turns)
         assert {"turn", "text", "prompt_tokens", "completion_tokens"} <= set(calls[0])
-    held_out = list(read_episodes(trained / "eval_episodes" / "rl.jsonl"))
+    held_out = list(read_episodes(trained / "eval_episodes" / "trained.jsonl"))
     assert len(held_out) == 4 and all(replay(episode).equal for episode in held_out)
 
 

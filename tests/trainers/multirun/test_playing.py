@@ -28,8 +28,8 @@ def test_a_run_is_where_its_last_record_says_also_after_the_file_was_replaced(
     assert playing.look() == "seed 3: training 29"
     path.write_text(path.read_text().rpartition("\n")[0] + "\n")
     filter_lines(path, lambda record: record["step"] <= 3)
-    append_line(path, json.dumps({"phase": "eval", "arm": "rl-greedy", "rows": []}))
-    assert playing.look() == "seed 3: compared rl-greedy"
+    append_line(path, json.dumps({"phase": "eval", "arm": "trained-greedy", "rows": []}))
+    assert playing.look() == "seed 3: compared trained-greedy"
     append_line(path, json.dumps({"phase": "health", "step": 4}))
     assert playing.look() == "seed 3: health 4"
     playing.close()

@@ -66,14 +66,14 @@ def test_several_seeds_make_one_report_with_intervals_over_them(played: Path) ->
     found = result(played)
     assert found["seeds"] == [0, 1, 2] and found["interval"] == "95 %, Student t over 3 seeds"
     singles = [toy_runs.summary(played / f"seed{seed}") for seed in found["seeds"]]
-    values = [single["eval"]["rl"]["success"] for single in singles]
-    trained = found["eval"]["rl"]
+    values = [single["eval"]["trained"]["success"] for single in singles]
+    trained = found["eval"]["trained"]
     assert trained["success"]["values"] == values and trained["over"] == "seeds"
     assert trained["success"]["mean"] == pytest.approx(sum(values) / 3)
     for number, single in enumerate(singles):
-        gain = found["paired"]["rl_minus_sft"]["score"]
-        assert gain["values"][number] == single["paired"]["rl_minus_sft"]["score_mean"]
-        assert gain["paired"][number] == single["paired"]["rl_minus_sft"]["score_ci95"]
+        gain = found["paired"]["trained_minus_warm_start"]["score"]
+        assert gain["values"][number] == single["paired"]["trained_minus_warm_start"]["score_mean"]
+        assert gain["paired"][number] == single["paired"]["trained_minus_warm_start"]["score_ci95"]
     assert found["eval"]["random"]["over"] == "tasks"
     page = (played / "report.html").read_text()
     assert found["verdict"] == found["headline"]["text"] in page and "Student t" in page
@@ -86,7 +86,7 @@ def test_runs_of_a_training_are_compared_by_the_figures_of_their_summaries(playe
     found = compare_trainings(played / "seed0", played / "seed1")
     singles = [toy_runs.summary(played / f"seed{seed}") for seed in (0, 1)]
     for part, kind in zip(found.differences, ("eval", "greedy"), strict=True):
-        rows = [single[kind]["rl"] for single in singles]
+        rows = [single[kind]["trained"] for single in singles]
         assert [part.success.first, part.success.second] == [row["success"] for row in rows]
         scores = [row["score_mean"] for row in rows]
         assert [part.score.first, part.score.second] == pytest.approx(scores)
@@ -100,7 +100,7 @@ def test_what_no_seed_changes_is_played_once(played: Path) -> None:
     for arm in ("random", "oracle"):
         episodes = {(played / f"seed{n}/eval_episodes/{arm}.jsonl").read_bytes() for n in range(3)}
         assert len(episodes) == 1
-    assert not [log for log in played.glob("seed*.log") if "[baselines]" in log.read_text()]
+    assert not [log for log in played.glob("seed*.log") if "[references]" in log.read_text()]
 
 
 @pytest.mark.slow

@@ -51,7 +51,7 @@ def marks(axes: Any) -> list[tuple[float, str]]:
 
 
 def test_the_trained_policy_stands_at_the_step_that_was_chosen():
-    records = [*steps(5, 5, 8), evaluated("rl", 0.5, 1.0)]
+    records = [*steps(5, 5, 8), evaluated("trained", 0.5, 1.0)]
     score, _ = drawn(records, chosen=2)[:2]
     point = next(line for line in score.get_lines() if line.get_label() == "trained, test")
     assert list(point.get_xdata()) == [2]
@@ -63,7 +63,9 @@ def test_lines_of_reference_differ_in_colour_and_in_style():
 
 
 def test_the_trained_policy_stands_at_the_last_step():
-    score, success = drawn([*steps(5, 5, 8), evaluated("rl", 0.5, 1.0), evaluated("sft", 0.25)])[:2]
+    score, success = drawn(
+        [*steps(5, 5, 8), evaluated("trained", 0.5, 1.0), evaluated("warm-start", 0.25)]
+    )[:2]
     assert lines(score)["trained, test"] == [0.75]
     assert lines(success)["trained, test"] == [0.5]
     point = next(line for line in score.get_lines() if line.get_label() == "trained, test")
@@ -110,13 +112,18 @@ def test_policies_that_do_not_learn_are_lines_of_reference():
     """An episode whose environment failed counts as little as in the table."""
     random = evaluated("random", 0.25, 0.75)
     random["rows"] += evaluated("random", 0.0, stop_reason="error")["rows"]
-    metrics = [*steps(5, 5), random, evaluated("sft", 1.0, 0.2), evaluated("oracle", 1.0, 1.0)]
+    metrics = [
+        *steps(5, 5),
+        random,
+        evaluated("warm-start", 1.0, 0.2),
+        evaluated("oracle", 1.0, 1.0),
+    ]
     score, success = drawn(metrics)[:2]
     shown = lines(score)
     assert shown["random, test"] == [0.5, 0.5]
-    assert shown["before RL, test"] == [0.6, 0.6]
+    assert shown["warm-start, test"] == [0.6, 0.6]
     assert shown["oracle, test"] == [1.0, 1.0]
-    assert lines(success)["before RL, test"] == [0.5, 0.5]
+    assert lines(success)["warm-start, test"] == [0.5, 0.5]
 
 
 def test_validations_are_joined_points_at_their_steps():
@@ -141,8 +148,8 @@ def test_the_legend_lies_outside_of_the_panels():
 
 
 def test_the_pictures_of_the_page_take_on_its_letters_and_need_nothing_else():
-    names = {"random": "random", "sft": "base model", "oracle": "oracle"}
-    pictures, keys = draw_panels([*steps(5, 8), evaluated("sft", 0.5)], names)
+    names = {"random": "random", "warm-start": "base-model", "oracle": "oracle"}
+    pictures, keys = draw_panels([*steps(5, 8), evaluated("warm-start", 0.5)], names)
     assert list(pictures) == ["score", "success"]
     for picture in pictures.values():
         assert picture.startswith("<svg viewBox=")
@@ -150,7 +157,7 @@ def test_the_pictures_of_the_page_take_on_its_letters_and_need_nothing_else():
         for foreign in ("http", "<style", "<metadata", "font-family"):
             assert foreign not in picture
     assert [(key.label, key.style) for key in keys] == [
-        ("base model, test", "dashed"), ("training episodes (mean of 9 steps)", "solid"),
+        ("base-model, test", "dashed"), ("training episodes (mean of 9 steps)", "solid"),
     ]  # fmt: skip
 
 

@@ -70,17 +70,17 @@ def test_without_a_terminal_there_is_a_line_now_and_then_and_at_the_end(clock):
 @pytest.mark.parametrize("result", [False, True])
 def test_episodes_are_shown_as_they_end(clock, result):
     with Display(console(False)) as display:
-        ended = display.episodes("watch", 3, result=result)
+        ended = display.episodes("demonstrations", 3, result=result)
         for now in (111.0, 122.0, 133.0):
             clock.append(now)
             ended()
         if result:
             display.update(3, success=0.5)
     assert text(display).splitlines() == [
-        "[watch] 3 episodes",
-        "[watch] 1/3  left 22 s",
-        "[watch] 2/3  left 11 s",
-        f"[watch] 3/3{'  success 0.500' if result else ''}  left 0 s",
+        "[demonstrations] 3 episodes",
+        "[demonstrations] 1/3  left 22 s",
+        "[demonstrations] 2/3  left 11 s",
+        f"[demonstrations] 3/3{'  success 0.500' if result else ''}  left 0 s",
     ]
 
 
@@ -101,12 +101,12 @@ def test_the_time_left_of_a_resumed_phase_counts_only_its_own_steps(clock):
 
 def test_a_terminal_gets_a_bar_with_the_measurements():
     with Display(console(True)) as display:
-        display.phase("warm start", 10)
+        display.phase("warm-start", 10)
         display.update(4, loss=0.25)
         display.phase("RL", 6, step=2)
         display.update(3, horizon=8, reward=0.5)
     shown = text(display)
-    for part in ("warm start", "4/10", "loss 0.250", "RL", "3/6", "horizon 8  reward 0.500"):
+    for part in ("warm-start", "4/10", "loss 0.250", "RL", "3/6", "horizon 8  reward 0.500"):
         assert part in shown
 
 
@@ -121,15 +121,15 @@ def test_quiet_is_quiet(terminal):
 
 def test_the_results_fit_a_narrow_terminal():
     names = {
-        "random": "random", "sft": "warm start", "successes": "imitation of successes",
-        "rl": "trained", "oracle": "oracle",
+        "random": "random", "warm-start": "warm-start", "filtered-bc": "filtered-bc",
+        "trained": "trained", "oracle": "oracle",
     }  # fmt: skip
     arms = dict.fromkeys(names, ARM)
-    greedy = dict.fromkeys(("sft", "successes", "rl"), ARM)
-    greedy["rl_minus_sft"] = CONTENT["paired"]["rl_minus_sft"]
+    greedy = dict.fromkeys(("warm_start", "filtered_bc", "trained"), ARM)
+    greedy["trained_minus_warm_start"] = CONTENT["paired"]["trained_minus_warm_start"]
     content = {**CONTENT, "eval": arms, "names": names, "greedy": greedy}
     narrow = Console(file=io.StringIO(), width=80, color_system=None)
     narrow.print(result_table(Summary.from_dict(content)))
     shown = narrow.file.getvalue()  # type: ignore[attr-defined]
-    assert "warm start, greedy" in shown and "…" not in shown
+    assert "warm-start-greedy" in shown and "…" not in shown
     assert shown.count("0.300 0.10-0.50") == shown.count("0.500 0.40-0.60") == 8

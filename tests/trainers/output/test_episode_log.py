@@ -197,13 +197,13 @@ def test_a_full_disk_is_said(tmp_path):
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):
-    log, path = EpisodeLog(plan(), tiny_policy.chat()), tmp_path / "eval" / "rl.jsonl"
+    log, path = EpisodeLog(plan(), tiny_policy.chat()), tmp_path / "eval" / "trained.jsonl"
     trajectories = played(plan(), 4)
     log.replace(path, trajectories)
-    log.replace(path, trajectories[:2], arm="rl")
+    log.replace(path, trajectories[:2], arm="trained")
     records = list(read_episodes(path))
     assert [record.task_id for record in records] == [t.task_id for t in trajectories[:2]]
-    assert [record.extra for record in records] == [{"arm": "rl"}] * 2
+    assert [record.extra for record in records] == [{"arm": "trained"}] * 2
 
 
 def test_records_are_plain_json_lines(tmp_path):

@@ -15,9 +15,9 @@ from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.card import write_card
 from trainers.output.report import write_report
+from trainers.output.roles import ROLES
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
-    ARMS,
     ArmResult,
     ChosenPolicy,
     Difference,
@@ -44,15 +44,15 @@ SUMMARY = Summary(
     remarks=("The warm start missed its gate.",),
     names={
         "random": "random",
-        "sft": "base model",
-        "imitation": "imitation",
-        "successes": "imitation of successes",
-        "expert-iteration": "expert iteration",
+        "warm-start": "base-model",
+        "bc": "bc",
+        "filtered-bc": "filtered-bc",
+        "expert-iteration": "expert-iteration",
         "demonstrator": "demonstrator",
-        "rl": "trained",
+        "trained": "trained",
         "oracle": "oracle",
     },
-    eval={arm: ARM for arm in ARMS},
+    eval={arm: ARM for arm in ROLES},
     paired=Paired(PAIRED),
     greedy=GreedyResults(ARM, replace(ARM, score_mean=0.875), PAIRED),
     evaluation=Evaluation("test", "feed" * 16, "sampled", 8),
@@ -99,7 +99,7 @@ def words(text: str) -> str:
 
 def played(folder: RunFolder, before: list[float], after: list[float]) -> None:
     """Held-out episodes of these scores."""
-    for arm, word, scores in (("sft", "before", before), ("rl", "after", after)):
+    for arm, word, scores in (("warm-start", "before", before), ("trained", "after", after)):
         tasks = (
             episode(f"{word} {i}", task_id=f"toy/{i}", score=score)
             for i, score in enumerate(scores)
@@ -151,17 +151,17 @@ ALIKE = Difference(10, 0.0, (-0.1, 0.1), 0.0, (-0.1, 0.1))
 HIGHER = replace(ALIKE, score_mean=0.2, score_ci95=(0.1, 0.3))
 """A higher score, and no measurable difference in success."""
 LOWER = replace(ALIKE, score_mean=-0.2, score_ci95=(-0.3, -0.1))
-UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WORSE)
+UNLIKELY = GreedyResults(ARM, ARM, BETTER, bc=ARM, trained_minus_bc=WORSE)
 """Better with sampled actions than with the likeliest ones."""
 
 
 @pytest.mark.parametrize(
     ("further", "changes", "said", "tone"),
     [
-        (BETTER, {}, "It learned, and more than imitation: +0.200", "up"),
-        (WORSE, {}, "It improved, but imitation did better: -0.200", "down"),
-        (ALIKE, {}, "It improved, and so did imitation: +0.000", "flat"),
-        (HIGHER, {}, "It improved, and so did imitation: +0.000", "flat"),
+        (BETTER, {}, "It learned, and more than bc: +0.200", "up"),
+        (WORSE, {}, "It improved, but bc did better: -0.200", "down"),
+        (ALIKE, {}, "It improved, and so did bc: +0.000", "flat"),
+        (HIGHER, {}, "It improved, and so did bc: +0.000", "flat"),
         (
             replace(BETTER, score_ci95=(-0.1, 0.1)),
             {},
@@ -177,38 +177,41 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, imitation=ARM, rl_minus_imitation=WOR
         (
             LOWER,
             {},
-            "It improved, but imitation did better: -0.200 (-0.300 to -0.100) in score",
+            "It improved, but bc did better: -0.200 (-0.300 to -0.100) in score",
             "down",
         ),
         (BETTER, {"greedy": UNLIKELY}, "but below it with greedy actions: -0.200", "flat"),
-        (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with imitation", "flat"),
+        (None, {"warm_start": WarmStart(9, True, 0.5)}, "not compared with a baseline", "flat"),
         (BETTER, {"steps": 5}, "Too few steps to tell (5): +0.200", "flat"),
         (BETTER, {"untrained": True}, "Nothing was trained: no weight was changed", "down"),
     ],
 )
-def test_the_page_is_green_only_if_the_fiercest_policy_is_beaten(
+def test_the_page_is_green_only_if_the_strongest_policy_is_beaten(
     folder, further, changes, said, tone
 ):
-    paired = Paired(BETTER, rl_minus_imitation=further)
-    fiercest = "imitation" if further else ""
-    shown = page(folder, **{"paired": paired, "steps": 20, "fiercest": fiercest, **changes})
+    paired = Paired(BETTER, trained_minus_bc=further)
+    strongest_baseline = "bc" if further else ""
+    shown = page(
+        folder,
+        **{"paired": paired, "steps": 20, "strongest_baseline": strongest_baseline, **changes},
+    )
     assert said in words(shown)
     assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
 
 
-def test_of_several_rivals_the_headline_speaks_of_the_fiercest(folder):
-    paired = Paired(BETTER, rl_minus_imitation=BETTER, rl_minus_successes=WORSE)
-    shown = page(folder, paired=paired, steps=20, fiercest="successes")
-    assert "It improved, but imitation of successes did better: -0.200" in words(shown)
+def test_of_several_baselines_the_headline_speaks_of_the_strongest(folder):
+    paired = Paired(BETTER, trained_minus_bc=BETTER, trained_minus_filtered_bc=WORSE)
+    shown = page(folder, paired=paired, steps=20, strongest_baseline="filtered-bc")
+    assert "It improved, but filtered-bc did better: -0.200" in words(shown)
     assert 'class="card verdict" style="--tone:var(--down)"' in shown
-    assert "success, sampled, minus imitation of successes -0.200" in words(shown)
+    assert "success, sampled, minus filtered-bc -0.200" in words(shown)
 
 
 def test_the_page_says_the_result(folder):
     shown = words(page(folder))
-    for part in ("base model", "trained", "oracle", "0.400 to 0.600", "missed its gate", "50.0"):
+    for part in ("base-model", "trained", "oracle", "0.400 to 0.600", "missed its gate", "50.0"):
         assert part in shown
-    assert "warm start 0." not in shown
+    assert "warm-start 0." not in shown
     assert "num_generations: 4" in shown
 
 
@@ -220,13 +223,13 @@ def test_the_page_says_whether_the_gate_was_reached(folder):
     assert "gate of the warm start reached" in words(
         page(folder, warm_start=replace(missed, gated=True))
     )
-    assert "began from base model" in words(page(folder))
+    assert "began from base-model" in words(page(folder))
 
 
 def test_the_page_says_what_greedy_actions_reach(folder):
     shown = words(page(folder))
-    assert "trained, greedy 0.875 0.400 to 0.600" in shown
-    assert "score, greedy, minus base model +0.200 (+0.100 to +0.300)" in shown
+    assert "trained-greedy 0.875 0.400 to 0.600" in shown
+    assert "score, greedy, minus base-model +0.200 (+0.100 to +0.300)" in shown
     assert "likeliest action in place" not in words(page(folder, greedy=None))
 
 
@@ -254,24 +257,24 @@ def test_the_page_and_the_card_say_how_the_horizon_grew(folder, horizon, said):
 def test_the_page_says_how_to_go_on(folder):
     shown = words(page(folder))
     assert f"agentgym-train --resume --out {folder.path} " in shown
-    assert f"agentgym replay {folder.path}/eval_episodes/rl.jsonl" in shown
+    assert f"agentgym replay {folder.path}/eval_episodes/trained.jsonl" in shown
     assert f"place = '{folder.trained}'" in shown
     own = resolved(folder, env=f"tests.toy:{TOY_ID}")
     shown = words(write_report(folder, own, SUMMARY).read_text())
-    assert f"/eval_episodes/rl.jsonl --env tests.toy:{TOY_ID}" in shown
+    assert f"/eval_episodes/trained.jsonl --env tests.toy:{TOY_ID}" in shown
 
 
 def test_the_page_says_what_was_left_out(folder):
     assert "Nothing: no episode was lost" in words(page(folder))
     rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
-    folder.log(phase="eval", arm="sft-greedy", rows=rows)
+    folder.log(phase="eval", arm="warm-start-greedy", rows=rows)
     shown = words(page(folder))
-    assert "1 held-out episode of base model, greedy: the environment failed" in shown
+    assert "1 held-out episode of base-model-greedy: the environment failed" in shown
     assert "Nothing:" not in shown
 
 
 def test_without_a_scale_its_column_is_empty(folder):
-    arms = {arm: replace(ARM, scaled=None) for arm in ("random", "sft", "rl")}
+    arms = {arm: replace(ARM, scaled=None) for arm in ("random", "warm-start", "trained")}
     shown = page(folder, eval=arms, greedy=None)
     assert shown.count(">-</td>") == 3
     assert "oracle</td>" not in shown
@@ -290,7 +293,7 @@ def test_held_out_tasks_are_shown_before_and_after(folder):
     places = [shown.index(f"{word} {i} ") for i in range(3) for word in ("before", "after")]
     assert places == sorted(places)
     assert "before 3" not in shown
-    assert "base model: toy/0, success, score 1.00" in shown
+    assert "base-model: toy/0, success, score 1.00" in shown
     assert "0 rose, 0 fell, 5 stayed" in shown
 
 
@@ -329,7 +332,7 @@ def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
     for part in (
         TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes",
         "turns of an episode: 3, 4, 5, each for 2 steps.", "4 episodes; seed 4",
-        "It <went> well.", "| trained, greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
+        "It <went> well.", "| trained-greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
         "torch 2.13", "from scratch",
     ):  # fmt: skip
         assert part in shown

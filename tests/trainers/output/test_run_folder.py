@@ -98,7 +98,7 @@ def test_rewinding_drops_the_later_records_of_one_phase(tmp_path):
     folder = opened(tmp_path / "run")
     for phase, step in [("sft", 3), ("rl", 1), ("rl", 2), ("valid", 2), ("rl", 3)]:
         folder.log(phase=phase, step=step)
-    folder.log(phase="eval", arm="sft")
+    folder.log(phase="eval", arm="warm-start")
     folder.rewind("rl", 1)
     kept = [(record["phase"], record.get("step")) for record in folder.metrics()]
     assert kept == [("sft", 3), ("rl", 1), ("valid", 2), ("eval", None)]

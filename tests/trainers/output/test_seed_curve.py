@@ -25,18 +25,20 @@ def records(level: float, steps: tuple[int, ...] = (0, 2, 4)) -> list[dict[str, 
         for step in steps
     ]
     row = {"score": level, "success": level > 0.4, "stop_reason": "done"}
-    arms = [{"phase": "eval", "arm": arm, "rows": [row]} for arm in ("random", "sft", "rl")]
+    arms = [
+        {"phase": "eval", "arm": arm, "rows": [row]} for arm in ("random", "warm-start", "trained")
+    ]
     return [*valid, *arms]
 
 
 def test_the_panels_name_what_is_over_seeds_and_what_is_not() -> None:
     panels, keys = seed_panels(
-        [records(0.3), records(0.45), records(0.5)], {**NAMES, "rl": "trained"}, [4, 3, 2]
+        [records(0.3), records(0.45), records(0.5)], {**NAMES, "trained": "trained"}, [4, 3, 2]
     )
     labels = [key.label for key in keys]
     assert labels == [
         "random, test",
-        "before RL, test, mean over seeds",
+        "warm-start, test, mean over seeds",
         "validation tasks, mean over seeds (band: 95 %)",
         "trained, test, each seed",
     ]

@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from trainers.output.page_templates import render
+from trainers.output.roles import field_of
 from trainers.output.seed_report import seeds_table
 from trainers.output.seed_summary import (
     comparisons,
@@ -39,15 +40,20 @@ def arm(success: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def run(seed: int, start: float, **rivals: float) -> dict[str, Any]:
-    """A run whose trained policy is ahead of its start, and of each rival, by so much."""
-    gains = {"sft": start, **rivals}
-    names = {"random": "random", "sft": "warm start", "rl": "trained", **{r: r for r in rivals}}
+def run(seed: int, start: float, **baselines: float) -> dict[str, Any]:
+    """A run whose trained policy is ahead of its start, and of each baseline, by so much."""
+    gains = {"warm-start": start, **baselines}
+    names = {
+        "random": "random",
+        "warm-start": "warm-start",
+        "trained": "trained",
+        **{r: r for r in baselines},
+    }
     return {
         "seed": seed, "env": "toy", "preset": "grpo", "names": names, "packages": {},
         "evaluation": {"split": "test", "decoding": "sampled", "panel_sha256": "0"},
-        "eval": {"random": arm(0.1), "sft": arm(0.5), "rl": arm(0.5 + start)},
-        "paired": {f"rl_minus_{name}": difference(gain) for name, gain in gains.items()},
+        "eval": {"random": arm(0.1), "warm-start": arm(0.5), "trained": arm(0.5 + start)},
+        "paired": {f"trained_minus_{field_of(n)}": difference(gain) for n, gain in gains.items()},
         "steps": 9, "chosen": {"step": 9}, "wall_s": 1.0, "cpu_s": 1.0,
         "commit": "c", "untrained": False, "verdict": "", "remarks": [], "warm_start": None,
     }  # fmt: skip
@@ -81,7 +87,7 @@ def test_two_seeds_or_equal_ones_have_no_interval_over_trainings() -> None:
         "score, +0.250 in success",
     }
     (sentence,) = seeds_sentences(few)
-    assert sentence.startswith("Trained minus warm start is +0.250 in success and +0.125 in score,")
+    assert sentence.startswith("Trained minus warm-start is +0.250 in success and +0.125 in score,")
     assert "over 2 seeds: an interval over trainings takes at least 3 seeds." in sentence
     assert "+0.200 (+0.190 to +0.210), +0.300 (+0.290 to +0.310) in success." in sentence
     equal = seeds_summary([run(seed, 0.2) for seed in range(4)])
@@ -106,24 +112,26 @@ def test_seeds_without_an_interval_have_a_table_and_a_page(tmp_path: Path) -> No
 def test_what_no_seed_changes_keeps_its_interval_over_tasks() -> None:
     found = seeds_summary([run(0, 0.2), run(1, 0.3)])
     assert found["eval"]["random"]["success"] == {"mean": 0.1, "ci95": [0.0, 1.0]}
-    assert found["eval"]["rl"]["success"]["values"] == [0.7, 0.8]
-    assert found["paired"]["rl_minus_sft"]["success"]["paired"][1] == [0.29, 0.31]
+    assert found["eval"]["trained"]["success"]["values"] == [0.7, 0.8]
+    assert found["paired"]["trained_minus_warm_start"]["success"]["paired"][1] == [0.29, 0.31]
 
 
-def test_a_rival_that_one_seed_lacks_is_left_out() -> None:
-    found = seeds_summary([run(0, 0.2, imitation=0.1), run(1, 0.3)])
-    assert list(found["paired"]) == ["rl_minus_sft"]
+def test_a_baseline_that_one_seed_lacks_is_left_out() -> None:
+    found = seeds_summary([run(0, 0.2, bc=0.1), run(1, 0.3)])
+    assert list(found["paired"]) == ["trained_minus_warm_start"]
 
 
-def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None:
-    steady = [{"start": 0.3 + more, "imitation": 0.2 + more} for more in (0.0, 0.01, 0.02)]
+def test_the_headline_is_green_only_where_the_strongest_baseline_is_beaten() -> None:
+    steady = [{"start": 0.3 + more, "bc": 0.2 + more} for more in (0.0, 0.01, 0.02)]
     assert headline(*steady)[0] == "up"
 
     def with_successes(*gains: float) -> tuple[str, str]:
-        return headline(*({**each, "successes": g} for each, g in zip(steady, gains, strict=True)))
+        return headline(
+            *({**each, "filtered-bc": g} for each, g in zip(steady, gains, strict=True))
+        )
 
     tone, text = with_successes(0.02, 0.2, -0.1)
-    assert tone == "flat" and "successes" in text
+    assert tone == "flat" and "filtered-bc" in text
     assert with_successes(-0.1, -0.11, -0.12)[0] == "down"
     assert headline({"start": 0.3}, {"start": 0.31}, {"start": 0.32})[0] == "up"
     assert headline({"start": 0.3}, {"start": -0.2}, {"start": 0.1})[0] == "flat"
@@ -133,14 +141,14 @@ def test_the_headline_is_green_only_where_the_fiercest_rival_is_beaten() -> None
 
 
 def test_the_headline_has_the_rules_of_a_single_run() -> None:
-    won = [run(seed, 0.3 + seed / 100, imitation=0.2 + seed / 100) for seed in range(3)]
+    won = [run(seed, 0.3 + seed / 100, bc=0.2 + seed / 100) for seed in range(3)]
     assert seeds_summary(won)["headline"]["tone"] == "up"
     few = seeds_summary([*won[:2], {**won[2], "steps": 5}])["headline"]
     assert few["tone"] == "flat" and "(5)" in few["text"]
     alone = [{**run(seed, 0.3 + seed / 100), "warm_start": {"steps": 9}} for seed in range(3)]
     found = seeds_summary(alone)["headline"]
-    assert found["tone"] == "flat" and "not compared with imitation" in found["text"]
-    greedy = {**won[0]["eval"], **won[0]["paired"], "rl_minus_imitation": difference(-0.2)}
+    assert found["tone"] == "flat" and "not compared with a baseline" in found["text"]
+    greedy = {**won[0]["eval"], **won[0]["paired"], "trained_minus_bc": difference(-0.2)}
     found = seeds_summary([{**each, "greedy": greedy} for each in won])["headline"]
     assert found["tone"] == "flat" and "with greedy actions" in found["text"]
 
@@ -148,29 +156,29 @@ def test_the_headline_has_the_rules_of_a_single_run() -> None:
 def test_the_headline_looks_at_score_and_success() -> None:
     runs = [run(seed, 0.3 + seed / 100) for seed in range(3)]
     for seed, each in enumerate(runs):
-        each["paired"]["rl_minus_sft"]["score_mean"] = -0.1 - seed / 100
+        each["paired"]["trained_minus_warm_start"]["score_mean"] = -0.1 - seed / 100
     found = seeds_summary(runs)["headline"]
     assert found["tone"] == "flat" and found["text"].startswith("Mixed: -0.110")
     level = [run(seed, gain) for seed, gain in enumerate((0.2, 0.01, -0.15))]
     for seed, each in enumerate(level):
-        each["paired"]["rl_minus_sft"]["score_mean"] = 0.1 + seed / 100
+        each["paired"]["trained_minus_warm_start"]["score_mean"] = 0.1 + seed / 100
     found = seeds_summary(level)["headline"]
     assert found["text"] == "It learned: +0.110 (+0.085 to +0.135) in score, over 3 seeds"
 
 
-def test_a_rival_whose_name_has_a_hyphen_is_found() -> None:
+def test_a_baseline_whose_name_has_a_hyphen_is_found() -> None:
     name = "expert-iteration"
     runs = [{**run(n, 0.2, expert_iteration=0.1)} for n in (0, 1)]
     for each in runs:
-        each["names"] = {**each["names"], name: "expert iteration"}
+        each["names"] = {**each["names"], name: name}
         each["names"].pop("expert_iteration")
-    assert "minus expert iteration" in list(seeds_sentences(seeds_summary(runs)))[1]
+    assert "minus expert-iteration" in list(seeds_sentences(seeds_summary(runs)))[1]
 
 
 def test_every_comparison_is_said() -> None:
-    runs = [run(seed, 0.2, imitation=0.1 + seed / 100) for seed in range(3)]
+    runs = [run(seed, 0.2, bc=0.1 + seed / 100) for seed in range(3)]
     said = list(seeds_sentences(seeds_summary(runs)))
-    assert len(said) == 2 and said[1].startswith("Trained minus imitation is +0.110 (+0.085 to ")
+    assert len(said) == 2 and said[1].startswith("Trained minus bc is +0.110 (+0.085 to ")
 
 
 def test_each_of_several_environments_is_compared_over_the_seeds() -> None:
@@ -179,4 +187,4 @@ def test_each_of_several_environments_is_compared_over_the_seeds() -> None:
         each["families"] = {"shop": {**each}, "maze": {**each}}
     found = seeds_summary(runs)
     assert list(found["families"]) == ["shop", "maze"]
-    assert found["families"]["maze"]["eval"]["rl"]["success"]["values"] == [0.7, 0.8]
+    assert found["families"]["maze"]["eval"]["trained"]["success"]["values"] == [0.7, 0.8]

@@ -13,6 +13,7 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
+    baseline_remarks,
     chosen_remark,
     cut_sentence,
     filter_remark,
@@ -21,18 +22,18 @@ from trainers.output.remarks import (
     horizon_remark,
     pooled_remark,
     random_remark,
-    rival_remarks,
     steps_remark,
     teacher_remark,
     untrained_verdict,
     verdict,
 )
+from trainers.output.roles import field_of
 from trainers.output.summary import (
+    BaselineEnd,
     ChosenPolicy,
     Difference,
     GreedyResults,
     Paired,
-    RivalEnd,
     Summary,
     WarmStart,
     nothing_trained,
@@ -54,8 +55,8 @@ CONTENT = {
     "seed": 4,
     "wall_s": 90.0,
     "cpu_s": 60.0,
-    "eval": {"random": ARM, "sft": ARM, "rl": ARM},
-    "paired": {"rl_minus_sft": PAIRED},
+    "eval": {"random": ARM, "warm-start": ARM, "trained": ARM},
+    "paired": {"trained_minus_warm_start": PAIRED},
     "evaluation": {"split": "test", "panel_sha256": "feed", "decoding": "sampled", "horizon": 8},
     "chosen": {"checkpoint": "best", "step": 1, "valid_success": 0.4, "valid_score": 0.5},
     "health": [],
@@ -69,32 +70,43 @@ def test_the_file_of_a_run_is_read_whole(finished):
     assert read.to_dict() == content
     assert read.greedy is not None
     assert read.warm_start is not None
-    assert read.eval["rl"].score_ci95 == tuple(content["eval"]["rl"]["score_ci95"])
+    assert read.eval["trained"].score_ci95 == tuple(content["eval"]["trained"]["score_ci95"])
 
 
 def test_what_a_later_version_adds_is_passed_over():
     read = Summary.from_dict({**CONTENT, "of a later version": 1})
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
-    assert read.names["rl"] == "rl"
+    assert read.names["trained"] == "trained"
     written = read.to_dict()
-    arms = ("imitation", "successes", "expert_iteration", "demonstrator")
-    others = dict.fromkeys(f"rl_minus_{arm}" for arm in arms)
+    arms = ("bc", "filtered-bc", "expert-iteration", "demonstrator")
+    others = dict.fromkeys(f"trained_minus_{field_of(arm)}" for arm in arms)
     first = {**CONTENT, "paired": {**CONTENT["paired"], **others}}
     assert first.items() <= written.items()
     assert "greedy" not in written
 
 
 def test_every_difference_is_read_again():
-    rivals = ("imitation", "successes", "expert_iteration")
-    paired = {f"rl_minus_{arm}": PAIRED for arm in ("sft", *rivals, "demonstrator")}
-    arms = {arm: ARM for arm in ("sft", *rivals, "rl")}
-    greedy = {**arms, **{f"rl_minus_{arm}": PAIRED for arm in ("sft", *rivals)}}
+    baselines = ("bc", "filtered-bc", "expert-iteration")
+    paired = {
+        f"trained_minus_{field_of(arm)}": PAIRED
+        for arm in ("warm-start", *baselines, "demonstrator")
+    }
+    arms = {field_of(arm): ARM for arm in ("warm-start", *baselines, "trained")}
+    greedy = {
+        **arms,
+        **{f"trained_minus_{field_of(arm)}": PAIRED for arm in ("warm-start", *baselines)},
+    }
     ends = {"expert-iteration": {"steps": 300, "chosen": 120, "valid_success": 0.5}}
-    parts = {"paired": paired, "greedy": greedy, "rivals": ends, "fiercest": "expert-iteration"}
+    parts = {
+        "paired": paired,
+        "greedy": greedy,
+        "baselines": ends,
+        "strongest_baseline": "expert-iteration",
+    }
     read = Summary.from_dict({**CONTENT, **parts})
     written = read.to_dict()
     assert {name: written[name] for name in parts} == parts
-    assert read.against_fiercest == read.paired.rl_minus_expert_iteration is not None
+    assert read.against_strongest == read.paired.trained_minus_expert_iteration is not None
 
 
 @pytest.mark.parametrize("key", ["env", "eval", "paired", "evaluation", "chosen", "health"])
@@ -114,7 +126,7 @@ def test_a_phase_is_written_as_a_word():
 def test_a_policy_that_is_worse_than_random_is_called_so():
     read = Summary.from_dict(CONTENT).eval
     assert random_remark(read) == ""
-    worse = {**read, "rl": replace(read["rl"], score_mean=0.25)}
+    worse = {**read, "trained": replace(read["trained"], score_mean=0.25)}
     assert random_remark(worse).endswith("below random actions: 0.250 against 0.500.")
 
 
@@ -133,18 +145,18 @@ def test_a_run_without_a_trained_episode_has_trained_nothing():
 def test_a_loss_with_greedy_actions_is_said():
     names = arm_names(run())
     worse = Difference(60, -0.1, (-0.2, -0.05), -0.1, (-0.2, -0.05))
-    arm = Summary.from_dict(CONTENT).eval["rl"]
+    arm = Summary.from_dict(CONTENT).eval["trained"]
     fine = GreedyResults(arm, arm, paired(0.1, 0.2))
     assert greedy_remark(None, names) == greedy_remark(fine, names) == ""
-    assert "worse than warm start: -0.100" in greedy_remark(
-        replace(fine, rl_minus_sft=worse), names
+    assert "worse than warm-start: -0.100" in greedy_remark(
+        replace(fine, trained_minus_warm_start=worse), names
     )
-    filtered = replace(fine, rl_minus_successes=worse)
-    assert "worse than imitation of successes: -0.100" in greedy_remark(filtered, names)
-    level = replace(fine, rl_minus_successes=replace(worse, score_ci95=(-0.2, 0.1)))
-    assert "fewer tasks than imitation of successes, with level" in greedy_remark(level, names)
-    lower = replace(fine, rl_minus_successes=replace(worse, success_ci95=(-0.2, 0.1)))
-    assert "scores lower than imitation of successes, with no" in greedy_remark(lower, names)
+    filtered = replace(fine, trained_minus_filtered_bc=worse)
+    assert "worse than filtered-bc: -0.100" in greedy_remark(filtered, names)
+    level = replace(fine, trained_minus_filtered_bc=replace(worse, score_ci95=(-0.2, 0.1)))
+    assert "fewer tasks than filtered-bc, with level" in greedy_remark(level, names)
+    lower = replace(fine, trained_minus_filtered_bc=replace(worse, success_ci95=(-0.2, 0.1)))
+    assert "scores lower than filtered-bc, with no" in greedy_remark(lower, names)
 
 
 def test_filtered_demonstrations_are_disclosed():
@@ -176,16 +188,16 @@ def paired(low: float, high: float) -> Difference:
     ],
 )
 def test_the_verdict_is_that_of_the_interval(low, high, found):
-    said = verdict(Paired(paired(low, high)), {"sft": "base model", "rl": "trained"})
+    said = verdict(Paired(paired(low, high)), {"warm-start": "base-model", "trained": "trained"})
     assert found in said
-    assert "trained minus base model" in said
+    assert "trained minus base-model" in said
     assert f"({low:+.3f} to {high:+.3f})" in said
     assert "60 held-out tasks" in said
 
 
 def test_a_change_in_success_alone_is_said():
     difference = replace(paired(-0.01, 0.35), success_ci95=(0.03, 0.5))
-    said = verdict(Paired(difference), {"sft": "untrained", "rl": "trained"})
+    said = verdict(Paired(difference), {"warm-start": "untrained", "trained": "trained"})
     assert "raised the success, but made no measurable difference to the score" in said
 
 
@@ -195,23 +207,23 @@ def test_a_change_in_success_alone_is_said():
         (
             0.02,
             0.1,
-            "It solves more tasks than its fiercest rival, imitation of successes, with le",
+            "It solves more tasks than the strongest baseline, filtered-bc, with le",
         ),
-        (-0.1, -0.02, "It solves fewer tasks than its fiercest rival, imitation of successes, wi"),
+        (-0.1, -0.02, "It solves fewer tasks than the strongest baseline, filtered-bc, wi"),
         (
             -0.1,
             0.1,
-            "It does not differ measurably from its fiercest rival, imitation of successes",
+            "It does not differ measurably from the strongest baseline, filtered-bc",
         ),
     ],
 )
-def test_the_verdict_compares_with_the_fiercest_rival(low, high, found):
+def test_the_verdict_compares_with_the_strongest_baseline(low, high, found):
     against = replace(paired(0.0, 0.1), success_ci95=(low, high))
     names = arm_names(run())
     both = Paired(paired(0.0, 0.1), paired(0.0, 0.3), against)
-    said = verdict(both, names, "successes")
-    assert found in said and ": trained minus imitation of successes is" in said
-    assert "trained minus imitation is" in verdict(both, names, "imitation")
+    said = verdict(both, names, "filtered-bc")
+    assert found in said and ": trained minus filtered-bc is" in said
+    assert "trained minus bc is" in verdict(both, names, "bc")
     assert "imitat" not in verdict(Paired(paired(0.0, 0.1)), names)
 
 
@@ -231,38 +243,46 @@ UP, DOWN, CHANCE = (0.02, 0.1), (-0.1, -0.02), (-0.1, 0.1)
 )
 def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, success, found):
     difference = replace(paired(*score), success_ci95=success)
-    said = verdict(Paired(difference), {"sft": "warm start", "rl": "trained"})
+    said = verdict(Paired(difference), {"warm-start": "warm-start", "trained": "trained"})
     assert said.startswith(found)
 
 
 @pytest.mark.parametrize(
     ("score", "success", "found"),
     [
-        (UP, UP, "It does better than its fiercest rival, imitation"),
-        (CHANCE, UP, "It solves more tasks than its fiercest rival, imitation, with level scores"),
-        (DOWN, UP, "It solves more tasks than its fiercest rival, imitation, at a lower score"),
-        (UP, DOWN, "It solves fewer tasks than its fiercest rival, imitation, at a higher score"),
-        (UP, CHANCE, "It scores higher than its fiercest rival, imitation, with no"),
-        (DOWN, CHANCE, "It scores lower than its fiercest rival, imitation, with no"),
-        (CHANCE, CHANCE, "It does not differ measurably from its fiercest rival, imitation"),
+        (UP, UP, "It does better than the strongest baseline, bc"),
+        (
+            CHANCE,
+            UP,
+            "It solves more tasks than the strongest baseline, bc, with level scores",
+        ),
+        (DOWN, UP, "It solves more tasks than the strongest baseline, bc, at a lower score"),
+        (
+            UP,
+            DOWN,
+            "It solves fewer tasks than the strongest baseline, bc, at a higher score",
+        ),
+        (UP, CHANCE, "It scores higher than the strongest baseline, bc, with no"),
+        (DOWN, CHANCE, "It scores lower than the strongest baseline, bc, with no"),
+        (CHANCE, CHANCE, "It does not differ measurably from the strongest baseline, bc"),
     ],
 )
-def test_so_does_the_comparison_with_the_fiercest_rival(score, success, found):
+def test_so_does_the_comparison_with_the_strongest_baseline(score, success, found):
     against = replace(paired(*score), success_ci95=success)
-    both = Paired(paired(0.0, 0.1), rl_minus_imitation=against)
-    said = verdict(both, arm_names(run()), "imitation")
+    both = Paired(paired(0.0, 0.1), trained_minus_bc=against)
+    said = verdict(both, arm_names(run()), "bc")
     assert f" {found}" in said
 
 
-def test_what_each_rival_was_is_said():
-    end, last = RivalEnd(300, 120, 0.5), RivalEnd(40, 40)
-    ends, names = {"successes": end, "expert-iteration": last}, arm_names(run())
-    filtered, own = rival_remarks(ends, {}, names)
-    assert filtered.startswith("Imitation of successes: 300 steps from the warm start on the demo")
+def test_what_each_baseline_was_is_said():
+    end, last = BaselineEnd(300, 120, 0.5), BaselineEnd(40, 40)
+    ends, names = {"filtered-bc": end, "expert-iteration": last}, arm_names(run())
+    filtered, own = baseline_remarks(ends, {}, names)
+    assert filtered.startswith("filtered-bc: 300 steps from the warm start on the demo")
     assert "that solved their task, by tokens no less than" in filtered and "step 120" in filtered
     assert "on its own solved episodes. The policy of step 40, the last, is compared." in own
-    assert "by tokens" not in own + next(rival_remarks(ends, {}, names, 300))
-    assert [*rival_remarks({}, {"imitation": "so"}, names)] == ["Imitation was left out: so."]
+    assert "by tokens" not in own + next(baseline_remarks(ends, {}, names, 300))
+    assert [*baseline_remarks({}, {"bc": "so"}, names)] == ["bc was left out: so."]
 
 
 def test_what_the_time_cut_is_said():
@@ -314,9 +334,9 @@ def test_a_training_that_ended_early_is_said():
 
 
 def test_only_what_was_imitated_is_a_warm_start():
-    assert arm_names(run(model="x", sft__max_steps=0))["sft"] == "base model"
-    assert arm_names(run(sft__max_steps=0))["sft"] == "untrained"
-    assert arm_names(run(model="x"))["sft"] == "warm start"
+    assert arm_names(run(model="x", sft__max_steps=0))["warm-start"] == "base-model"
+    assert arm_names(run(sft__max_steps=0))["warm-start"] == "untrained"
+    assert arm_names(run(model="x"))["warm-start"] == "warm-start"
 
 
 def test_what_figures_of_several_environments_are_is_said():

@@ -121,7 +121,7 @@ def test_the_best_policy_is_the_one_that_is_compared(finished, tmp_path):
     assert summary["chosen"]["checkpoint"] == "trained"
     assert not any("best on the" in remark for remark in summary["remarks"])
     shorter, longer = toy_runs.by_phase(out), toy_runs.by_phase(finished)
-    for arm in ("eval rl", "eval rl-greedy"):
+    for arm in ("eval trained", "eval trained-greedy"):
         assert shorter[arm] == longer[arm]
     assert (out / "checkpoints" / "best" / "validation.json").exists(), "kept in any case"
 

@@ -70,26 +70,26 @@ def test_an_episode_becomes_a_row():
 
 def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
     made = arms(tmp_path / "run")
-    made.add_baselines()
-    made.add("sft", episodes(made, SFT))
-    assert {"random", "oracle", "sft"} == {
-        a for a in ("random", "oracle", "sft", "rl") if a in made
+    made.add_references()
+    made.add("warm-start", episodes(made, SFT))
+    assert {"random", "oracle", "warm-start"} == {
+        a for a in ("random", "oracle", "warm-start", "trained") if a in made
     }
     monkeypatch.setattr(
         "trainers.phases.policy_comparison.evaluate", lambda *a, **k: pytest.fail("played again")
     )
     again = arms(tmp_path / "run")
-    again.add_baselines()
-    again.add("rl", episodes(again, RL))
-    made.add("rl", episodes(made, RL))
+    again.add_references()
+    again.add("trained", episodes(again, RL))
+    made.add("trained", episodes(made, RL))
     assert again.results({}) == made.results({})
 
 
 def test_the_paired_difference_is_taken_task_by_task(tmp_path):
     made = arms(tmp_path / "run")
-    made.add("sft", episodes(made, SFT))
-    made.add("rl", episodes(made, RL))
-    paired = made.results({}).paired.rl_minus_sft
+    made.add("warm-start", episodes(made, SFT))
+    made.add("trained", episodes(made, RL))
+    paired = made.results({}).paired.trained_minus_warm_start
     assert paired.n == 8
     assert paired.score_mean == pytest.approx(1.5 / 8)
     assert paired.success_mean == pytest.approx(1 / 8)
@@ -98,15 +98,15 @@ def test_the_paired_difference_is_taken_task_by_task(tmp_path):
 
 def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
     made = arms(tmp_path / "run")
-    made.add_baselines()
+    made.add_references()
     before, after = episodes(made, SFT), episodes(made, RL)
     before[0].stop_reason = "error"
     after[2].stop_reason = "error"
-    made.add("sft", before)
-    made.add("rl", after)
-    results, paired = made.results({}).eval, made.results({}).paired.rl_minus_sft
-    assert results["sft"].n == results["rl"].n == 7
-    assert results["sft"].score_mean == pytest.approx(3.5 / 7)
+    made.add("warm-start", before)
+    made.add("trained", after)
+    results, paired = made.results({}).eval, made.results({}).paired.trained_minus_warm_start
+    assert results["warm-start"].n == results["trained"].n == 7
+    assert results["warm-start"].score_mean == pytest.approx(3.5 / 7)
     assert paired.n == 6
     assert paired.score_mean == pytest.approx(0.5 / 6)
 
@@ -117,32 +117,32 @@ def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
     for trajectory in lost:
         trajectory.stop_reason = "error"
     with pytest.raises(EnvFailure, match="all 8 failed; first: no power"):
-        made.add("sft", lost)
-    assert "sft" not in made
-    assert "sft" not in arms(tmp_path / "run")
+        made.add("warm-start", lost)
+    assert "warm-start" not in made
+    assert "warm-start" not in arms(tmp_path / "run")
 
 
 def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
     made = arms(tmp_path / "run", "expert=red", env=toy_runs.TAUGHT_ID)
-    made.add_baselines()
-    made.add("sft", episodes(made, SFT))
-    made.add("rl", episodes(made, [1.0] * 8))
+    made.add_references()
+    made.add("warm-start", episodes(made, SFT))
+    made.add("trained", episodes(made, [1.0] * 8))
     found = made.results({})
     assert found.eval["oracle"].success == 1.0 > found.eval["demonstrator"].success
     assert found.eval["oracle"].scaled == 100.0
-    assert found.paired.rl_minus_demonstrator is not None
-    assert found.paired.rl_minus_demonstrator.success_mean > 0
+    assert found.paired.trained_minus_demonstrator is not None
+    assert found.paired.trained_minus_demonstrator.success_mean > 0
     assert "does better than the expert that it imitated" in teacher_remark(
-        found.paired.rl_minus_demonstrator, part(made).env.demonstrator
+        found.paired.trained_minus_demonstrator, part(made).env.demonstrator
     )
     plain = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
-    plain.add_baselines()
+    plain.add_references()
     assert "demonstrator" not in plain and "oracle" in plain
 
 
 def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
     made = arms(tmp_path / "run", env=toy_runs.EASY_ID)
-    made.add_baselines()
+    made.add_references()
     assert part(made).scale.place(0.5) is None
     assert "these tasks need no skill" in part(made).no_scale
 
@@ -150,15 +150,15 @@ def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
 def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
     """Two turns are enough for few of the tasks, and the others are half solved then."""
     made = arms(tmp_path / "run", eval__horizon=2)
-    made.add_baselines()
-    made.add("sft", episodes(made, SFT))
-    made.add("rl", episodes(made, RL))
+    made.add_references()
+    made.add("warm-start", episodes(made, SFT))
+    made.add("trained", episodes(made, RL))
     shown = made.results({}).eval
     assert 0 < shown["oracle"].score_mean < 1
     assert {arm.scaled for arm in shown.values()} == {None}
     assert "the expert solves only 0.000 of these tasks" in part(made).no_scale
     whole = arms(tmp_path / "whole", eval__horizon=5)
-    whole.add_baselines()
+    whole.add_references()
     assert not part(whole).no_scale
     assert part(whole).scale.random < part(whole).scale.expert == 1.0
 
@@ -167,11 +167,11 @@ def test_without_an_expert_there_is_no_such_arm(tmp_path):
     made = arms(
         tmp_path / "run", env=toy_runs.NO_EXPERT_ID, sft__max_steps=None, sft__demonstrations=1
     )
-    made.add_baselines()
-    made.add("sft", episodes(made, SFT))
-    made.add("rl", episodes(made, RL))
+    made.add_references()
+    made.add("warm-start", episodes(made, SFT))
+    made.add("trained", episodes(made, RL))
     shown = made.results({}).eval
-    assert list(shown) == ["random", "sft", "rl"]
+    assert list(shown) == ["random", "warm-start", "trained"]
     assert {arm.scaled for arm in shown.values()} == {None}
     assert "has no expert" in part(made).no_scale
 
@@ -182,7 +182,7 @@ def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
     path = RunFolder(tmp_path / "run").eval_episodes("random")
     path.parent.mkdir()
     path.write_text("{}\n")
-    made.add_baselines()
+    made.add_references()
     for arm in ("random", "oracle"):
         records = list(read_episodes(RunFolder(tmp_path / "run").eval_episodes(arm)))
         assert [record.task_id for record in records] == list(part(made).panel.ids)
@@ -193,6 +193,6 @@ def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
 
 def test_baselines_play_at_the_full_horizon(tmp_path):
     made = arms(tmp_path / "run", eval__horizon=2)
-    made.add_baselines()
+    made.add_references()
     rows = [row for record in toy_runs.metrics(tmp_path / "run") for row in record["rows"]]
     assert {row["turns"] for row in rows} == {2}

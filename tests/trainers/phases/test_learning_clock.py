@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 CHANGES = {
     "steps": 30, "horizon": 5, "horizon_every": None, "minutes": 13, "sft__max_steps": 20,
     "rl__groups": 2, "rl__save_every": 1, "eval__every": 0, "eval__num_tasks": 4,
-    "eval__valid_tasks": 4, "eval__rivals": "imitation",
-    "eval__rival_steps": 60,
+    "eval__valid_tasks": 4, "eval__baselines": "bc",
+    "eval__baseline_steps": 60,
 }  # fmt: skip
 LASTS = {"rl": 150.0, "sft": 6.0, "imitation": 10.0, "eval": 30.0}
 """Seconds that pass before a record of each phase."""
@@ -160,7 +160,7 @@ def test_an_extension_without_time_for_a_step_is_refused_with_the_minutes_it_nee
 def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_up(
     tmp_path, capsys, changes, flag, found
 ):
-    out = trained(tmp_path / "run", minutes=60, eval__rivals="none", **changes)
+    out = trained(tmp_path / "run", minutes=60, eval__baselines="none", **changes)
     before = toy_runs.files(out)
     assert extended(out, flag) == 2
     assert found in said(capsys)
@@ -168,7 +168,7 @@ def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_u
 
 
 def test_more_steps_alone_have_the_time_that_is_left(tmp_path):
-    out = trained(tmp_path / "run", steps=3, eval__rivals="none")
+    out = trained(tmp_path / "run", steps=3, eval__baselines="none")
     notes = state(out)
     assert notes["rl_ended"] + LASTS["rl"] < 780
     # The evaluation took until after the 13 minutes.

@@ -254,7 +254,7 @@ def test_the_card_has_metadata_that_the_hub_reads(adapter_run):
     summary = json.loads((adapter_run / "summary.json").read_text())
     found = {result.metric_type: result for result in card.data.eval_results}
     assert found["success"].metric_value == pytest.approx(
-        summary["eval"]["rl"]["success"], abs=1e-4
+        summary["eval"]["trained"]["success"], abs=1e-4
     )
     assert found["score"].dataset_type == TOY_ID
     assert found["score"].dataset_revision == summary["evaluation"]["panel_sha256"]

@@ -28,7 +28,13 @@ def assert_same_run(folder: Path, whole: Path) -> None:
         assert resumed[phase] == records, phase
     assert toy_runs.summary(folder) == toy_runs.summary(whole)
     names = [path.relative_to(whole) for path in whole.rglob("*.jsonl") if path.stem != "metrics"]
-    assert {path.stem for path in names} >= {"episodes", "random", "oracle", "sft", "rl"}
+    assert {path.stem for path in names} >= {
+        "episodes",
+        "random",
+        "oracle",
+        "warm-start",
+        "trained",
+    }
     for name in names:
         assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
     for name in ("warm-start", "trained", "best"):
@@ -74,8 +80,11 @@ class Killed(BaseException):
 
 LOG = "trainers.output.run_folder.RunFolder.log"
 MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "between the baselines": (LOG, {"arm": "random"}),
-    "after the baselines": ("trainers.phases.policy_comparison.PolicyComparison.add_baselines", {}),
+    "between the references": (LOG, {"arm": "random"}),
+    "after the baselines": (
+        "trainers.phases.policy_comparison.PolicyComparison.add_references",
+        {},
+    ),
     "after copying was taught": ("trainers.phases.warm_start.pretrain_copying", {}),
     "while the gate is asked": (LOG, {"phase": "sft", "step": 20, "success": ...}),
     "before the warm start is marked as complete": (
@@ -85,9 +94,9 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "after the warm start": ("trainers.phases.reinforcement.Reinforcement.__init__", {}),
     "between the warm start's episodes and their result": (
         "trainers.output.episode_log.EpisodeLog.replace",
-        {"arm": "sft"},
+        {"arm": "warm-start"},
     ),
-    "after the warm start was evaluated": (LOG, {"arm": "sft"}),
+    "after the warm start was evaluated": (LOG, {"arm": "warm-start"}),
     "after the first validation": (LOG, {"phase": "valid", "step": 0}),
     "before the first checkpoint": (LOG, {"phase": "rl", "step": 1}),
     "in the middle of the first checkpoint": ("transformers.Trainer._save_rng_state", {}),
@@ -103,7 +112,7 @@ MOMENTS: dict[str, tuple[str, dict[str, Any]]] = {
         "trainers.phases.policy_comparison.evaluation_row",
         {},
     ),
-    "after the last evaluation": (LOG, {"arm": "rl"}),
+    "after the last evaluation": (LOG, {"arm": "trained"}),
     "before the curve": ("trainers.run._Run._summarise", {}),
     "before the summary": ("trainers.run.write_report", {}),
 }

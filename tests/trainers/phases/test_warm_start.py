@@ -134,7 +134,7 @@ def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, 
     begun.clear()
     warm_start(plan, folder, shown := Watched())
     assert sorted(begun) == sorted(o["index"] for o in demonstrated(plan)[:WORDS_OF_A_SLOW_ONE])
-    assert shown.seen[0] == ("watch", WORDS_OF_A_SLOW_ONE)
+    assert shown.seen[0] == ("demonstrations", WORDS_OF_A_SLOW_ONE)
     assert [step for name, step in shown.seen if name == "update"] == [*range(1, 49)]
 
 
@@ -156,7 +156,7 @@ def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parall
         changes["workers"] = workers
         plan, folder = started(tmp_path / str(workers), **changes)
         policy = warm_start(plan, folder, shown := Watched())
-        assert shown.seen[:65] == [("watch", 64), *(("update", n) for n in range(1, 65))]
+        assert shown.seen[:65] == [("demonstrations", 64), *(("update", n) for n in range(1, 65))]
         player = Demonstrator(plan, plan.envs[0])
         rows = demonstrated_rows(plan, policy, {"toy": player})
         player.close()

@@ -24,6 +24,7 @@ from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.toy_runs import SETTINGS
 from trainers.config.resolved_environments import TEST
 from trainers.output.card import has_adapters
+from trainers.output.roles import field_of
 from trainers.phases.adapter_merge import base_of
 from trainers.policies.weights import weights_sha256
 
@@ -62,7 +63,7 @@ def texts(moments: list[Moment]) -> list[str | None]:
 
 
 @pytest.mark.parametrize("backend", ["sync", "thread"])
-@pytest.mark.parametrize(("checkpoint", "arm"), [(None, "rl"), ("warm-start", "sft")])
+@pytest.mark.parametrize(("checkpoint", "arm"), [(None, "trained"), ("warm-start", "warm-start")])
 def test_greedy_success_is_the_run_s_own_figure(
     finished: Path, env: Any, checkpoint: str | None, arm: str, backend: str
 ) -> None:
@@ -73,7 +74,7 @@ def test_greedy_success_is_the_run_s_own_figure(
     assert played(report) == figures(own)
     assert 0 < report.score_mean < 1, "a test that could not fail proves nothing"
     assert {row.stop_reason for row in report.rows} == {row["stop_reason"] for row in own}
-    summary = json.loads((finished / "summary.json").read_text())["greedy"][arm]
+    summary = json.loads((finished / "summary.json").read_text())["greedy"][field_of(arm)]
     assert (report.success, report.score_mean) == (summary["success"], summary["score_mean"])
 
 
@@ -82,7 +83,7 @@ def test_a_run_of_adapters_plays_as_it_did(adapter_run: Path, env: Any) -> None:
     with load_policy(str(adapter_run), short, temperature=0) as maker:
         facts = maker.facts
         report = evaluate(maker, short, TEST, 8)
-    assert played(report) == figures(own_rows(adapter_run, "rl-greedy"))
+    assert played(report) == figures(own_rows(adapter_run, "trained-greedy"))
     summary = json.loads((adapter_run / "summary.json").read_text())
     assert facts["checkpoint"] == summary["chosen"]["checkpoint"]
     assert facts["step"] == summary["chosen"]["step"] and facts["compared"] is True
@@ -123,7 +124,7 @@ def test_draws_depend_on_seed_and_turn_and_not_on_who_else_plays(finished: Path,
 def test_what_the_model_wrote_is_kept(finished: Path, env: Any, tmp_path: Path) -> None:
     record = tmp_path / "episodes.jsonl"
     evaluate(load_policy(f"run:{finished}", env), env, TEST, 3, record=record)
-    run = list(read_episodes(finished / "eval_episodes" / "rl.jsonl"))
+    run = list(read_episodes(finished / "eval_episodes" / "trained.jsonl"))
     for episode in read_episodes(record):
         turn = episode.turns[0]
         own = next(each for each in run if each.task_id == episode.task_id).turns[0]

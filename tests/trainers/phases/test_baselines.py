@@ -1,4 +1,4 @@
-"""The rivals of reinforcement learning, through whole runs on the toy environment."""
+"""The baselines of reinforcement learning, through whole runs on the toy environment."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ SHORT = {
     "env": toy_runs.TAUGHT_ID, "env-kwargs": "expert=wavering", "steps": 2, "horizon_every": 1,
     "horizon": 5, "eval__every": 1, "eval__num_tasks": 10, "eval__valid_tasks": 8,
     "sft__learning_rate": 3e-2,
-    "eval__rivals": None, "eval__rival_steps": 40,
+    "eval__baselines": None, "eval__baseline_steps": 40,
 }  # fmt: skip
-"""Two validations for each arm; rivals may be resumed at step 20."""
-RIVALS = ("imitation", "successes", "expert-iteration")
-ALL = ("--eval.rivals", *RIVALS)
+"""Two validations for each arm; baselines may be resumed at step 20."""
+BASELINES = ("bc", "filtered-bc", "expert-iteration")
+ALL = ("--eval.baselines", *BASELINES)
 
 
 def config(out: Path, *flags: str, **changes: Any) -> Any:
@@ -42,65 +42,67 @@ def config(out: Path, *flags: str, **changes: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory) -> Path:
-    """A run with all rivals."""
-    folder = tmp_path_factory.mktemp("rivals") / "run"
+    """A run with all baselines."""
+    folder = tmp_path_factory.mktemp("baselines") / "run"
     train(config(folder, *ALL), Display(quiet=True))
     return folder
 
 
-def records(folder: Path, rival: str) -> dict[str, list[dict[str, Any]]]:
-    return toy_runs.by_phase(folder / "rivals" / rival)
+def records(folder: Path, baseline: str) -> dict[str, list[dict[str, Any]]]:
+    return toy_runs.by_phase(folder / "baselines" / baseline)
 
 
-def weights(folder: Path, rival: str) -> dict[str, torch.Tensor]:
-    return dict(load_file(folder / "checkpoints" / rival / "model.safetensors"))
+def weights(folder: Path, baseline: str) -> dict[str, torch.Tensor]:
+    return dict(load_file(folder / "checkpoints" / baseline / "model.safetensors"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rival", RIVALS)
-def test_the_best_of_as_many_validations_is_compared(compared, rival):
-    phase = "valid" if rival == "expert-iteration" else "imitation"
-    validated = [r for r in records(compared, rival)[phase] if "success" in r and r["step"]]
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_the_best_of_as_many_validations_is_compared(compared, baseline):
+    phase = "valid" if baseline == "expert-iteration" else "imitation"
+    validated = [r for r in records(compared, baseline)[phase] if "success" in r and r["step"]]
     own = [r for r in toy_runs.by_phase(compared)["valid"] if r["step"]]
     assert len(validated) == len(own) == 2
     best = max(validated, key=lambda r: (r["success"], r["score"], -r["step"]))
     summary = toy_runs.summary(compared)
-    end = summary["rivals"][rival]
-    assert end["steps"] == (2 if rival == "expert-iteration" else 40)
+    end = summary["baselines"][baseline]
+    assert end["steps"] == (2 if baseline == "expert-iteration" else 40)
     assert (end["chosen"], end["valid_success"]) == (best["step"], best["success"])
-    arms, field = summary["eval"], rival.replace("-", "_")
-    assert summary["paired"][f"rl_minus_{field}"]["success_mean"] == pytest.approx(
-        arms["rl"]["success"] - arms[rival]["success"]
+    arms, field = summary["eval"], baseline.replace("-", "_")
+    assert summary["paired"][f"trained_minus_{field}"]["success_mean"] == pytest.approx(
+        arms["trained"]["success"] - arms[baseline]["success"]
     )
-    assert summary["greedy"][field] and summary["greedy"][f"rl_minus_{field}"]
-    assert (compared / "eval_episodes" / f"{rival}.jsonl").exists()
-    assert Runs().problem(str(compared / "checkpoints" / rival)) == ""
-    name = summary["names"][rival]
+    assert summary["greedy"][field] and summary["greedy"][f"trained_minus_{field}"]
+    assert (compared / "eval_episodes" / f"{baseline}.jsonl").exists()
+    assert Runs().problem(str(compared / "checkpoints" / baseline)) == ""
+    name = summary["names"][baseline]
     page = (compared / "report.html").read_text()
-    assert f"minus {name}" in page and f"{name.capitalize()}: {end['steps']} steps" in page
+    assert f"minus {name}" in page and f"{name}: {end['steps']} steps" in page
 
 
 @pytest.mark.slow
-def test_the_verdict_speaks_of_the_fiercest(compared):
+def test_the_verdict_speaks_of_the_strongest(compared):
     summary = toy_runs.summary(compared)
-    arms = {name: summary["eval"][name] for name in RIVALS}
-    fiercest = max(arms, key=lambda name: (arms[name]["success"], arms[name]["score_mean"]))
-    assert summary["fiercest"] == fiercest
-    name = summary["names"][fiercest]
-    assert f"fiercest rival, {name}" in summary["verdict"]
+    arms = {name: summary["eval"][name] for name in BASELINES}
+    strongest_baseline = max(
+        arms, key=lambda name: (arms[name]["success"], arms[name]["score_mean"])
+    )
+    assert summary["strongest_baseline"] == strongest_baseline
+    name = summary["names"][strongest_baseline]
+    assert f"strongest baseline, {name}" in summary["verdict"]
     assert f"trained minus {name} is" in summary["verdict"]
 
 
 @pytest.mark.slow
 def test_each_learns_from_what_its_name_says(compared):
     losses = {
-        rival: [r["loss"] for r in records(compared, rival)["imitation"] if "loss" in r]
-        for rival in RIVALS[:2]
+        baseline: [r["loss"] for r in records(compared, baseline)["imitation"] if "loss" in r]
+        for baseline in BASELINES[:2]
     }
     warm = [r["loss"] for r in toy_runs.by_phase(compared)["sft"] if "loss" in r]
     assert all(each[0] < warm[0] for each in losses.values())
     # Half of the demonstrations press red whatever is asked; without them there is less to guess.
-    assert losses["successes"][-1] < losses["imitation"][-1]
+    assert losses["filtered-bc"][-1] < losses["bc"][-1]
     own = records(compared, "expert-iteration")["rl"]
     reinforced = toy_runs.by_phase(compared)["rl"]
     # The first step plays the same episodes with the same policy; only its credit differs.
@@ -109,13 +111,13 @@ def test_each_learns_from_what_its_name_says(compared):
     assert len(own) == len(reinforced)
 
 
-def die_in(patch: pytest.MonkeyPatch, rival: str, **call: Any) -> None:
-    """End the run after a record of a rival that has these values."""
+def die_in(patch: pytest.MonkeyPatch, baseline: str, **call: Any) -> None:
+    """End the run after a record of a baseline that has these values."""
     log = RunFolder.log
 
     def log_and_die(self: RunFolder, **record: Any) -> None:
         log(self, **record)
-        here = self.path.name == rival or record.get("arm") == rival
+        here = self.path.name == baseline or record.get("arm") == baseline
         if here and all(k in record and v in (..., record[k]) for k, v in call.items()):
             raise Killed
 
@@ -123,36 +125,36 @@ def die_in(patch: pytest.MonkeyPatch, rival: str, **call: Any) -> None:
 
 
 MOMENTS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("imitation", {"step": 20, "success": ...}),
-    ("imitation", {"step": 30, "loss": ...}),
-    ("imitation", {"phase": "eval"}),
-    ("successes", {"step": 30, "loss": ...}),
-    ("successes", {"phase": "eval", "arm": "successes"}),
+    ("bc", {"step": 20, "success": ...}),
+    ("bc", {"step": 30, "loss": ...}),
+    ("bc", {"phase": "eval"}),
+    ("filtered-bc", {"step": 30, "loss": ...}),
+    ("filtered-bc", {"phase": "eval", "arm": "filtered-bc"}),
     ("expert-iteration", {"phase": "valid", "step": 0}),
     ("expert-iteration", {"phase": "rl", "step": 2}),
     ("expert-iteration", {"phase": "eval"}),
 )
-"""Rivals in whose training or evaluation a run ends, in order."""
+"""Baselines in whose training or evaluation a run ends, in order."""
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_in_every_rival_in_turn_ends_as_if_nothing_had_happened(
+def test_a_run_that_is_killed_in_every_baseline_in_turn_ends_as_if_nothing_had_happened(
     compared, tmp_path, monkeypatch
 ):
     folder, flags = tmp_path / "run", [*ALL]
-    for rival, call in MOMENTS:
+    for baseline, call in MOMENTS:
         with monkeypatch.context() as patch:
-            die_in(patch, rival, **call)
+            die_in(patch, baseline, **call)
             with pytest.raises(Killed):
                 train(config(folder, *flags), Display(quiet=True))
-                pytest.fail(f"not reached: {rival}, {call}")
+                pytest.fail(f"not reached: {baseline}, {call}")
         flags = [*ALL, "--resume"]
     train(config(folder, *flags), Display(quiet=True))
     assert toy_runs.by_phase(folder) == toy_runs.by_phase(compared)
     assert toy_runs.summary(folder) == toy_runs.summary(compared)
-    for rival in RIVALS:
-        assert records(folder, rival) == records(compared, rival)
-        ours, theirs = weights(folder, rival), weights(compared, rival)
+    for baseline in BASELINES:
+        assert records(folder, baseline) == records(compared, baseline)
+        ours, theirs = weights(folder, baseline), weights(compared, baseline)
         assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
@@ -162,11 +164,11 @@ def test_a_longer_run_makes_the_comparison_anew(compared, tmp_path):
     train(config(folder, *ALL, "--resume", steps=3), Display(quiet=True))
     first, longer = toy_runs.summary(compared), toy_runs.summary(folder)
     assert (first["steps"], longer["steps"]) == (2, 3)
-    assert longer["rivals"]["expert-iteration"]["steps"] == 3
+    assert longer["baselines"]["expert-iteration"]["steps"] == 3
     # Three validations each now, every 20 steps where 40 steps are not to be fewer.
-    assert longer["rivals"]["imitation"]["steps"] == 60
+    assert longer["baselines"]["bc"]["steps"] == 60
     arms = [r["arm"] for r in toy_runs.metrics(folder) if r["phase"] == "eval"]
-    assert all(arms.count(rival) == 1 for rival in RIVALS)
+    assert all(arms.count(baseline) == 1 for baseline in BASELINES)
 
 
 @pytest.mark.slow
@@ -175,12 +177,12 @@ def test_a_longer_run_makes_the_comparison_anew(compared, tmp_path):
 )
 def test_successes_are_left_out_where_they_would_be_all_or_none(tmp_path, expert, reason):
     folder = tmp_path / "run"
-    changes = {"env-kwargs": f"expert={expert}", "eval__num_tasks": 4, "eval__rival_steps": 4}
-    settings = config(folder, "--eval.rivals", "successes", **changes, sft__demonstrations=16)
+    changes = {"env-kwargs": f"expert={expert}", "eval__num_tasks": 4, "eval__baseline_steps": 4}
+    settings = config(folder, "--eval.baselines", "filtered-bc", **changes, sft__demonstrations=16)
     train(settings, Display(quiet=True))
     summary = toy_runs.summary(folder)
-    assert summary["rivals"] == {} and summary["fiercest"] == ""
-    said = f"Imitation of successes was left out: {reason}"
+    assert summary["baselines"] == {} and summary["strongest_baseline"] == ""
+    said = f"filtered-bc was left out: {reason}"
     assert any(remark.startswith(said) for remark in summary["remarks"])
 
 
@@ -211,13 +213,13 @@ def test_there_are_just_as_many_validations_and_no_fewer_steps(steps, validation
 
 
 @pytest.mark.slow
-def test_by_default_rivals_compute_no_less_than_reinforcement_learning(tmp_path):
+def test_by_default_baselines_compute_no_less_than_reinforcement_learning(tmp_path):
     folder = tmp_path / "run"
-    train(config(folder, eval__rival_steps=None, eval__num_tasks=4), Display(quiet=True))
+    train(config(folder, eval__baseline_steps=None, eval__num_tasks=4), Display(quiet=True))
     summary = toy_runs.summary(folder)
-    assert set(summary["rivals"]) == {"imitation", "successes"}
+    assert set(summary["baselines"]) == {"bc", "filtered-bc"}
     spent = computed(toy_runs.metrics(folder), iterations=1)
-    lines = (folder / "rivals" / "imitation" / "metrics.jsonl").read_text().splitlines()
+    lines = (folder / "baselines" / "bc" / "metrics.jsonl").read_text().splitlines()
     trained = sum(
         record["tokens_per_second"] * record["seconds"]
         for record in map(json.loads, lines)
@@ -231,32 +233,32 @@ def test_by_default_rivals_compute_no_less_than_reinforcement_learning(tmp_path)
 # -- settings --------------------------------------------------------------------------------------
 
 
-def rivals_of(tmp_path: Path, *flags: str, **changes: Any) -> tuple[str, ...]:
-    settings = {"eval__rivals": None, **changes}
-    return resolve(toy_runs.config(tmp_path, *flags, **settings)).config.eval.rivals
+def baselines_of(tmp_path: Path, *flags: str, **changes: Any) -> tuple[str, ...]:
+    settings = {"eval__baselines": None, **changes}
+    return resolve(toy_runs.config(tmp_path, *flags, **settings)).config.eval.baselines
 
 
 def test_the_default_are_those_that_need_no_reinforcement(tmp_path):
-    assert rivals_of(tmp_path) == ("imitation", "successes")
-    assert rivals_of(tmp_path, "--eval.rivals", "none") == ()
-    assert rivals_of(tmp_path, sft__max_steps=0) == rivals_of(tmp_path, model="x") == ()
-    assert rivals_of(tmp_path, sft__demonstrator="random") == ()
+    assert baselines_of(tmp_path) == ("bc", "filtered-bc")
+    assert baselines_of(tmp_path, "--eval.baselines", "none") == ()
+    assert baselines_of(tmp_path, sft__max_steps=0) == baselines_of(tmp_path, model="x") == ()
+    assert baselines_of(tmp_path, sft__demonstrator="random") == ()
     nobody = {"env": toy_runs.NO_EXPERT_ID, "sft__max_steps": None}
-    assert rivals_of(tmp_path, **nobody) == ()
-    alone = ("--eval.rivals", "expert-iteration")
-    assert rivals_of(tmp_path, *alone, sft__max_steps=0) == ("expert-iteration",)
+    assert baselines_of(tmp_path, **nobody) == ()
+    alone = ("--eval.baselines", "expert-iteration")
+    assert baselines_of(tmp_path, *alone, sft__max_steps=0) == ("expert-iteration",)
 
 
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--eval.rivals", "expert"], "invalid choice 'expert'"),
-        (["--eval.rivals", "imitation", "--sft.max-steps=0"], "because without a warm start"),
-        (["--eval.rival-steps=0"], "expected --eval.rival-steps to be at least 1"),
+        (["--eval.baselines", "expert"], "invalid choice 'expert'"),
+        (["--eval.baselines", "bc", "--sft.max-steps=0"], "because without a warm start"),
+        (["--eval.baseline-steps=0"], "expected --eval.baseline-steps to be at least 1"),
     ],
 )
-def test_rivals_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags, said):
-    command = toy_runs.arguments(tmp_path / "run", *flags, eval__rivals=None)
+def test_baselines_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags, said):
+    command = toy_runs.arguments(tmp_path / "run", *flags, eval__baselines=None)
     try:
         code = main(command)
     except SystemExit as end:
@@ -265,23 +267,23 @@ def test_rivals_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags
     assert said in " ".join(capsys.readouterr().err.split())
 
 
-def test_so_are_unknown_rivals_in_a_file():
-    with pytest.raises(ConfigurationError, match="'successes' or 'expert-iteration' or 'none'"):
-        from_mapping({"env": toy_runs.TAUGHT_ID, "eval": {"rivals": ["expert"]}})
+def test_so_are_unknown_baselines_in_a_file():
+    with pytest.raises(ConfigurationError, match="'filtered-bc' or 'expert-iteration' or 'none'"):
+        from_mapping({"env": toy_runs.TAUGHT_ID, "eval": {"baselines": ["expert"]}})
 
 
 def test_the_time_that_is_left_is_divided_between_all(tmp_path):
-    def deadline(*rivals: str) -> float:
-        flags = ("--eval.rivals", *rivals)
-        made = resolve(toy_runs.config(tmp_path / "run", *flags, minutes=10, eval__rivals=None))
+    def deadline(*baselines: str) -> float:
+        flags = ("--eval.baselines", *baselines)
+        made = resolve(toy_runs.config(tmp_path / "run", *flags, minutes=10, eval__baselines=None))
         folder = RunFolder(tmp_path / "run")
         folder.path.mkdir(exist_ok=True)
         (folder.path / "state.json").write_text('{"seconds": 200, "rl_began": 200}')
         return LearningClock(made, folder).deadline
 
     assert deadline("none") == 600
-    assert deadline("imitation") == 400
-    assert deadline(*RIVALS) == 300
+    assert deadline("bc") == 400
+    assert deadline(*BASELINES) == 300
 
 
 @pytest.mark.slow
@@ -290,7 +292,7 @@ def test_random_actions_can_be_imitated_where_there_is_no_expert(tmp_path):
     changes = {"env-kwargs": None, "sft__demonstrator": "random", "eval__num_tasks": 6}
     train(config(folder, **{**changes, "env": toy_runs.NO_EXPERT_ID}), Display(quiet=True))
     summary = toy_runs.summary(folder)
-    assert summary["warm_start"]["steps"] == 40 and summary["rivals"] == {}
+    assert summary["warm_start"]["steps"] == 40 and summary["baselines"] == {}
     assert any("imitated random actions for 40 steps" in remark for remark in summary["remarks"])
     losses = [r["loss"] for r in toy_runs.by_phase(folder)["sft"] if "loss" in r]
     assert losses[-1] < losses[0]
@@ -303,7 +305,7 @@ def test_the_random_actions_are_other_episodes_than_the_experts(tmp_path):
 
 
 def test_shared_weights_are_needed_only_by_what_imitates(tmp_path):
-    made = resolve(toy_runs.config(tmp_path, *ALL, eval__rivals=None))
-    assert made.imitating_rivals == ("imitation", "successes")
-    with pytest.raises(ConfigurationError, match=r"--eval\.rivals none or expert-iteration"):
-        resolve(toy_runs.config(tmp_path, *ALL, eval__rivals=None, sft__max_steps=0))
+    made = resolve(toy_runs.config(tmp_path, *ALL, eval__baselines=None))
+    assert made.imitating_baselines == ("bc", "filtered-bc")
+    with pytest.raises(ConfigurationError, match=r"--eval\.baselines none or expert-iteration"):
+        resolve(toy_runs.config(tmp_path, *ALL, eval__baselines=None, sft__max_steps=0))

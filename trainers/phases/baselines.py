@@ -1,10 +1,10 @@
-"""The rivals of reinforcement learning: what else is trained from the same warm start.
+"""The baselines of reinforcement learning: what else is trained from the same warm start.
 
-``imitation`` imitates the demonstrations further as they were shown, ``successes`` only those that
-solved their task; ``expert-iteration`` imitates the policy's own solved episodes, with the steps,
-the sizes and the rate of reinforcement learning. Each computes no less than that did, is chosen by
-as many validations, and has a folder of its own within the run's, by which it is resumed. Its
-policy ends up among the checkpoints of the run.
+``bc`` (behavior cloning) imitates the demonstrations further as they were shown, ``filtered-bc``
+only those that solved their task; ``expert-iteration`` imitates the policy's own solved episodes,
+with the steps, the sizes and the rate of reinforcement learning. Each computes no less than that
+did, is chosen by as many validations, and has a folder within the run's, by which it is resumed.
+Its policy ends up among the checkpoints of the run.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from trainers.algorithms.presets import get_preset
 from trainers.config.resolve import OWN_SUCCESSES, ResolvedRun
 from trainers.output.display import Display
 from trainers.output.phase import Phase
+from trainers.output.roles import FILTERED_BC
 from trainers.output.run_folder import RunFolder
-from trainers.output.summary import RivalEnd
-from trainers.phases.demonstrators import RivalDemonstrations
+from trainers.output.summary import BaselineEnd
+from trainers.phases.demonstrators import BaselineDemonstrations
 from trainers.phases.further_imitation import END, FurtherImitation
 from trainers.phases.reinforcement import Reinforcement
 from trainers.phases.warm_start import warm_start
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["Rival", "rival_ends", "train_rivals"]
+__all__ = ["Baseline", "baseline_ends", "train_baselines"]
 
 LEFT_OUT = "left_out"
-"""Note in a rival's folder: why it was not trained."""
+"""Note in a baseline's folder: why it was not trained."""
 
 
-class Rival(Protocol):
-    """A trained rival that can play."""
+class Baseline(Protocol):
+    """A trained baseline that can play."""
 
     @property
     def chat(self) -> TurnTokenizer:
@@ -53,42 +54,44 @@ class Rival(Protocol):
         """Close the engine and the environments."""
 
 
-def train_rivals(
+def train_baselines(
     run: ResolvedRun, folder: RunFolder, display: Display
-) -> Generator[tuple[str, Rival], None, None]:
-    """Train each rival of a run, one after the other, from where it was killed.
+) -> Generator[tuple[str, Baseline], None, None]:
+    """Train each baseline of a run, one after the other, from where it was killed.
 
     Yields:
         Name and policy of each, which is closed when the next is asked for.
     """
-    shown = RivalDemonstrations(run, display)
-    for name in run.config.eval.rivals:
+    shown = BaselineDemonstrations(run, display)
+    for name in run.config.eval.baselines:
         place = folder.part(name)
         if name == OWN_SUCCESSES:
-            rival: Rival = _own_successes(run, folder, place, display)
-        elif name == "successes" and processes.on_main(partial(_left_out, place, shown)):
+            baseline: Baseline = _own_successes(run, folder, place, display)
+        elif name == FILTERED_BC and processes.on_main(partial(_left_out, place, shown)):
             continue
         else:
-            rival = FurtherImitation(run, folder, place, display, name, shown)
+            baseline = FurtherImitation(run, folder, place, display, name, shown)
         try:
-            yield name, rival
+            yield name, baseline
         finally:
-            rival.close()
+            baseline.close()
         folder.note()
 
 
-def rival_ends(run: ResolvedRun, folder: RunFolder) -> tuple[dict[str, RivalEnd], dict[str, str]]:
-    """Return how each rival ended, and why others were not trained, by their names.
+def baseline_ends(
+    run: ResolvedRun, folder: RunFolder
+) -> tuple[dict[str, BaselineEnd], dict[str, str]]:
+    """Return how each baseline ended, and why others were not trained, by their names.
 
     The main process may call it alone.
     """
-    names: Sequence[str] = run.config.eval.rivals
-    states = {name: RunFolder(folder.rivals / name).state() for name in names}
-    ends = {name: RivalEnd(**state[END]) for name, state in states.items() if END in state}
+    names: Sequence[str] = run.config.eval.baselines
+    states = {name: RunFolder(folder.baselines / name).state() for name in names}
+    ends = {name: BaselineEnd(**state[END]) for name, state in states.items() if END in state}
     return ends, {name: state[LEFT_OUT] for name, state in states.items() if LEFT_OUT in state}
 
 
-def _left_out(place: RunFolder, shown: RivalDemonstrations) -> str:
+def _left_out(place: RunFolder, shown: BaselineDemonstrations) -> str:
     """Say why there is nothing to learn from the successes alone; empty if there is."""
     state = place.state()
     if END in state or LEFT_OUT in state:
@@ -97,7 +100,7 @@ def _left_out(place: RunFolder, shown: RivalDemonstrations) -> str:
     if 0 < solved < count:
         return ""
     reason = (
-        "every demonstration solved its task, so it would be imitation once more"
+        "every demonstration solved its task, so it would be bc once more"
         if solved
         else "no demonstration solved its task"
     )
@@ -126,6 +129,6 @@ def _own_successes(
     except BaseException:
         learning.close()
         raise
-    end = RivalEnd(config.steps, chosen.step, chosen.valid_success)
+    end = BaselineEnd(config.steps, chosen.step, chosen.valid_success)
     place.note(**{END: asdict(end)})
     return learning
