@@ -60,7 +60,7 @@ def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture
     assert len(shown) > 20 or page != "trainers/README.md"
     # Groups of flags, those of help, switches that a command takes apart, flags of other programs.
     others = {"sft", "rl", "eval", "tiny", "lora", "vllm", "help", "help-all", "max-loras"}
-    others |= {"no-scale", "no-held-out", "no-token", "env.taskset.env", "eval.baselines"}
+    others |= {"no-scale", "no-held-out", "no-token", "env.taskset.env"}
     assert shown - known <= others
 
 
