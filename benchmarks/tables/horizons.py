@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from statistics import mean, median
+from statistics import median
 from typing import Any
 
 from benchmarks.studies.runner.measures import Curve, at_equal
@@ -81,22 +81,6 @@ def power_table() -> Table:
     head = ["compared at equal", "differences that are not zero in every seed",
             "median half-width of their intervals", "wider than .05", "without zero"]  # fmt: skip
     return [head, *([name, *_powers(each)] for name, each in rows.items())]
-
-
-def equal_updates_table() -> Table:
-    """Return the differences to the long horizon where all arms of a cell made as many updates."""
-    found = result(FILE)
-    table = [["tasks", "warm-start", "updates", "turns: long, short", *SCHEDULES.values()]]
-    for tasks, words in TASKS.items():
-        for start in found["rows"]:
-            at = at_equal_updates(found, f"{start}/{tasks}")
-            stages = found["cells"][f"{start}/{tasks}"]["stages"]
-            turns = ", ".join(f"{mean(at['turns'][each]):,.0f}" for each in ("long", "short"))
-            table.append([
-                words.format(", ".join(map(str, stages))), start, f"{median(at['updates']):.0f}",
-                turns, *(_difference(_minus_long(at["success"], each)) for each in SCHEDULES),
-            ])  # fmt: skip
-    return table
 
 
 def at_equal_updates(found: Mapping[str, Any], cell: str) -> dict[str, Any]:

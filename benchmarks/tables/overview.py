@@ -10,6 +10,7 @@ from benchmarks.tables.origins import command_of
 from benchmarks.tables.paths import evaluate
 from benchmarks.tables.reports import report_of
 from benchmarks.tables.training import TRAININGS, Training, spread_gains
+from trainers.output.roles import DEMONSTRATOR
 
 ABOVE = "ends above"
 
@@ -55,12 +56,13 @@ def _trainings() -> Iterator[Claim]:
 
 
 def _training(family: str, training: Training) -> Claim:
-    """Return how the training of a family ends, beside the baseline with the highest success."""
+    """Return how a family's training ends, beside the baseline or demonstrator that is best."""
     gains = spread_gains(training)
     strongest = min(gains, key=lambda arm: (round(gains[arm]["mean"], 6), _ends(gains[arm])[1]))
     verdict = _verdict(gains[strongest])
     others = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != ABOVE]
-    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, the strongest baseline"
+    what = "stronger than every baseline" if strongest == DEMONSTRATOR else "the strongest baseline"
+    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, {what}"
     if verdict == ABOVE and others:
         claim += f", and not significantly above `{'`, `'.join(others)}`"
     return Claim(
