@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
 PROGRAM = "agentgym-train"
-HELP = ("-h", "--help", "--help-all")
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
@@ -73,31 +71,30 @@ def _main(argv: Sequence[str] | None) -> int:
         return 0
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
-    if words[:1] == ["presets"]:
-        return _presets(words[1:])
-    if words[:1] == ["merge"]:
-        return _merge(words[1:])
-    if asks_help(words):
-        from trainers.config.command import train_help
-
-        print(train_help(PROGRAM, everything="--help-all" in words), end="")
-        return 0
-    early = _early(words)
-    if early.launch_config is not None:
-        print(launch_config(early.launch_config))
-        return 0
     log_to_terminal(common.log_level, ("agentgym", "trainers"))
-    return _train(words, early.dry_run, common.quiet)
+    subcommand = {"presets": _presets, "merge": _merge}.get("".join(common.others[:1]))
+    if subcommand is not None:
+        return subcommand(common.others[1:])
+    return _train(words, common.quiet)
 
 
-def _train(argv: Sequence[str], dry_run: bool, quiet: bool) -> int:
+def _train(argv: Sequence[str], quiet: bool) -> int:
     """Carry out a run, or one for each of several seeds; or show what would be run."""
+    from agentgym.support.flag_parsing import asks_help
+    from agentgym.support.help_page import ALL
     from trainers import processes
-    from trainers.config.flag_parsing import with_env_flag
+    from trainers.config.command import read_flags, train_help
     from trainers.multirun.seed_flags import SeedFlags
 
+    if asks_help(argv):
+        print(train_help(PROGRAM, everything=ALL in argv), end="")
+        return 0
+    typed = read_flags(argv, PROGRAM)
+    if typed.get("launch_config") is not None:
+        print(launch_config(typed["launch_config"]))
+        return 0
+    dry_run = typed.get("dry_run", False)
     with processes.main_speaks():
-        argv = with_env_flag(argv)
         over_seeds = SeedFlags.read(argv)
         if over_seeds is not None:
             from trainers.multirun.seeds import describe_seeds, train_over_seeds
@@ -137,15 +134,10 @@ def _show_settings(config: TrainConfig) -> None:
     RunFolder(run.config.out).check(config, run.resolved())
 
 
-def asks_help(argv: Sequence[str]) -> bool:
-    """Return whether help is asked for, before a lone ``--``."""
-    words = argv[: argv.index("--")] if "--" in argv else argv
-    return any(word in HELP for word in words)
-
-
 def _presets(argv: Sequence[str]) -> int:
     """List the presets."""
     from agentgym.errors import ConfigurationError
+    from agentgym.support.flag_parsing import asks_help
     from trainers.config.command import presets_help
 
     if asks_help(argv):
@@ -165,12 +157,9 @@ def _presets(argv: Sequence[str]) -> int:
 
 def _merge(argv: Sequence[str]) -> int:
     """Merge policies of runs into one."""
-    import tyro
-
     from agentgym.errors import require
-    from agentgym.support.flag_hints import check_flags
-    from agentgym.support.help_page import flag_rows, help_page
-    from agentgym.support.helptext import explain_fields, name_values
+    from agentgym.support.flag_parsing import asks_help, parse_arguments
+    from agentgym.support.help_page import help_page
     from trainers.phases.start_checks import PACKAGES
     from trainers.policies.merged_run import MergeSettings, merge_runs
 
@@ -178,12 +167,9 @@ def _merge(argv: Sequence[str]) -> int:
     if asks_help(argv):
         print(help_page(MergeSettings, program), end="")
         return 0
-    check_flags(argv, [row.name for row in flag_rows(MergeSettings)], program)
+    settings = parse_arguments(MergeSettings, argv, program)
     for module in PACKAGES:
         require(module, "train")
-    explain_fields(MergeSettings)
-    name_values(MergeSettings)
-    settings = tyro.cli(MergeSettings, args=list(argv), prog=program)
     print(f"{merge_runs(settings)}: merge.json, config.yaml, checkpoints/trained")
     return 0
 
@@ -248,50 +234,35 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
             read.
     """
     from agentgym.errors import ConfigurationError
+    from trainers.config.command import COMMAND_FLAGS, read_flags
     from trainers.config.config_file import CONFIG_FILE
-    from trainers.config.flag_parsing import with_env_flag
     from trainers.config.resolve import default_out
 
-    words = with_env_flag(sys.argv[1:] if argv is None else argv)
-    early = _early(words)
+    typed = read_flags(sys.argv[1:] if argv is None else argv, PROGRAM)
+    settings = {name: value for name, value in typed.items() if name not in COMMAND_FLAGS}
+    file = typed.get("config")
     # With a file besides, the run's own settings are not read but compared with what is asked.
-    if early.config or not early.resume:
-        return _parse(words, early.config)
-    if not (early.out or early.env):
+    if file is not None or not typed.get("resume"):
+        return _with_file(settings, file and Path(file))
+    if not ("out" in typed or "env" in typed):
         raise ConfigurationError(
             "expected --resume with --out, the folder of the run, or with --env; got neither"
         )
-    out = early.out or default_out(_parse(words, None))
+    out = Path(typed["out"]) if "out" in typed else default_out(_with_file(settings, None))
     if not (out / CONFIG_FILE).exists():
         raise ConfigurationError(
             f"expected a run to resume in {out}, but there is none; leave out --resume to start one"
         )
-    return _parse(words, out / CONFIG_FILE)
+    return _with_file(settings, out / CONFIG_FILE)
 
 
-def _early(argv: Sequence[str]) -> argparse.Namespace:
-    """Read the flags that decide how the others are read."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--env")
-    parser.add_argument("--config", type=Path)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--launch-config")
-    for switch in ("--resume", "--dry-run"):
-        parser.add_argument(switch, action="store_true")
-    early, _ = parser.parse_known_args(argv)
-    return early
-
-
-def _parse(argv: Sequence[str], path: Path | None) -> TrainConfig:
-    """Read arguments; what they leave open is taken from a file, if one is given."""
+def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
+    """Check settings by field; what they leave open is taken from a file, if one is given."""
     from agentgym.errors import ConfigurationError
-    from trainers.config.command import COMMAND_FLAGS, train_flags
+    from trainers.config.command import nested
     from trainers.config.config_file import read_config
-    from trainers.config.flag_parsing import nested, parse_flags
     from trainers.config.schema import from_mapping, to_dict
 
-    typed = parse_flags(argv, train_flags(), PROGRAM)
-    settings = {name: value for name, value in typed.items() if name not in COMMAND_FLAGS}
     stored = {} if path is None else to_dict(read_config(path))
     if not (settings.get("env") or stored.get("env")):
         raise ConfigurationError(

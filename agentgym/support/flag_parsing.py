@@ -125,9 +125,11 @@ def split_words(
         ends = (at for at, other in enumerate(words) if other.startswith("--"))
         count = 0 if equals else min(next(ends, len(words)), most)
         behind, words = words[:count], words[count:]
-        behind = [value] if equals else behind
+        behind, left = ([value] if equals else behind), len(words)
         if row.switch:
             behind, words = _switched(name, row, behind, words)
+            if equals and len(words) > left:
+                raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
         elif not behind and not row.many:
             raise ConfigurationError(f"expected a value behind {name} ({row.value}), got none")
         typed[flag] = [*typed.get(flag, ()), *behind] if row.many else behind

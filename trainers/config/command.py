@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from types import NoneType
+from typing import Any, Literal
 
+from agentgym.errors import ConfigurationError
+from agentgym.support.flag_parsing import split_words
 from agentgym.support.help_page import FlagHelp, flag_rows, help_page
 from trainers.config.schema import TrainConfig
 
-__all__ = ["COMMAND_FLAGS", "Arguments", "presets_help", "train_flags", "train_help"]
+__all__ = [
+    "COMMAND_FLAGS",
+    "Arguments",
+    "nested",
+    "presets_help",
+    "read_flags",
+    "train_flags",
+    "train_help",
+]
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "what is trained, and where": (
@@ -78,6 +89,56 @@ COMMAND_FLAGS = tuple(
 def train_flags() -> tuple[FlagHelp, ...]:
     """Return the flags of the command, in their order."""
     return tuple(flag_rows(Arguments))
+
+
+def read_flags(argv: Sequence[str], program: str) -> dict[str, Any]:
+    """Read a command line, without a look at what the values are.
+
+    What they may be is checked with those of files (``trainers.config.schema``), so that a flag and
+    a line of a file are refused in the same sentence.
+
+    Args:
+        argv: Arguments without the program's name.
+        program: What is typed for it.
+
+    Returns:
+        Texts, lists of texts and switches by field, such as ``{"rl.learning_rate": "1e-3"}``.
+
+    Raises:
+        ConfigurationError: There is no such flag, it lacks its value, or there is a word too many.
+    """
+    environments, typed = split_words(argv, train_flags(), program)
+    values: dict[str, Any] = {}
+    for row in train_flags():
+        if row.flag in typed:
+            field = row.flag.removeprefix("--").replace("-", "_")
+            values[field] = _value(row, typed[row.flag])
+    if environments and "env" in values:
+        raise ConfigurationError(
+            f"expected the environments once, got {' '.join(environments)} and --env "
+            f"{values['env']}; leave out one of them"
+        )
+    return {"env": ",".join(environments), **values} if environments else values
+
+
+def _value(row: FlagHelp, words: Sequence[str]) -> Any:
+    """Return the value of a flag as a file would hold it; None leaves a setting open."""
+    if list(words) == ["None"] and NoneType in row.kinds and str not in row.kinds:
+        return None
+    if row.switch:
+        return list(words) == ["True"]
+    return list(words) if row.many else words[0]
+
+
+def nested(values: Mapping[str, Any], onto: dict[str, Any]) -> dict[str, Any]:
+    """Put values by dotted fields into settings as a file holds them, in place of theirs."""
+    for field, value in values.items():
+        *sections, last = field.split(".")
+        place = onto
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = value
+    return onto
 
 
 def train_help(program: str, everything: bool = False) -> str:

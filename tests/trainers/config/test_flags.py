@@ -11,11 +11,11 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.flag_hints import SYNONYMS
+from agentgym.support.flag_parsing import known_flags
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.cli import parse_config
 from trainers.config.command import train_flags
-from trainers.config.flag_parsing import known_flags, with_env_flag
 
 LATE = ("torch", "transformers", "trl", "datasets")
 """What takes seconds to import."""
@@ -37,13 +37,12 @@ def test_a_flag_is_the_setting_of_its_name() -> None:
     assert config.rl.filters == () and config.rl.refill is None
 
 
-def test_environments_may_stand_before_the_flags() -> None:
-    assert parse_config(["webshop", "--seed", "3"]).env == "webshop"
-    assert with_env_flag(["webshop", "alfworld", "--quick"]) == [
-        "--env", "webshop,alfworld", "--quick",
-    ]  # fmt: skip
-    with pytest.raises(ConfigurationError, match="expected the environment once, got webshop and"):
-        with_env_flag(["webshop", "--env=alfworld"])
+@pytest.mark.parametrize(
+    "argv", [["webshop", "alfworld", "--quick"], ["--quick", "--env", "webshop,alfworld"]]
+)
+def test_environments_need_no_flag(argv: list[str]) -> None:
+    config = parse_config(argv)
+    assert (config.env, config.quick) == ("webshop,alfworld", True)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +51,9 @@ def test_environments_may_stand_before_the_flags() -> None:
         (["--steps=many"], "expected --steps to be a whole number, got many"),
         (["--steps=1.5"], "expected --steps to be a whole number, got 1.5"),
         (["--rl.learning-rate=fast"], "expected --rl.learning-rate to be a number, got fast"),
-        (["--steps"], "expected one value behind --steps (INT), got none"),
-        (["--steps", "1", "2"], "expected one value behind --steps (INT), got 2 (1 2)"),
-        (["--quick", "yes"], "expected nothing behind --quick, or True or False, got yes"),
+        (["--steps"], "expected a value behind --steps (INT), got none"),
+        (["--steps", "1", "2", "--env=x"], "got webshop 2 and --env x; leave out one of them"),
+        (["--quick=maybe"], "expected --quick to be True or False, got 'maybe'"),
         (["--report-to", "paper"], "expected --report-to to be 'none', 'tensorboard'"),
         (["--max-steps=3"], "got --max-steps: here it is --steps or --sft.max-steps"),
         (["--rl.grups=3"], "got --rl.grups: did you mean --rl.groups or "),
