@@ -157,27 +157,20 @@ def memorized_table() -> Table:
     return table
 
 
-def _paid(exploits: Mapping[str, int]) -> str:
-    """Say how many attempts were paid."""
-    return f"{exploits['paid'] or 'none'} {'were' if exploits['paid'] > 1 else 'was'} paid"
+def _exploits(exploits: Mapping[str, int], where: str = "") -> list[str]:
+    """Return the row of how many attempts of the known exploits earned reward."""
+    what = f"attempts of {exploits['number']} exploits{where}"
+    return [what, str(exploits["tried"]), f"{exploits['paid']} earn reward"]
 
 
 def grading_table() -> Table:
-    """Return whether the grader of SWE pays what it must and nothing else."""
+    """Return what the grader of SWE accepts of exploits, faults and right repairs."""
     team, image = (result(f"swe_red_team{where}.json")["exploits"] for where in ("", "_image"))
     fixes = result("swe_right_fixes.json")
     table = [
-        ["played", "in all", "came out as it must"],
-        [
-            f"the {team['number']} exploits",
-            f"{team['tried']} attempts",
-            _paid(team),
-        ],
-        [
-            f"the {image['number']} exploits, on rows in an image made here",
-            f"{image['tried']} attempts",
-            _paid(image),
-        ],
+        ["submissions", "number", "verdict"],
+        _exploits(team),
+        _exploits(image, ", on rows in an image made here"),
     ]
     samples = {
         "submissions": "17 libraries", "bundled": "all 36 libraries",
@@ -188,16 +181,16 @@ def grading_table() -> Table:
         beside = fuzz["right beside an exploit, and refused"]
         table.append(
             [
-                f"solutions, faults, exploits and both, mutated, of {libraries}",
+                f"mutated solutions, faults, exploits and mixtures, of {libraries}",
                 f"{fuzz['submissions']:,}",
-                f"an independent judge agrees on {fuzz['agreement']}; {beside} hold a right repair "
-                "beside an exploit that spoils tests or answers, and are refused; "
-                f"{fuzz['accepted though wrong']} accepted though it calls them wrong, "
-                f"{fuzz['refused though right']} refused though right",
+                f"an independent judge agrees on {fuzz['agreement']}; {beside} are refused for an "
+                "exploit that spoils tests or answers beside a right repair; "
+                f"{fuzz['accepted though wrong']} accepted against the judge, "
+                f"{fuzz['refused though right']} refused against it",
             ]
         )
     for key, words in (("rewritten", "in other words"), ("by_hand", "written by hand")):
         row = fixes[key]
         what = f"right repairs {words}, of {row['tasks']} tasks"
-        table.append([what, str(row["fixes"]), f"{row['full']} are FULL"])
+        table.append([what, str(row["fixes"]), f"{row['full']} solve the task"])
     return table

@@ -108,7 +108,7 @@ def training_table(name: str) -> Table:
             label = f"trained minus {NAMES[other]}"
             table.append([label, *success, "", score[0] if score else ""])
     lasted = ", ".join(f"{row.get('cpu_minutes', row['minutes']):.1f}" for row in rows)
-    clock = "of a processor" if "cpu_minutes" in rows[0] else "by the clock"
+    clock = "of CPU time" if "cpu_minutes" in rows[0] else "of wall time"
     steps = ", ".join(sorted({str(row["steps"]) for row in rows}))
     return [*table, [f"steps; minutes {clock}", steps, lasted, "", ""]]
 
