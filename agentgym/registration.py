@@ -58,7 +58,7 @@ class NamedTaskSet:
     """Keyword arguments of the environment beyond those of its id."""
 
 
-STANDARD = NamedTaskSet("standard", "What the id is registered with.")
+STANDARD = NamedTaskSet("standard", "The default arguments of the environment.")
 """The task set that every family has: the one of its bare name, but for the trainer."""
 
 

@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from math import inf
 from typing import Any, Generic, TypeVar
 
 import gymnasium
@@ -41,10 +42,19 @@ from agentgym.core.outcome import (
     total,
     well_formed,
 )
+from agentgym.core.returned_values import (
+    checked_details,
+    checked_number,
+    checked_outcome,
+    checked_terms,
+    checked_text,
+)
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 
+_RUNS_ON = StopReason.NONE
+"""Found once: to look up the member of an enumeration is slow, and every turn needs it."""
 Session = TypeVar("Session")
 """What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
 
@@ -192,7 +202,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         if self.__extended:
             self.__dice = copy.deepcopy(self.np_random.bit_generator.state)
             self.extensions.begin(well_formed(task.goal), self.horizon)
-        self.__observation = self._text(self._start(task, self.np_random))
+        self.__observation = self._opening(task)
         if self.__extended:
             self.__observation = self.extensions.open(self.__observation)
         self._running = True
@@ -226,19 +236,31 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             outcome = self._misread(action, problem) if problem else self._act(text)
         else:
             answer = (
-                partial(self._misread, action, problem) if problem else partial(self._act, text)
+                partial(self._misread, action, problem) if problem else partial(self._acted, text)
             )
             outcome = self.extensions.play(text, Turn(answer, self._idle, self._again))
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
-        if outcome.score is not None:
-            self.__score = outcome.score
-        self.__observation = self._text(outcome.observation)
+        # Without a call that a sound turn could do without: every step comes here.
+        try:
+            score, seen = outcome.score, outcome.observation
+            plain = type(seen) is str and len(seen) <= OBSERVATION_LENGTH and seen.isascii()
+            self.__observation = seen if plain else self._text(seen)
+            reward = 0.0 + outcome.reward  # A float, and never -0.0.
+            sound = not reward or -inf < reward < inf
+            sound = sound and (score is None or 0.0 <= score <= 1.0)
+        except (AttributeError, TypeError):
+            sound = False
+        if not sound:
+            score = checked_outcome(self, outcome).score
         terminated = bool(outcome.terminated)
+        if score is not None:
+            self.__score = score
+        elif terminated and outcome.success:
+            self.__score = 1.0
         truncated = not terminated and self.turn >= self.horizon
         self._running = not (terminated or truncated)
-        reward = 0.0 + outcome.reward  # A float, and never -0.0.
-        terms = dict(outcome.terms) if outcome.terms else {TASK_TERM: reward}
+        terms = checked_terms(self, outcome.terms) if outcome.terms else {TASK_TERM: reward}
         if self.__hooked:
             terms = self.hooks.terms(
                 self.__last_action,
@@ -249,7 +271,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 success=outcome.success,
                 details=outcome.details,
             )
-        reason = StopReason.NONE if self._running else stop_reason(outcome, truncated)
+        reason = _RUNS_ON if self._running else stop_reason(outcome, truncated)
         info = self._info(outcome, terms, reason, trailing)
         if self.__hooked:
             reward = total(terms.values())
@@ -328,7 +350,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def potential(self) -> float:
         """Return phi of the present state, for potential-based shaping."""
-        return float(self._potential())
+        return checked_number(self, "_potential", self._potential())
 
     @property
     def configuration(self) -> str:
@@ -401,7 +423,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def oracle_action(self) -> str | None:
         """Return the expert's next action in this environment's grammar, or None."""
         action = self._oracle_action()
-        return None if action is None else self.spoken.write(self.extensions.expert(action))
+        if action is None:
+            return None
+        native = checked_text(self, "_oracle_action", action)
+        return self.spoken.write(self.extensions.expert(native))
 
     def action_prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
@@ -417,7 +442,15 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def _again(self) -> str:
         """Begin the task anew as the episode began, by the same random numbers."""
         self.np_random.bit_generator.state = copy.deepcopy(self.__dice)
-        return self._text(self._start(self.task, self.np_random))
+        return self._opening(self.task)
+
+    def _opening(self, task: Task) -> str:
+        """Begin a task; return the first observation as policies may see it."""
+        return self._text(checked_text(self, "_start", self._start(task, self.np_random)))
+
+    def _acted(self, text: str) -> Outcome:
+        """Carry out an action for extensions, which rely on what it returns."""
+        return checked_outcome(self, self._act(text))
 
     def _begin(self, task: Task, digest: str | None = None) -> None:
         """Make ``task`` the task of the episode."""
@@ -469,9 +502,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def _text(self, text: str) -> str:
         """Return an observation as policies may see it: well-formed, of bounded length."""
-        # Spare nearly every turn two passes over its text.
-        if len(text) <= OBSERVATION_LENGTH and text.isascii():
-            return text
+        if not isinstance(text, str):
+            raise TypeError(type(text).__name__)
         return bounded(well_formed(text), OBSERVATION_LENGTH)
 
     def _shuffled(self, actions: Iterable[str]) -> list[str]:
@@ -483,7 +515,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def _turn_state(self) -> TurnState:
         """Describe the present state to the reward hooks."""
-        phi, state, left = self._potential(), self._state(), self._oracle_turns()
+        phi, state, left = self.potential(), self._state(), self._oracle_turns()
         if self.__extended:
             state, left = self.extensions.told(state, left)
         return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
@@ -513,7 +545,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             "reward_terms": terms,
             "stop_reason": reason.value if reason else "",
             "oracle_turns": left,
-            "details": dict(outcome.details) if outcome.details else {},
+            "details": checked_details(self, outcome.details) if outcome.details else {},
             "trailing_text": trailing,
         }
         if self.expose_oracle:

@@ -12,6 +12,7 @@ from functools import lru_cache, wraps
 from typing import Any
 
 from agentgym.core.language import Language
+from agentgym.errors import EnvFailure
 
 WHOLE = (
     "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__",
@@ -129,7 +130,13 @@ def shuffled(actions: Iterable[str], task_id: str) -> list[str]:
 
 
 def hashed(state: str) -> str:
-    """Hash an engine's state to the 16 hexadecimal digits of ``info["state_key"]``."""
+    """Hash an engine's state to the 16 hexadecimal digits of ``info["state_key"]``.
+
+    Raises:
+        EnvFailure: The state is no text.
+    """
+    if not isinstance(state, str):
+        raise EnvFailure(f"expected _state of the environment to return a str, got {state!r:.80}")
     # Keep lone surrogates: two states that differ in one alone are not equal.
     return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -141,7 +148,13 @@ Source = tuple[str, Language, Sequence[str], str]
 def _offered(source: Source) -> list[str]:
     """List the admissible actions in the grammar."""
     task_id, language, admissible, _ = source
-    actions = shuffled(admissible, task_id)
+    try:
+        actions = shuffled(admissible, task_id)
+    except (AttributeError, TypeError):
+        raise EnvFailure(
+            "expected _admissible of the environment to return a list of actions, each a str, got "
+            f"{admissible!r:.80}"
+        ) from None
     return actions if language.native else [*map(language.write, actions)]
 
 

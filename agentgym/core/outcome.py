@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from agentgym.errors import EnvFailure
+
 OBSERVATION_LENGTH = 32768
 """Most characters of an observation."""
 
@@ -104,7 +106,7 @@ class Outcome:
     success: bool = False
     """Whether the task is solved."""
     score: float | None = None
-    """Progress in [0, 1]; None leaves it as it was."""
+    """Progress in [0, 1]; None leaves it as it was, and is 1 where the task ends in success."""
     stop_reason: StopReason = StopReason.NONE
     """Why it ended; derived from ``success`` where it is left out."""
     terms: Mapping[str, float] | None = None
@@ -142,8 +144,18 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
     if not outcome.terminated:
         return StopReason.NONE
     if outcome.stop_reason is not StopReason.NONE:
-        return outcome.stop_reason
+        return _named_reason(outcome.stop_reason)
     return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
+
+
+def _named_reason(reason: object) -> StopReason:
+    try:
+        return StopReason(reason)
+    except ValueError:
+        known = ", ".join(each.name for each in StopReason if each is not StopReason.NONE)
+        raise EnvFailure(
+            f"expected stop_reason of an Outcome to be a StopReason ({known}), got {reason!r:.80}"
+        ) from None
 
 
 def told_reason(info: Mapping[str, Any], truncated: bool) -> str:

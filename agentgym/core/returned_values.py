@@ -1,0 +1,114 @@
+"""What the methods of a family return, held to the contract in one sentence.
+
+`TextEnv` notices on its way that something is amiss and comes here to have it said, so that a turn
+which is right pays next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from agentgym.core.outcome import Outcome
+from agentgym.errors import EnvFailure
+
+ROUNDING = 1e-9
+"""How far a score may lie outside of [0, 1]: sums of fractions do."""
+_NUMBERS = (int, float, np.integer, np.floating)
+_OUTCOME = "Outcome(observation, reward=..., terminated=..., success=..., score=...)"
+_GYMNASIUM = "; TextEnv.step makes the five values of Gymnasium out of it"
+
+
+def checked_text(owner: object, method: str, value: object) -> str:
+    """Return a text that a method of a family made.
+
+    Raises:
+        EnvFailure: It is none.
+    """
+    if isinstance(value, str):
+        return value
+    hint = "; TextEnv.reset adds the info dict" if isinstance(value, tuple) else ""
+    raise EnvFailure(_sentence(owner, method, "return a str", value) + hint)
+
+
+def checked_number(owner: object, method: str, value: object) -> float:
+    """Return a number that a method of a family made.
+
+    Raises:
+        EnvFailure: It is none, or not finite.
+    """
+    if isinstance(value, _NUMBERS) and math.isfinite(value):
+        return float(value)
+    raise EnvFailure(_sentence(owner, method, "return a finite number", value))
+
+
+def checked_outcome(owner: object, outcome: object) -> Outcome:
+    """Return the outcome of a turn, its score rounded into [0, 1].
+
+    Raises:
+        EnvFailure: It is no outcome, or one of its values is not what it has to be.
+    """
+    if not isinstance(outcome, Outcome):
+        hint = _GYMNASIUM if isinstance(outcome, tuple) else ""
+        raise EnvFailure(_sentence(owner, "_act", f"return an {_OUTCOME}", outcome) + hint)
+    if not isinstance(outcome.observation, str):
+        raise _wrong(owner, "observation", "a str", outcome.observation)
+    if not (isinstance(outcome.reward, _NUMBERS) and math.isfinite(outcome.reward)):
+        raise _wrong(owner, "reward", "a finite number", outcome.reward)
+    score = outcome.score
+    if score is not None:
+        if not (isinstance(score, _NUMBERS) and -ROUNDING <= score <= 1 + ROUNDING):
+            raise _wrong(
+                owner, "score", "a number from 0 to 1, or None where it stays as it was", score
+            )
+        outcome.score = min(1.0, max(0.0, float(score)))
+    return outcome
+
+
+def checked_terms(owner: object, terms: object) -> dict[str, float]:
+    """Return the named parts of a reward.
+
+    Raises:
+        EnvFailure: They are no mapping of names to finite numbers.
+    """
+    if isinstance(terms, Mapping) and all(
+        isinstance(name, str) and isinstance(value, _NUMBERS) and math.isfinite(value)
+        for name, value in terms.items()
+    ):
+        return dict(terms)
+    raise _wrong(owner, "terms", "a mapping of names to finite numbers", terms)
+
+
+def checked_details(owner: object, details: Any) -> dict[str, Any]:
+    """Return the facts about a turn.
+
+    Raises:
+        EnvFailure: They are no mapping.
+    """
+    if isinstance(details, Mapping):
+        return dict(details)
+    raise _wrong(owner, "details", "a mapping of names to JSON-safe values", details)
+
+
+def _wrong(owner: object, name: str, wanted: str, value: object) -> EnvFailure:
+    return EnvFailure(
+        f"expected {name} of the Outcome that {type(owner).__name__}._act returns to be {wanted}, "
+        f"got {_shown(value)}"
+    )
+
+
+def _sentence(owner: object, method: str, wanted: str, value: object) -> str:
+    return f"expected {type(owner).__name__}.{method} to {wanted}, got {_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    """Describe a value: numbers and None by themselves, others by their types."""
+    if value is None or isinstance(value, _NUMBERS):
+        return repr(value)
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)} values"
+    name = type(value).__name__
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
