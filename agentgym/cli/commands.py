@@ -85,8 +85,11 @@ def _play_defaults(name: str) -> dict[str, Any]:
 
 def _eval(command: Eval, console: Console) -> int:
     from agentgym.cli.evaluate import evaluate
+    from agentgym.core import guard
+    from agentgym.support.repeated_tracebacks import tracebacks_once
 
-    return evaluate(command, console)
+    with tracebacks_once(guard.logger):
+        return evaluate(command, console)
 
 
 def _protocols(command: Protocols, console: Console) -> int:

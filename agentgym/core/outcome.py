@@ -144,11 +144,16 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
     if not outcome.terminated:
         return StopReason.NONE
     if outcome.stop_reason is not StopReason.NONE:
-        return _named_reason(outcome.stop_reason)
+        return named_reason(outcome.stop_reason)
     return StopReason.SUCCESS if outcome.success else StopReason.FAILURE
 
 
-def _named_reason(reason: object) -> StopReason:
+def named_reason(reason: object) -> StopReason:
+    """Return the stop reason that a family named.
+
+    Raises:
+        EnvFailure: There is none of this name.
+    """
     try:
         return StopReason(reason)
     except ValueError:

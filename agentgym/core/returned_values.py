@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agentgym.core.outcome import Outcome
+from agentgym.core.outcome import Outcome, named_reason
 from agentgym.errors import EnvFailure
 
 ROUNDING = 1e-9
@@ -65,6 +65,11 @@ def checked_outcome(owner: object, outcome: object) -> Outcome:
                 owner, "score", "a number from 0 to 1, or None where it stays as it was", score
             )
         outcome.score = min(1.0, max(0.0, float(score)))
+    if outcome.terms:
+        checked_terms(owner, outcome.terms)
+    if outcome.details:
+        checked_details(owner, outcome.details)
+    named_reason(outcome.stop_reason)
     return outcome
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from agentgym.core import guard
 from agentgym.core.options import integer
 from agentgym.core.oracle import OraclePolicy
 from agentgym.core.outcome import StopReason, reason_words
@@ -23,6 +24,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.making import make_named
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
+from agentgym.support.repeated_tracebacks import tracebacks_once
 from agentgym.support.statistics import Estimate, wilson_ci95
 from agentgym.support.terminal import cell
 
@@ -222,6 +224,7 @@ def validate(
         if isinstance(env, str):
             env = make_named(env, env_kwargs or {}, "env_kwargs")
             stack.callback(env.close)
+        stack.enter_context(tracebacks_once(guard.logger))
         made: Any = env.unwrapped
         named = [split] if isinstance(split, str) else split
         splits = [made.tasks.check(each) for each in named] or [*made.tasks.splits]
