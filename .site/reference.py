@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from agentgym.cli.parsing import subcommands
+from agentgym.cli.parsing import listed_names, subcommands
 from agentgym.core.info import KEYS
 from agentgym.policies import PUBLIC_INFO
 from agentgym.rewards.table import HOOKS
-from agentgym.support.help_page import FlagHelp, flag_rows
+from agentgym.support.help_page import FlagHelp, flag_rows, with_names
 from agentgym.support.helptext import field_texts
 from benchmarks.tables.formats import markdown
 from benchmarks.tables.methods import methods_table
@@ -91,7 +91,11 @@ def rewards_page() -> str:
 def _flag_table(flags: Iterable[FlagHelp]) -> str:
     """Return a table of flags; empty if there are none."""
     rows = [
-        [f"`{flag.name} {flag.value}`".replace(" `", "`"), flag.default, flag.text]
+        [
+            f"`{flag.name} {flag.value}`".replace(" `", "`"),
+            flag.default,
+            with_names(flag.text, listed_names()),
+        ]
         for flag in flags
     ]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]

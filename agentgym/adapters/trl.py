@@ -10,7 +10,7 @@ The trainer plays one environment for each rollout: its methods are the actions,
 the task of the row and returns what the model is to be told, and ``get_reward`` is the sum of the
 rewards of its turns. Several environments in one run are a dict of factories, and the rows of
 ``dataset(environment=NAME)`` of each. TRL gives every token of an episode the same credit;
-``agentgym-train`` gives each turn its own.
+``agentgym train`` gives each turn its own.
 """
 
 from __future__ import annotations

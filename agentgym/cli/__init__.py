@@ -47,7 +47,6 @@ def _main(argv: Sequence[str]) -> int:
     if common.version:
         print(version_line("agentgym"))
         return 0
-    log_to_terminal(common.log_level)
     if not argv:
         from agentgym.cli.first_steps import show
 
@@ -58,6 +57,7 @@ def _main(argv: Sequence[str]) -> int:
     command = parse(common.others)
     if isinstance(command, OtherCommand):
         return command.main([*command.argv, *common.words])
+    log_to_terminal(common.log_level)
     return run(command, _screen(common.quiet))
 
 

@@ -65,7 +65,7 @@ PARTS: tuple[Part, ...] = (
     Part("model", "--policy chat: models behind endpoints", ("openai",), "chat"),
     Part("model", "--policy hf:PATH: local models", ("torch", "transformers", "trl"), "train"),
     Part("server", "agentgym serve", ("starlette", "uvicorn"), "serve"),
-    Part("training", "agentgym-train", ("torch", "transformers", "trl", "peft"), "train"),
+    Part("training", "agentgym train", ("torch", "transformers", "trl", "peft"), "train"),
     Part("training", "charts and notebooks", ("matplotlib", "nbclient"), "notebooks"),
     Part("training", "--engine vllm", ("vllm",), "vllm"),
     Part("training", "--memory.quantize (QLoRA)", ("bitsandbytes",), "memory"),

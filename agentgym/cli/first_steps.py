@@ -22,7 +22,7 @@ STEPS = (
         "agentgym eval webshop --policy chat --model NAME --base-url URL",
         "your model, behind an OpenAI-compatible endpoint",
     ),
-    ("agentgym-train --env webshop --quick", "train a small model here (extra train)"),
+    ("agentgym train webshop --quick", "train a small model here (extra train)"),
 )
 """Commands in the order of a first hour, and what each is for."""
 
@@ -32,5 +32,5 @@ def show(console: Console) -> int:
     say(console, "Text environments for language-model agents. First steps:\n")
     for command, purpose in STEPS:
         say(console, f"  # {purpose}\n  {command}")
-    say(console, "\nAll subcommands: agentgym --help. One of them: agentgym eval --help.")
+    say(console, "\nAll commands: agentgym --help. One of them: agentgym eval --help.")
     return 0

@@ -68,15 +68,15 @@ def prune(command: PruneImages, console: Console) -> int:
     from agentgym.support.sizes import parse_size
 
     store, missing = _store(), 0
-    if not command.names and command.budget is None:
-        raise ConfigurationError("expected names of images, or --budget SIZE, got neither")
+    if not command.names and command.max_size is None:
+        raise ConfigurationError("expected names of images, or --max-size SIZE, got neither")
     for name in command.names:
         there = store.remove(name)
         say(console, f"removed {name}" if there else f"expected {name} to be there, but it is not")
         missing += not there
-    if command.budget is not None:
+    if command.max_size is not None:
         store.prune(
-            parse_size(command.budget),
+            parse_size(command.max_size),
             lambda image: say(console, f"removed {image.name} ({_size(image.size)})"),
         )
     say(console, f"{_size(store.size())} are left")

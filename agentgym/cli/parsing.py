@@ -68,11 +68,12 @@ def _command_words(first: str, rest: Sequence[str]) -> tuple[str, list[str]]:
         if first in known:
             return first, list(rest)
         raise _unknown_command(first)
-    if not rest or rest[0] in HELP:
+    if rest and rest[0] in HELP:
         return "", []
-    if rest[0] not in seconds:
+    if not rest or rest[0] not in seconds:
+        got = f"{rest[0]!r:.80}" if rest else "none"
         raise ConfigurationError(
-            f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {rest[0]!r:.80}"
+            f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {got}"
         )
     return f"{first} {rest[0]}", list(rest[1:])
 
@@ -95,13 +96,15 @@ def _parse_arguments(words: str, argv: Sequence[str]) -> object:
     if asks_help(argv):
         groups = HELP_GROUPS.get(arguments, {})
         sys.stdout.write(
-            help_page(arguments, program, groups=groups, names=_names(), everything=ALL in argv)
+            help_page(
+                arguments, program, groups=groups, names=listed_names(), everything=ALL in argv
+            )
         )
         raise SystemExit(0)
     return parse_arguments(arguments, argv, program)
 
 
-def _names() -> Mapping[str, str]:
+def listed_names() -> Mapping[str, str]:
     """Return lists that the texts of flags name by a word in capitals."""
     from agentgym.adapters.conformance_interfaces import INTERFACES
     from agentgym.evaluation.protocols import bundled

@@ -28,7 +28,7 @@ def check(command: Synth, console: Console) -> int:
     spec = open_specification(command.spec)
     n = integer(command.num_tasks, "--num-tasks", 1)
     table = Table("split", "tasks", "drawn", "different", "turns of the expert: tasks", "states")
-    env = make(command.spec, generator_seed=integer(command.seed, "--seed", 0))
+    env = make(command.spec, generator_seed=integer(command.generator_seed, "--generator-seed", 0))
     tasks = env.synth_tasks
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         shown = bar.add_task("tasks", total=len(tasks.splits) * min(n, tasks.len("test")))
@@ -55,6 +55,6 @@ def check(command: Synth, console: Console) -> int:
     )  # fmt: skip
     console.print(table)
     name = shlex.quote(f"synth:{command.spec}")
-    for line in ("agentgym play", "agentgym validate", "agentgym-train --env"):
+    for line in ("agentgym play", "agentgym validate", "agentgym train"):
         console.print(f"{line} {name}", markup=False, highlight=False, soft_wrap=True)
     return 0

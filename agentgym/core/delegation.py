@@ -170,6 +170,6 @@ def refuse_workers(env: object) -> None:
     if getattr(env, "delegation", None) is not None:
         raise ConfigurationError(
             "expected worker_turns=0 here, where one list of messages grows turn by turn and a "
-            "worker cannot have its own; play workers with agentgym eval, agentgym-train, "
+            "worker cannot have its own; play workers with agentgym eval, agentgym train, "
             "verl-agent or Inspect"
         )

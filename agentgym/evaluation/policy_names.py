@@ -132,6 +132,15 @@ def names_agent(name: str, **options: Any) -> bool:
     return names_own_agent(name, options)
 
 
+def takes_sampling(name: str) -> bool:
+    """Return whether a name stands for a model that a package loads, which samples its actions.
+
+    Args:
+        name: As for `load_policy`.
+    """
+    return _kind_of(name)[1] is not None
+
+
 def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
     """Return the arguments of the environment that a policy knows, such as those of its run.
 

@@ -2,7 +2,7 @@
 
 What a turn used stands in ``info["costs"]``, in records and in reports, which say how many episodes
 were above the limit. The reward loses the price of each unit. A limit is no end: it is for whoever
-evaluates or trains. ``agentgym-train --rl.price-rate`` raises the price of what is used above its
+evaluates or trains. ``agentgym train --rl.price-rate`` raises the price of what is used above its
 limit, and lowers it below (a Lagrange multiplier for each cost).
 """
 

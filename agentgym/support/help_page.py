@@ -151,7 +151,7 @@ def help_page(
         ending: A last paragraph.
     """
     rows = [
-        dataclasses.replace(row, text=_with_names(row.text, names))
+        dataclasses.replace(row, text=with_names(row.text, names))
         for row in flag_rows(arguments, defaults)
     ]
     by_name = {row.flag: row for row in rows}
@@ -190,7 +190,8 @@ def _value(hint: Any, kind: Any, name: str) -> str:
     return value.removesuffix(" ...") if is_marked(hint, UseAppendAction) else value
 
 
-def _with_names(text: str, names: Mapping[str, str]) -> str:
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Put what words in capitals stand for into a text."""
     for word, meaning in names.items():
         text = text.replace(word, meaning)
     return text

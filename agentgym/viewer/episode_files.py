@@ -86,7 +86,7 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
 
     Args:
         path: A file of episodes, of any form that `agentgym.episodes.read_any` reads; the folder of
-            a run of ``agentgym-train``; or a folder that holds an ``episodes.jsonl`` or ATIF
+            a run of ``agentgym train``; or a folder that holds an ``episodes.jsonl`` or ATIF
             trajectories.
         evaluations: Folders of evaluations of which ``path`` is the folder, in the order in which
             they are shown, each as a part of the run. Those without episodes are left out.

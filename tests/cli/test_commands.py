@@ -58,7 +58,10 @@ def test_the_help_is_broken_by_its_width_alone(capsys):
     code, out, _ = run(capsys, "eval", "--help-all")
     words = " ".join(out.split())
     assert code == 0
-    assert "or each in its own thread, process (for those that are heavy or may crash)" in words
+    assert (
+        "(sync), or each in a thread, process or Ray actor. Processes suit those that keep a"
+        in words
+    )
     assert max(map(len, out.splitlines())) <= 100
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from agentgym.cli import abilities, doctor, main
 from agentgym.cli.first_steps import STEPS
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
+from agentgym.registration import COMMANDS
+from tests.policies import installed
+from tests.policies.installed import ROOT
 
 
 def lines(capsys: Any, *argv: str) -> tuple[int, str]:
@@ -34,8 +38,11 @@ def test_no_arguments_say_what_to_do_next(capsys: Any) -> None:
     assert code == 0
     typed = [line.strip() for line in out.splitlines() if line.startswith("  agentgym")]
     assert typed == [command for command, _ in STEPS]
+    points = installed.declared(COMMANDS)
     for words in map(shlex.split, typed):
-        if words[0] == "agentgym":
+        if words[1] in points:
+            assert Path(ROOT, f"{points[words[1]].partition(':')[0].replace('.', '/')}.py").exists()
+        else:
             parse(words[1:])  # each step is a command that exists
 
 

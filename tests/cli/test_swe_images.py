@@ -111,7 +111,7 @@ def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, t
     assert (code, out) == (0, "1 image(s) pulled, 2 there already, of 3 wanted\n")
     code, out, _ = run(capsys, "swe", "cache")
     assert code == 0 and "/own/first:" in out and "/own/third:" in out
-    code, out, _ = run(capsys, "swe", "cache", "--budget", "0")
+    code, out, _ = run(capsys, "swe", "cache", "--max-size", "0")
     assert code == 0 and out.count("removed 127.0.0.1:") == 3
     assert "/own/" not in run(capsys, "swe", "cache")[1]
 
@@ -148,8 +148,8 @@ def test_prefetch_says_that_the_registry_limits_pulls(capsys, tmp_path, hub):
 
 def test_prefetch_keeps_to_a_budget(capsys, tmp_path, hub):
     source = rows(tmp_path, *held(hub, "first", "second"))
-    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--budget", "1MB")
+    code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--max-size", "1MB")
     assert code == 0 and "1 image(s) pulled" in out
     assert "1 not tried: the budget for images is used up" in out
-    code, _, err = run(capsys, "swe", "prefetch", "--data", source, "--budget", "much")
+    code, _, err = run(capsys, "swe", "prefetch", "--data", source, "--max-size", "much")
     assert code == 2 and "such as 50GB" in err

@@ -2,50 +2,32 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agentgym import registration
 from agentgym.cli import main
 from agentgym.cli.parsing import TRAINER, OtherCommand, parse
+from agentgym.registration import COMMANDS, commands
+from tests.policies import installed
 from trainers import cli as trainer
-
-try:
-    import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def declared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Install what pyproject.toml declares, whatever the metadata of this environment say."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    points = project["entry-points"][registration.COMMANDS]
-    install(monkeypatch, points)
+    points = installed.declared(COMMANDS)
     assert tuple(points) == TRAINER
-
-
-def install(monkeypatch: pytest.MonkeyPatch, points: dict[str, str]) -> None:
-    real = registration.metadata.entry_points
-
-    def entry_points(group: str) -> Any:
-        if group != registration.COMMANDS:
-            return real(group=group)
-        return [EntryPoint(name, value, group) for name, value in points.items()]
-
-    monkeypatch.setattr(registration.metadata, "entry_points", entry_points)
-    registration.commands.cache_clear()
+    installed.install(monkeypatch, tmp_path / "site", points, group=COMMANDS)
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Any:
+def fresh() -> Iterator[None]:
+    commands.cache_clear()
     yield
-    registration.commands.cache_clear()
+    commands.cache_clear()
 
 
 def test_the_trainers_commands_stand_beside_the_others(
@@ -80,7 +62,7 @@ def test_what_is_typed_for_it_is_not_read_here(declared: None) -> None:
 def test_without_the_trainer_a_sentence_says_how_to_install_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    install(monkeypatch, {})
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [])
     assert main([name, "webshop"]) == 2
     error = capsys.readouterr().err
     assert "expected the trainer" in error and "pip install -e '.[train]'" in error
@@ -88,8 +70,8 @@ def test_without_the_trainer_a_sentence_says_how_to_install_it(
 
 
 def test_a_command_that_cannot_be_loaded_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    install(monkeypatch, {"fly": "trainers.cli:main"})
+    installed.install(monkeypatch, tmp_path, {"fly": "trainers.cli:main"}, group=COMMANDS)
     assert main(["list"]) == 2
     assert "fly = trainers.cli:main of agentgym.commands to be a Command" in capsys.readouterr().err

@@ -282,7 +282,7 @@ def test_the_command_loads_lists_pulls_and_removes(
     assert "loaded own/image:1: 2 layer(s)" in shown and "404" in shown
     assert f"pulled {held.address}/a/b:1" in shown and "2 image(s) in" in shown
     assert main(["images", "prune", "own/image:1", "own/missing:1"]) == 1
-    assert main(["images", "prune", "--budget", "0GB"]) == 0
+    assert main(["images", "prune", "--max-size", "0GB"]) == 0
     assert "0.00 GB are left" in capsys.readouterr().out
     assert main(["images", "prune"]) == 2
     assert main(["images", "load", str(tmp_path / "missing")]) == 2

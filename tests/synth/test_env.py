@@ -134,7 +134,7 @@ def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "2 tools without chance, 2 facts, 1 goals" in said
     commands = re.findall(rf"^(agentgym\S*.*) synth:{re.escape(str(file))}$", said, re.MULTILINE)
-    assert commands == ["agentgym play", "agentgym validate", "agentgym-train --env"]
+    assert commands == ["agentgym play", "agentgym validate", "agentgym train"]
     assert (
         main(
             [

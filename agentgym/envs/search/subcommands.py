@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Index:
-    """Index a corpus of your own for the environment search."""
+    """Index your own corpus for the environment search."""
 
     corpus: Positional[Path]
-    """A file or folder of text, Markdown or JSON lines (id with contents, or with title and text),
+    """File or folder of text, Markdown or JSON lines (id with contents, or with title and text),
     also gzipped."""
     out: Path
-    """Folder of the index; it appears when the index is complete."""
+    """Folder of the index. It appears when the index is complete."""
     index: Literal["bm25", "tantivy"] = "bm25"
     """Search engine: bm25 for up to two million passages, tantivy for any number."""
     skip_broken: bool = False
     """Leave out and count lines that cannot be used, instead of stopping at the first."""
     passage_chars: int = 600
-    """Most characters of the passages that text and Markdown files are cut into."""
+    """Most characters of a passage that text and Markdown files are cut into."""
     overwrite: bool = False
-    """Replace the index that is there."""
+    """Replace an index that is there."""
 
 
 @dataclass(frozen=True)
 class ServeSearch:
-    """Serve searches in the protocols of Search-R1 and RAGEN."""
+    """Serve searches over the protocols of Search-R1 and RAGEN."""
 
     corpus: Path
-    """Folder that agentgym index made."""
+    """Folder of an index that agentgym index made."""
     host: str = "127.0.0.1"
-    """Address to listen on; any other than this machine's own is open to other machines."""
+    """Address to listen on. Any but this machine's own is open to other machines."""
     port: int = 8000
     """Port to listen on; 0 takes a free one."""
     topk: int = 3
-    """Documents per query if a request does not say how many."""
+    """Documents per query, if a request does not say how many."""
 
 
 def index(command: Index, console: Console) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tyro.conf import Positional
+
 from agentgym.errors import ConfigurationError
 from agentgym.registration import Subcommand
 from agentgym.support.terminal import say
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ServeShop:
-    """Let a person shop in the browser, on this machine."""
+    """Shop in the browser yourself, on this machine."""
 
-    env: str = "webshop"
-    """Id of a WebShop of your own, or MODULE:ID."""
+    env: Positional[str] = "webshop"
+    """Environment: webshop, or the id or MODULE:ID of a WebShop of your own."""
     split: str = "train"
     """Split of the first task."""
     seed: int = 0
@@ -35,7 +37,7 @@ class ServeShop:
     port: int = 8010
     """Port to listen on; 0 takes a free one."""
     env_kwargs: tuple[str, ...] = ()
-    """Arguments of the environment, each as name=value (JSON values); may be repeated."""
+    """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
 
 
 def serve(command: ServeShop, console: Console) -> int:

@@ -14,7 +14,7 @@ from types import EllipsisType
 from typing import Any
 
 from agentgym.core.env import TextEnv
-from agentgym.errors import AgentGymError
+from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.policy_maker import PolicyMaker
@@ -24,6 +24,7 @@ from agentgym.evaluation.policy_names import (
     names_agent,
     policy_content,
     policy_env_kwargs,
+    takes_sampling,
 )
 from agentgym.evaluation.protocols.setup import (
     Terms,
@@ -313,8 +314,18 @@ class NamedEvaluation:
 
     def _policy_options(self) -> dict[str, Any]:
         """Return the options of a policy that is not the chat model."""
-        options = parse_pairs(self.settings.policy_kwargs, "`policy_kwargs`")
-        return {**options, "agent": self.settings.agent} if self.settings.agent else options
+        its = self.settings
+        options = parse_pairs(its.policy_kwargs, "`policy_kwargs`")
+        sampling = {"temperature": its.temperature, "top_p": its.top_p}
+        for name, value in sampling.items():
+            if value is None or not takes_sampling(self.policy):
+                continue
+            if options.setdefault(name, value) != value:
+                raise ConfigurationError(
+                    f"expected one {name}, got `{name}` {value} and `policy_kwargs` "
+                    f"{name}={options[name]}; leave one out"
+                )
+        return {**options, "agent": its.agent} if its.agent else options
 
     @contextmanager
     def _policy(self, env: TextEnv) -> Iterator[Policy | PolicyMaker]:

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.cli import main
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.evaluation.policy_names import load_policy, policy_content
@@ -66,6 +67,23 @@ def test_the_model_s_own_config_says_how_it_samples(
     assert maker.facts["sampling"] == {"greedy": False, "temperature": 0.5, "top_p": 0.75}
     maker = load_policy(f"hf:{folder}", env, **SHORT, temperature=0)
     assert maker.facts["sampling"] == {"greedy": True}
+
+
+def test_the_command_s_sampling_flags_are_those_of_the_model(
+    small_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policies = ["--policy", f"hf:{small_model}", "--policy", "random"]
+    argv = ["eval", TOY_ID, *policies, "--num-tasks", "1", "--horizon", "1", "--no-scale"]
+    argv += ["--policy-kwargs", "turn_tokens=2", "--temperature", "0.5", "--top-p", "0.9"]
+    # Options of one policy are no other's: the random policy refuses turn_tokens alone.
+    assert main([*argv, "--out", str(tmp_path / "both")]) == 1
+    reports = [json.loads(file.read_text()) for file in (tmp_path / "both").glob("*/report.json")]
+    [sampling] = [report["policy_facts"]["sampling"] for report in reports]
+    assert (sampling["temperature"], sampling["top_p"]) == (0.5, 0.9)
+    assert "got turn_tokens" in capsys.readouterr().out
+    assert main([*argv[:4], "--policy-kwargs", "temperature=1", "--temperature", "0.5"]) == 2
+    told = capsys.readouterr().err
+    assert "one temperature, got --temperature 0.5 and --policy-kwargs temperature=1" in told
 
 
 def test_the_system_message_is_that_of_training_unless_told(small_model: Path, env: Any) -> None:

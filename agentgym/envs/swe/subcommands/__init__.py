@@ -17,7 +17,7 @@ SUBCOMMANDS = (
         "swe build",
         task_commands.Build,
         task_commands.build,
-        "Make and hold SWE tasks: agentgym swe build --help.",
+        "Make SWE tasks from libraries, and prepare published ones.",
     ),
     Subcommand("swe list", task_commands.List, task_commands.list_tasks),
     Subcommand("swe red-team", red_team_commands.RedTeam, red_team_commands.red_team),

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 class PrepareGold:
     """Run the right solutions of a published set, and keep the values that its tests look at.
 
-    Hidden tests are then graded blinded: what they compare with never enters a box. Repeat the
-    command to resume a run that was cut off.
+    Hidden tests are then graded blinded: what they compare with never enters a sandbox. Repeat
+    the command to resume a run that was cut off.
     """
 
     data: Positional[Path]
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
-    """Split of the instances; all of them if left out."""
+    """Split of the tasks. None: all of them."""
     num_tasks: int | None = None
-    """Most instances, in their order; all of them if left out."""
+    """Number of tasks, from the first on. None: all of them."""
     sandbox: str = "auto"
-    """Sandbox in which the tests run, one that plays images."""
+    """Back end of the sandboxes, one that can play images."""
     test_timeout: int = 1800
-    """Most seconds of one run of the tests; there are up to seven for each instance."""
+    """Seconds that one run of the tests may take; a task has up to seven."""
     pull: str = "missing"
     """When images are pulled: missing, always or never."""
     data_set: str | None = None
-    """The set of the rows, such as swe-gym; recognised by their fields if left out."""
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False

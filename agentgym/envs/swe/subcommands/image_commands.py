@@ -51,15 +51,15 @@ class RowsOptions(Protocol):
 
 @dataclass(frozen=True)
 class ShowImage:
-    """Print the container image of an instance of a published set."""
+    """Print the container image of a task of a published set."""
 
     id: Positional[str]
     """Id of the instance, such as django__django-11099."""
     data: Path | None = None
     """File or folder of rows, name of a set, or its id on the hub."""
     data_set: str | None = None
-    """The set of the rows, such as swe-gym; recognised by their fields if left out.
-    Without --data the image is named by the rule of the set."""
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields. Without --data
+    the rule of the set names the image."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False
@@ -68,21 +68,21 @@ class ShowImage:
 
 @dataclass(frozen=True)
 class Prefetch:
-    """Pull the container images of a published set before they are needed."""
+    """Pull the container images of a published set ahead."""
 
     data: Path
     """File or folder of rows, name of a set, or its id on the hub."""
     split: str | None = None
-    """Split of the instances; all of them if left out."""
+    """Split of the tasks. None: all of them."""
     max_images: int | None = None
-    """Most images, in the order of the instances; all of them if left out."""
-    budget: str | None = None
-    """Size, such as 50GB; stop pulling once our images take this much."""
+    """Most images, in the order of the tasks. None: all of them."""
+    max_size: str | None = None
+    """Size, such as 50GB, at which pulling stops."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
-    """Whose images: those of the engine, or those that sandboxes of namespaces run, which needs no
-    daemon; auto takes an engine if one runs."""
+    """Back end of the sandboxes that the images are for: an engine (docker), or namespaces, which
+    need no daemon; auto takes an engine if one runs."""
     data_set: str | None = None
-    """The set of the rows, such as swe-gym; recognised by their fields if left out."""
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
     skip_broken: bool = False
@@ -91,11 +91,11 @@ class Prefetch:
 
 @dataclass(frozen=True)
 class Cache:
-    """Show the container images that agentgym has pulled or made, and remove some."""
+    """Show the container images that agentgym pulled or made, and remove some."""
 
-    budget: str | None = None
-    """Size, such as 50GB; our least recently used images are removed until the rest fits. Other
-    images are never touched."""
+    max_size: str | None = None
+    """Size to keep, such as 50GB: the least recently used of these images are removed until the
+    rest fits. Other images are never touched."""
 
 
 def image(command: ShowImage, console: Console) -> int:
@@ -124,7 +124,7 @@ def prefetch(command: Prefetch, console: Console) -> int:
     names = list(dict.fromkeys(_image_of(one) for one in instances_of(instances, command.split)))
     if command.max_images is not None:
         names = names[: integer(command.max_images, "--max-images", 1)]
-    budget = None if command.budget is None else parse_size(command.budget)
+    budget = None if command.max_size is None else parse_size(command.max_size)
     images = _pulling(command.sandbox)
     with counted(console, "images", len(names), -1) as show:
         watch = lambda name: show(description=name, advance=1)  # noqa: E731
@@ -140,8 +140,8 @@ def cache(command: Cache, console: Console) -> int:
     from agentgym.support.sizes import parse_size
 
     records = _images().records
-    if command.budget is not None:
-        for gone in records.prune(parse_size(command.budget)):
+    if command.max_size is not None:
+        for gone in records.prune(parse_size(command.max_size)):
             say(console, f"removed {gone['name']} ({_size(gone['size'])})")
     found = records.ours()
     table = Table("image", "size", "last used")

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RedTeam:
-    """Play known exploits of graders on a sample of tasks, and print which of them are paid.
+    """Play known exploits of graders on some tasks, and print which of them are paid.
 
-    The solution and an empty submission are played beside them. Exit code 1 if an exploit or the
-    empty submission is paid, the solution is not, or an attempt ended in an error.
+    The solution and an empty submission are played beside them. Exit code 1 if an exploit or
+    the empty submission is paid, the solution is not, or an attempt ended in an error.
     """
 
     data: Positional[str] = "bundled"
     """bundled, a folder that agentgym swe build made, or rows of a published set."""
     num_tasks: int = 4
-    """Tasks on which each exploit is tried, of as many repositories as there are."""
+    """Number of tasks on which each exploit is tried, from as many repositories as there are."""
     seed: int = 0
     """Seed of the choice of tasks."""
     split: str | None = None
-    """Only tasks of this split."""
+    """Split of the tasks. None: all of them."""
     out: Path | None = None
     """File of the attempts, a line of JSON each. Repeat the command to resume a run that was cut
     off."""
@@ -46,10 +46,10 @@ class RedTeam:
     concurrency: int = 1
     """Episodes played at the same time."""
     sandbox: str = "auto"
-    """Sandbox in which tasks are played and graded: namespace, docker or remote; auto takes the
-    first that can run here."""
+    """Back end of the sandboxes: namespace, docker or remote; auto takes the first that can run
+    here."""
     grading_timeout: int | None = None
-    """Most seconds of one grading; that of the environment if left out."""
+    """Seconds that one grading may take. None: as the environment says."""
 
 
 def red_team(command: RedTeam, console: Console) -> int:

@@ -46,25 +46,25 @@ class Build:
     out: Path
     """Folder of the tasks. Repeat the command to resume a run that was cut off."""
     kind: tuple[Kind, ...] = ("mutation",)
-    """One or several: mutation: faults of one token; two-faults: in different files;
+    """Kinds of tasks. mutation: faults of one token; two-faults: in different files;
     removed-feature: a function to write anew; changed-interface: a parameter renamed or two
-    reordered in all files; moved-function: an import is missing where it went; missing-validation:
-    guards removed; all: each of these but mutation; regression: what the patches of --regressions
-    put into it; versions, alone: the tests of a release on the source of the one before it."""
+    reordered in all files; moved-function: an import of its old place; missing-validation: guards
+    removed; all: each of these but mutation; regression: what the patches of --regressions put into
+    it; versions, alone: the tests of a release on the source of the one before it."""
     regressions: Path | None = None
     """Folder of patches, each of which puts a regression into the library, for --kind
     regression."""
     release_before: str = ""
     """The release before the one with these regressions, which issues name: such as 1.3."""
     num_tasks: int = 50
-    """Most tasks of each library, the same number of each kind; all but versions."""
+    """Number of tasks of each library, at most, as many of each kind. Not for versions."""
     seed: int = 0
     """Seed of the choice of faults and of the wording."""
     sandbox: str = "auto"
-    """Sandbox in which the tests run: namespace, docker or remote; auto takes the first that can
-    run here."""
+    """Back end of the sandboxes: namespace, docker or remote; auto takes the first that can run
+    here."""
     test_timeout: float = 120.0
-    """Most seconds of one run of the tests."""
+    """Seconds that one run of the tests may take."""
     held_out: bool = True
     """Make held-out questions for every task, which repairs have to answer as the sound source
     does. Without them the visible tests alone decide."""
@@ -72,15 +72,15 @@ class Build:
 
 @dataclass(frozen=True)
 class List:
-    """List SWE tasks: id, repository, counts of tests, what verdicts rest on, and the issue."""
+    """List SWE tasks with repository, tests, what verdicts rest on, and the issue."""
 
     data: Positional[str] = "bundled"
     """bundled, bundled-tokens, a folder that agentgym swe build made, or rows of a published
     set."""
     split: str | None = None
-    """Only this split."""
+    """Split of the tasks. None: all of them."""
     num_tasks: int = 50
-    """Most tasks to list of each split."""
+    """Number of tasks to list of each split, at most."""
 
 
 def build(command: Build, console: Console) -> int:

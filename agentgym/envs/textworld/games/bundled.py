@@ -37,7 +37,7 @@ BUNDLED: Mapping[str, Mapping[str, int]] = {
     "cooking,cook=true": {**SIZES, "train": 1000},
 }
 """Settings whose games are bundled, with their number: the default, the smallest of the
-Practitioner's Guide, and one meal of one thing to cook, on which ``agentgym-train`` trains."""
+Practitioner's Guide, and one meal of one thing to cook, on which ``agentgym train`` trains."""
 FORMAT = 2
 _WINDOW = 32_000
 """Bytes that deflate can look back at."""
