@@ -31,8 +31,8 @@ class EvaluationSettings:
     or a file in their form. The environment is made with its grammar. None: that of the protocol or
     of the training, else default."""
     split: str | None = None
-    """Split of the tasks, or all for the tasks of every split. None: test, or the protocol's, or the
-    last split where there is no test."""
+    """Split of the tasks, or all for the tasks of every split. None: test, the protocol's, or the
+    last one where there is no test."""
     num_tasks: int | None = None
     """Number of tasks, at most the split's. None: 100, or all of the protocol's."""
     seed: int = 0
