@@ -144,6 +144,21 @@ def test_skills_say_what_they_are_for_and_are_listed(page: str) -> None:
     assert f"({page})" in (ROOT / "AGENTS.md").read_text()
 
 
+BANNED = (
+    "fiercest", "foresees?", "foresee", "foretell", "all the same", "further ado", "as it stands",
+    "as they stand", "rivals?", "of one's own", "by the turn", "whoever", "for good", "the house",
+)  # fmt: skip
+"""Phrases that the style page bans, with those that its table of words replaces."""
+
+
+@pytest.mark.parametrize("page", sorted({*PAGES} - {".site/style.md"}))
+def test_pages_avoid_what_the_style_page_bans(page: str) -> None:
+    prose = " ".join(
+        re.sub(r"```.*?```|`[^`]*`", "", (ROOT / page).read_text(), flags=re.S).split()
+    )
+    assert re.findall(rf"\b(?:{'|'.join(BANNED)})\b", prose, flags=re.IGNORECASE) == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_no_placeholder_is_left(page: str) -> None:
     assert "@@" not in (ROOT / page).read_text()

@@ -1,5 +1,9 @@
 """Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
 
+Policies by name, agents that own their loop, panels with intervals, and checks of tasks
+(`validation`); ``suites/`` of several evaluations, ``protocols/`` of papers, ``reports/`` with
+tables, pictures, comparisons and leaderboards.
+
 To add one of these, touch these files:
 
 - a kind of policy that is loaded by name: a ``PolicyKind``

@@ -7,6 +7,6 @@ a world as a `agentgym.core.TextEnv`. A peer's package is imported when an envir
 To add one of these, touch these files:
 
 - a kind of environments of other projects: a file in ``agentgym/imports/`` with ``make(reference,
-  options)`` and perhaps ``names()``, its row in ``table.py`` and its lines on the page there, an
+  **options)`` and perhaps ``names()``, its row in ``table.py`` and its lines on the page there, an
   extra in ``pyproject.toml``
 """

@@ -1,4 +1,8 @@
-"""Policies: random and blind ones (the floor), oracle (the ceiling), chat models, functions."""
+"""Policies: random and blind ones (the floor), oracle (the ceiling), chat models, functions.
+
+`play` has the one loop that plays an episode; `base` says what a policy is and what its exceptions
+cost.
+"""
 
 from __future__ import annotations
 

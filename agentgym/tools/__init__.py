@@ -1,4 +1,9 @@
-"""Typed Python functions, a data set and a reward function as an environment."""
+"""Typed Python functions, a data set and a reward function as an environment.
+
+`signatures` makes actions of functions, `tool_set` holds the tools of an episode and forks them,
+`calling` has time limits and turns errors into text, `tasks` makes tasks of rows, `env` plays them,
+`register` gives them an id.
+"""
 
 from agentgym.imports.tool_actions import Called
 from agentgym.tools.env import ToolEnv

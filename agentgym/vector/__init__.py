@@ -1,5 +1,8 @@
 """Many text environments at once: :class:`TextVectorEnv`.
 
+`backends` names where members run: in this process, in threads, in processes or as actors of Ray.
+`isolated` is one environment in a process.
+
 To add one of these, touch these files:
 
 - a kind of environment worker: a ``WorkerHandle`` in ``agentgym/vector/``, its name and its branch
