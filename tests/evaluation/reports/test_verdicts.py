@@ -2,21 +2,19 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
 
 
-@pytest.mark.parametrize(("score", "success"), itertools.product((-1, 0, 1), repeat=2))
-def test_a_clause_says_what_holds_of_both_measures(score: int, success: int) -> None:
-    clause = relation(score, success, "bc")
-    assert " bc" in clause
-    assert ("better" in clause) == (score == success == 1)
-    assert ("worse" in clause) == (score == success == -1)
-    assert ("more tasks" in clause) == (success > 0 and not score > 0)
-    assert ("fewer tasks" in clause) == (success < 0 and not score < 0)
-    assert ("level scores" in clause) == (score == 0 != success)
-    assert ("no measurable difference in success" in clause) == (success == 0 != score)
+def test_a_clause_says_what_holds_of_both_measures() -> None:
+    for score, success in itertools.product((-1, 0, 1), repeat=2):
+        clause = relation(score, success, "bc")
+        assert " bc" in clause
+        assert ("better" in clause) == (score == success == 1)
+        assert ("worse" in clause) == (score == success == -1)
+        assert ("more tasks" in clause) == (success > 0 and not score > 0)
+        assert ("fewer tasks" in clause) == (success < 0 and not score < 0)
+        assert ("level scores" in clause) == (score == 0 != success)
+        assert ("no measurable difference in success" in clause) == (success == 0 != score)
 
 
 def test_a_difference_without_an_interval_has_no_direction() -> None:
