@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,7 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
             print(sentence)
         config = parse_config(argv)
         if dry_run:
-            _show_settings(config)
+            _show_settings(config, read_flags(argv, PROGRAM))
             return 0
     from trainers.run import train
 
@@ -114,8 +114,13 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
     return 0
 
 
-def _show_settings(config: TrainConfig) -> None:
-    """Show every setting of a run; refuse afterwards what the run would refuse."""
+def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
+    """Show the settings of a run; refuse afterwards what the run would refuse.
+
+    Args:
+        config: The settings.
+        typed: Those that flags gave.
+    """
     from rich.console import Console
 
     from trainers.config.describe import describe
@@ -125,7 +130,7 @@ def _show_settings(config: TrainConfig) -> None:
 
     run, console = checked_run(config, folder=False), Console()
     plan = plan_memory(run)
-    console.print(describe(config, run), memory_table(run, plan), sep="\n")
+    console.print(describe(config, run, typed), memory_table(run, plan), sep="\n")
     if run.config.engine == "vllm-server":
         from trainers.phases.rollout_setup import server_command
 
@@ -259,7 +264,7 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
 def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
     """Check settings by field; what they leave open is taken from a file, if one is given."""
     from agentgym.errors import ConfigurationError
-    from trainers.config.command import nested
+    from agentgym.support.nested import nested
     from trainers.config.config_file import read_config
     from trainers.config.schema import from_mapping, to_dict
 

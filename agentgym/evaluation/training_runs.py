@@ -23,6 +23,7 @@ from agentgym.episodes.run_layout import (
 )
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.episode_result import EpisodeResult
+from agentgym.support.nested import flat
 
 POLICIES = (TRAINED, f"{TRAINED}{GREEDY}")
 """Files of the policies that are compared: with sampled actions, and with the likeliest ones."""
@@ -242,18 +243,7 @@ def _settings(file: Path) -> dict[str, Any]:
         raise DataError(f"expected {file} to hold the settings of a run, got {content!r:.60}")
     decided = content.get(RESOLVED)
     typed = {name: value for name, value in content.items() if name != RESOLVED}
-    return _flat(typed) | (_flat(decided) if isinstance(decided, Mapping) else {})
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings under names with dots."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[f"{prefix}{name}"] = value
-    return flat
+    return flat(typed) | (flat(decided) if isinstance(decided, Mapping) else {})
 
 
 def _of_preset(name: str) -> bool:

@@ -177,7 +177,7 @@ def test_a_dry_run_in_a_folder_in_use_shows_the_settings_and_then_refuses(tmp_pa
     before = toy_runs.files(out)
     assert main(toy_runs.arguments(out, "--dry-run", **QUICK)) == 2
     written = capsys.readouterr()
-    assert "--rl.groups" in written.out and "every setting" in written.out
+    assert "--rl.groups" in written.out and "settings; those" in written.out
     assert "expected --out to hold no other run" in written.err
     assert main(toy_runs.arguments(out, "--dry-run", "--resume", **QUICK)) == 0
     assert toy_runs.files(out) == before

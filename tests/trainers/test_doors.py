@@ -460,7 +460,7 @@ def test_a_dry_run_shows_every_setting_and_writes_nothing(tmp_path, capsys, monk
     assert main(["--env=webshop", "--dry-run", "--rl.learning-rate=0.002", f"--out={out}"]) == 0
     shown = capsys.readouterr().out
     lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
-    assert "0.002" in lines["--rl.learning-rate"] and "you" in lines["--rl.learning-rate"]
+    assert "0.002" in lines["--rl.learning-rate"] and "flag" in lines["--rl.learning-rate"]
     assert "0.006" in lines["--sft.learning-rate"] and "default" in lines["--sft.learning-rate"]
     assert "agentgym/WebShop-v0" in shown and str(out) in shown
     assert not out.exists()

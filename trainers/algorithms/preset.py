@@ -225,7 +225,7 @@ def _plain(part: Any) -> Any:
     """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
     if is_dataclass(part) and not isinstance(part, type):
         cls = type(part)
-        name = cls.__name__ if cls.__module__.startswith(_PACKAGE) else _path(cls)
+        name = cls.__name__ if cls.__module__.startswith(_PACKAGE) else part_path(cls)
         return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
     if isinstance(part, tuple | list):
         return [_plain(each) for each in part]
@@ -233,10 +233,10 @@ def _plain(part: Any) -> Any:
         return part.value
     if part is None or isinstance(part, str | int | float):
         return part
-    return _path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
+    return part_path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
 
 
-def _path(thing: Any) -> str:
+def part_path(thing: Any) -> str:
     """Return a class or function of one's own as ``MODULE:NAME``."""
     return f"{thing.__module__}:{thing.__qualname__}"
 

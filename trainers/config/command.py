@@ -17,7 +17,6 @@ from trainers.config.schema import TrainConfig
 __all__ = [
     "COMMAND_FLAGS",
     "Arguments",
-    "nested",
     "presets_help",
     "read_flags",
     "train_flags",
@@ -128,17 +127,6 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
     if row.switch:
         return list(words) == ["True"]
     return list(words) if row.many else words[0]
-
-
-def nested(values: Mapping[str, Any], onto: dict[str, Any]) -> dict[str, Any]:
-    """Put values by dotted fields into settings as a file holds them, in place of theirs."""
-    for field, value in values.items():
-        *sections, last = field.split(".")
-        place = onto
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[last] = value
-    return onto
 
 
 def train_help(program: str, everything: bool = False) -> str:

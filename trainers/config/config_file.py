@@ -14,6 +14,7 @@ from typing import Any
 
 from agentgym.episodes.run_layout import CONFIG_FILE, RESOLVED
 from agentgym.errors import ConfigurationError, require
+from agentgym.support.nested import flat
 from agentgym.support.redaction import for_others, holds_hidden
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
@@ -105,7 +106,7 @@ def check_no_secret_is_missing(config: TrainConfig) -> None:
     Raises:
         ConfigurationError: There is one; the message names the flags.
     """
-    hidden = {name: value for name, value in _flat(to_dict(config)).items() if holds_hidden(value)}
+    hidden = {name: value for name, value in flat(to_dict(config)).items() if holds_hidden(value)}
     if hidden:
         flags = [f"--{name.replace('_', '-')}" for name in hidden]
         raise ConfigurationError(
@@ -162,16 +163,5 @@ def _length(values: Mapping[str, Any], name: str) -> float:
 def _parts(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as ``rl.groups``, and what was decided as ``resolved.rl.groups``."""
     asked = {key: value for key, value in values.items() if key != RESOLVED}
-    parts = _flat(kept(from_mapping(asked)))
-    return parts | _flat(for_others(values.get(RESOLVED) or {}), f"{RESOLVED}.")
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested settings under names such as ``rl.learning_rate``."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+    parts = flat(kept(from_mapping(asked)))
+    return parts | flat(for_others(values.get(RESOLVED) or {}), f"{RESOLVED}.")

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from agentgym.rewards.judge.terms import AskingHook
-from agentgym.support.redaction import for_others
+from agentgym.support.nested import flat
 from agentgym.support.terminal import cell
+from trainers import processes
 from trainers.algorithms.preset import NEEDS, SERVES, Preset
 from trainers.algorithms.presets import PRESETS
+from trainers.config.config_file import RESOLVED, kept
+from trainers.config.layers import DEFAULT, FILE, FLAG
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
-from trainers.config.schema import TINY, TrainConfig
+from trainers.config.schema import TINY, TrainConfig, to_dict
 
-NOT_SHOWN = ("resume", "out", "envs")
+NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
+"""Settings that the sentences above the table tell, or that are none of the run's."""
 
 
-def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
-    """Lay out every setting of a run and whether it was asked for or decided."""
+def describe(asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()) -> RenderableType:
+    """Lay out what a run will use, and where each value comes from.
+
+    Args:
+        asked: The settings, as flags and file ask for them.
+        run: The run that they make.
+        typed: Settings that flags gave, by their names with dots.
+    """
     config = run.config
     sentences = [
         *(sentence for env in run.envs for sentence in _environment(run, env)),
@@ -31,12 +41,100 @@ def describe(asked: TrainConfig, run: ResolvedRun) -> RenderableType:
         f"{config.rl.num_generations} episodes with {run.preset.name!r}"
         + (f", at most {config.minutes:g} minutes in all" if config.minutes else "")
         + (f", of a budget of {' '.join(config.budget)}" if config.budget else ""),
-        f"folder: {config.out} (nothing was written)",
+        f"seed {config.seed}, folder: {config.out} (nothing was written)",
     ]
-    table = Table("setting", "value", "from", title="every setting")
-    for name, value, given in _rows(asked, config, ""):
-        table.add_row(name, cell(value), "you" if given else "default")
+    title = "settings; those that are off or do not apply are left out"
+    table = Table("setting", "value", "from", title=title)
+    for row in settings_rows(asked, run, typed):
+        table.add_row(f"--{row.flag}", cell(row.text), row.source)
     return Group(*map(cell, sentences), table)
+
+
+class SettingsRow(NamedTuple):
+    """A setting of a run."""
+
+    name: str
+    """Its name with dots, as in ``config.yaml``, such as ``rl.learning_rate``."""
+    value: Any
+    """Its value, as ``config.yaml`` holds it."""
+    source: str
+    """Where it comes from, one of those of `trainers.config.layers`."""
+
+    @property
+    def flag(self) -> str:
+        """The flag without its hyphens at the beginning."""
+        return self.name.replace("_", "-")
+
+    @property
+    def text(self) -> str:
+        """The value as a flag takes it."""
+        values = self.value if isinstance(self.value, list | tuple) else [self.value]
+        return " ".join(map(_number_or_text, values))
+
+
+def settings_rows(
+    asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()
+) -> Iterator[SettingsRow]:
+    """Yield the settings of a run that are on, with what ``config.yaml`` holds of each.
+
+    Args:
+        asked: The settings, as flags and file ask for them.
+        run: The run that they make.
+        typed: Settings that flags gave, by their names with dots.
+    """
+    given, usual = flat(to_dict(asked)), flat(to_dict(TrainConfig(asked.env)))
+    written = kept(asked, run.resolved())
+    decided = flat(written.pop(RESOLVED))
+    used = flat(written)
+    left_out = _without_use(run)
+    for name, value in used.items():
+        value = decided.get(name, value)
+        section, dot, _ = name.partition(".")
+        if name in NOT_SHOWN or (dot and section in left_out) or name in left_out:
+            continue
+        if value is None or value in ((), [], "", "none"):
+            continue
+        if name in typed:
+            source = FLAG
+        elif given[name] != usual[name]:
+            source = FILE
+        else:
+            source = run.sources.get(name, DEFAULT)
+        yield SettingsRow(name, value, source)
+
+
+def _without_use(run: ResolvedRun) -> frozenset[str]:
+    """Return the sections, and single settings, that nothing of a run reads."""
+    config, needs = run.config, run.preset.needs
+    tiny, vllm = config.model == TINY, config.engine in ("vllm", "vllm-server")
+    without = {
+        "critic": not {"critic", "turn_critic"} & {*needs},
+        "reward_model": "prm" not in needs,
+        "tiny": not tiny,
+        "lora": tiny,
+        "vllm": not vllm,
+        "sft": not run.imitates,
+        "rollout.agent_timeout": not run.plays_agent,
+        "rollout.rank_timeout": processes.world() == 1,
+        "push_to_hub": config.push_to_hub is None,
+        "hub_private": config.push_to_hub is None,
+        "horizon_every": len(run.envs) == 1 and len(run.envs[0].rounds) == 1,
+        "sft.copy_steps": not tiny,
+        "sft.teacher": not config.sft.rounds,
+        "sft.round_tasks": not config.sft.rounds,
+        "sft.round_steps": not config.sft.rounds,
+        "sft.beta": config.sft.weights == "none",
+        "rl.stale_share": run.preset.pool is None,
+        "rl.turn_budget": not config.rl.turn_budget,
+        "rl.price_rate": not config.rl.price_rate,
+        "critic.weight": config.critic.trunk != "shared",
+    }
+    return frozenset(name for name, unused in without.items() if unused)
+
+
+def _number_or_text(value: Any) -> str:
+    """Write a number in its shortest form."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def describe_presets() -> RenderableType:
@@ -134,23 +232,3 @@ def horizon_in_words(env: ResolvedEnv) -> str:
     if env.horizon_gate is None:
         return f"{rounds}, each for {every} step{'s' if every > 1 else ''}"
     return f"{rounds}, the next when {env.horizon_gate:g} of the episodes of {every} steps succeed"
-
-
-def _rows(asked: Any, config: Any, prefix: str) -> list[tuple[str, str, bool]]:
-    """Return flag, value and whether it was asked for, of all settings."""
-    rows: list[tuple[str, str, bool]] = []
-    for item in dataclasses.fields(asked):
-        value, given = getattr(config, item.name), getattr(asked, item.name)
-        name = prefix + item.name.replace("_", "-")
-        if dataclasses.is_dataclass(value):
-            rows += _rows(given, value, f"{name}.")
-        elif name not in NOT_SHOWN:
-            parts = value if isinstance(value, tuple) else ("-" if value is None else value,)
-            text = " ".join(for_others([*map(str, parts)]))
-            rows.append((f"--{name}", text, given != _default(item)))
-    return rows
-
-
-def _default(item: dataclasses.Field[Any]) -> object:
-    """Return what a setting is if nobody says anything."""
-    return None if item.default is dataclasses.MISSING else item.default

@@ -8,6 +8,7 @@ from typing import Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.registration import find_family
+from trainers.config.layers import DEFAULT, FAMILY, QUICK
 from trainers.config.sections import BaselineName
 
 STAGES = (5, 8, 10)
@@ -353,6 +354,20 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         quick=replace(SHOP, steps=12, valid_every=12, baselines=(), eval_tasks=120),
     ),
 }
+
+
+def source_of(name: str, sizes: FamilyDefaults, usual: FamilyDefaults) -> str:
+    """Return who decides on a default: one of `QUICK`, `FAMILY`, `DEFAULT`.
+
+    Args:
+        name: Its field.
+        sizes: The defaults of a run.
+        usual: The same without ``--quick``.
+    """
+    if getattr(sizes, name) != getattr(usual, name):
+        return QUICK
+    general = STAGES if name == "horizon" else getattr(FamilyDefaults(), name)
+    return DEFAULT if getattr(sizes, name) == general else FAMILY
 
 
 def defaults_for(

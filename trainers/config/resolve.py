@@ -34,24 +34,25 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.critic_section import (
-    RATE,
-    check_turn_critic,
-    times_to_learn,
-    with_critic,
-)
+from trainers.config.critic_section import check_turn_critic, with_critic
 from trainers.config.cross_policy import check_pool
+from trainers.config.default_layers import (
+    family_layers,
+    learner_layer,
+    preset_layer,
+    strongest,
+    trainer_layer,
+)
+from trainers.config.layers import DEFAULT, PRESET, Layer, merge_layers
 from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
+from trainers.config.preset_values import values_of_preset
 from trainers.config.resolved_environments import (
-    INVALID_PENALTY,
     ResolvedEnv,
     asked_names,
-    prompt_name,
     resolve_envs,
 )
-from trainers.config.reward_model_section import RATE as REWARD_RATE
 from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
@@ -60,14 +61,6 @@ from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)
 
-NUM_GENERATIONS = 8
-"""Episodes of a task."""
-TINY_SFT_RATE, PRETRAINED_RATES = 6e-3, (1e-5, 1e-6)
-"""Learning rates of warm start and reinforcement learning; a family has that of the tiny one's."""
-ADAPTER_RATE = 2e-5
-"""Learning rate of reinforcement learning that trains adapters."""
-RANDOM_STEPS = 300
-"""Steps of the imitation of random actions: by then a policy knows how actions are written."""
 TINY_TURN, TINY_DELEGATING_TURN = 18, 64
 """Tokens per turn of the tiny policy, and where it delegates tasks in words; a family decides on
 those of its episodes, twice as many where it delegates."""
@@ -75,8 +68,6 @@ PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
 """Tokens per turn and per episode of a pretrained model."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
-TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
-"""Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
 OWN_SUCCESSES = "expert-iteration"
 """The baseline that imitates no demonstrations, but the policy's own solved episodes."""
 BACKENDS = ("sync", "thread", "process")
@@ -90,7 +81,10 @@ class ResolvedRun:
     config: FilledConfig
     """The settings."""
     filled: Mapping[str, Any]
-    """Those that were left open, as they were filled in."""
+    """Those that were left open, as they were filled in; of a preset's parts what they stand for,
+    such as ``rl.beta``."""
+    sources: Mapping[str, str]
+    """Who decided on each of these, by its name with dots: see `trainers.config.layers`."""
     envs: tuple[ResolvedEnv, ...]
     """The environments, most often one."""
     preset: Preset
@@ -198,11 +192,14 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
         )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
     preset.require((*SERVES, JUDGE) if masked else SERVES)
-    settings = _filled(asked, preset, envs)
+    settings, sources = _filled(asked, preset, envs)
     settings["out"] = asked.out or default_out(asked)
     if len(envs) == 1:
         _fill_from(settings, envs[0])
+        sources |= envs[0].sources
     _fill_tokens(asked, settings["rl"], envs)
+    if asked.model == TINY:
+        sources["rl.episode_tokens"] = strongest(env.source_of("episode_tokens") for env in envs)
     _choose_backend(settings, envs)
     _check_engine(asked, settings["engine"])
     check_pool(preset, asked, settings["engine"])
@@ -211,11 +208,15 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     check_agent(asked, preset, settings, [env.name for env in envs if env.delegates])
     check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
     config = _filler().validate_python(settings)
+    preset = preset.with_invalid_penalty(config.rl.invalid_penalty)
+    parts = Layer(PRESET, values_of_preset(preset))
+    whole, of_parts = merge_layers(asdict(config), [parts])
     return ResolvedRun(
         config=config,
-        filled=_differences(asdict(asked), asdict(config)),
+        filled=_differences(asdict(asked), whole),
+        sources={**sources, **of_parts},
         envs=envs,
-        preset=preset.with_invalid_penalty(config.rl.invalid_penalty),
+        preset=preset,
         template_args=making.parse_pairs(asked.template_args, "--template-args"),
     )
 
@@ -231,6 +232,7 @@ def _plain(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
     values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     values["env_name"] = env.title
+    del values["sources"]
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }
@@ -265,78 +267,32 @@ def _preset(asked: TrainConfig) -> Preset:
 # -- defaults --------------------------------------------------------------------------------------
 
 
-def _filled(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> dict[str, Any]:
-    """Return the settings, with all filled in that no single environment decides."""
-    tiny, stages = asked.model == TINY, preset.horizon
-    sizes = [env.defaults for env in envs]
-    baselines = tuple(dict.fromkeys(name for each in sizes for name in each.baselines))
-    own_rates = TINY_SFT_RATE, min(each.rl_learning_rate for each in sizes)
-    sft_rate, rl_rate = own_rates if tiny else PRETRAINED_RATES
-    if not tiny and asked.lora.r:
-        rl_rate = ADAPTER_RATE
-    imitated = [env for env in envs if env.demonstrator]
-    at_random = asked.sft.demonstrator == "random" and not asked.sft.episodes
-    imitation_steps = [RANDOM_STEPS if at_random else env.defaults.sft_steps for env in imitated]
-    minutes = parse_budget(asked.budget).minutes
-    settings = _merged(
-        asdict(asked),
-        {
-            "steps": max(
-                *(each.steps for each in sizes),
-                len(stages.rounds) * stages.every if stages else 0,
-                preset.steps or 0,
-            ),
-            "prompt": prompt_name(asked),
-            "minutes": minutes if math.isfinite(minutes) else 0.0,
-            "sft": {
-                "learning_rate": sft_rate,
-                "max_steps": sum(imitation_steps) if tiny else 0,
-                # Of files all.
-                "demonstrations": 0
-                if asked.sft.episodes
-                else sum(each.demonstrations for each in sizes),
-                "only_successes": any(each.only_successes for each in sizes),
-                "batch_size": max(each.sft_batch for each in sizes),
-                "eval_every": max(each.sft_eval_every for each in sizes),
-                "eval_tasks": max(each.valid_tasks for each in sizes),
-            },
-            "eval": {
-                "every": max(each.valid_every for each in sizes),
-                "valid_tasks": max(each.valid_tasks for each in sizes),
-                "keep": "last" if asked.eval.every == 0 else "best",
-                "baselines": baselines if tiny and not at_random else (),
-            },
-            "rl": {
-                "groups": preset.groups or max(each.groups for each in sizes),
-                "num_generations": preset.num_generations or NUM_GENERATIONS,
-                "num_iterations": preset.num_iterations,
-                "learning_rate": rl_rate,
-                "invalid_penalty": _invalid_penalty(preset, envs),
-                "sampler": preset.sampler,
-                "refill": preset.refill,
-            },
-            "reward_model": {"learning_rate": REWARD_RATE * (asked.rl.learning_rate or rl_rate)},
-            "critic": {
-                "learning_rate": RATE
-                * (rl_rate if asked.rl.learning_rate is None else asked.rl.learning_rate),
-                **times_to_learn(preset, asked.critic),
-            },
-            "engine": _engine(asked),
-            "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
-        },
-    )
-    if not imitated:
-        settings["sft"]["max_steps"] = 0
+def _filled(
+    asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings, with all filled in that no single environment decides, and by whom."""
+    layers = [
+        preset_layer(preset, envs),
+        *family_layers(asked, envs),
+        trainer_layer(asked, envs, _engine(asked)),
+    ]
+    settings, sources = merge_layers(asdict(asked), layers)
+    learners = learner_layer(asked, preset, settings["rl"]["learning_rate"])
+    settings, of_learners = merge_layers(settings, [learners])
+    sources |= of_learners
+    if not any(env.demonstrator for env in envs):
+        settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT
     if asked.eval.baselines is None and not settings["sft"]["max_steps"]:
-        settings["eval"]["baselines"] = ()
+        settings["eval"]["baselines"], sources["eval.baselines"] = (), DEFAULT
     _divide(settings["rl"], preset)
+    sources["rl.minibatches"] = DEFAULT if preset.minibatches == 1 else PRESET
     if asked.eval.keep == "best" and asked.eval.every == 0:
         raise ConfigurationError(
             "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
             "found by validation; got 0"
         )
     _decide_memory(asked, settings)
-    return settings
+    return settings, sources
 
 
 def _check_imitation(
@@ -431,17 +387,6 @@ def _weights(model: str) -> int:
     return sum(parameter.numel() for parameter in made.parameters())
 
 
-def _merged(asked: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with a default wherever they hold None."""
-    merged = dict(asked)
-    for name, default in defaults.items():
-        if isinstance(default, Mapping):
-            merged[name] = _merged(merged[name], default)
-        elif merged[name] is None:
-            merged[name] = default
-    return merged
-
-
 def _differences(asked: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that were filled in, nested as they are; the folder is none of them."""
     found: dict[str, Any] = {}
@@ -450,14 +395,6 @@ def _differences(asked: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[st
             continue
         found[name] = _differences(asked[name], now) if isinstance(now, Mapping) else now
     return found
-
-
-def _invalid_penalty(preset: Preset, envs: Sequence[ResolvedEnv]) -> float:
-    """Return the price of an invalid turn, whoever takes it; 0 if a hook does."""
-    if any(env.prices_invalid_by_hook for env in envs):
-        return 0.0
-    own = preset.invalid_penalty
-    return INVALID_PENALTY if own is None else own
 
 
 def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:

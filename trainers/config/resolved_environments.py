@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agentgym import making
@@ -17,7 +17,7 @@ from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.extensions import Extensions
 from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
-from agentgym.core.tasks import Panel
+from agentgym.core.tasks import Panel, TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.imports.table import split
@@ -27,13 +27,23 @@ from agentgym.vector.backends import preferred_backend
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.sampling import SamplerMaker
 from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
-from trainers.config.family_defaults import FamilyDefaults, defaults_for
+from trainers.config.family_defaults import FamilyDefaults, defaults_for, source_of
+from trainers.config.layers import DEFAULT, FILE, PRESET
 from trainers.config.own_parts import find_sampler, find_schedule, is_own
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.task_feed import TrainingTasks, knows_oracle_lengths
 
-__all__ = ["TEST", "TRAIN", "VALID", "ResolvedEnv", "asked_names", "prompt_name", "resolve_envs"]
+__all__ = [
+    "EXPERT",
+    "TEST",
+    "TRAIN",
+    "VALID",
+    "ResolvedEnv",
+    "asked_names",
+    "prompt_name",
+    "resolve_envs",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +53,8 @@ SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
 """Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
 RANDOM_GATE = 1.0
 """Validation success at which the imitation of random actions ends: its steps do that."""
+EXPERT = "expert"
+"""Argument of an environment that chooses another expert than its own."""
 STARTS = 20
 """Tasks that are tried in the search for one that starts."""
 
@@ -95,6 +107,8 @@ class ResolvedEnv:
     """Whether its sizes are those of a first look."""
     demonstrator: str
     """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Who decided on a setting that flags leave open, such as ``eval.num_tasks``."""
 
     @property
     def shown_kwargs(self) -> Mapping[str, Any]:
@@ -104,8 +118,15 @@ class ResolvedEnv:
     @property
     def defaults(self) -> FamilyDefaults:
         """What its family uses for these tasks where nothing is said."""
+        return self._defaults(self.quick)
+
+    def source_of(self, name: str) -> str:
+        """Return who decides on a field of `defaults`, see `family_defaults.source_of`."""
+        return source_of(name, self.defaults, self._defaults(quick=False))
+
+    def _defaults(self, quick: bool) -> FamilyDefaults:
         task_set = making.resolve(self.asked).task_set
-        return defaults_for(self.family, self.kwargs, self.quick, task_set)
+        return defaults_for(self.family, self.kwargs, quick, task_set)
 
     @property
     def title(self) -> str:
@@ -124,6 +145,12 @@ class ResolvedEnv:
         module, colon, _ = self.asked.rpartition(":")
         known = not colon or split(self.asked) or making.resolve(self.asked).task_set
         return "" if known else module
+
+    @property
+    def for_solver(self) -> ResolvedEnv:
+        """The same with the expert that the environment has unless it is told another one."""
+        own = {name: value for name, value in self.kwargs.items() if name != EXPERT}
+        return replace(self, kwargs=own)
 
     @property
     def most_turns(self) -> int:
@@ -343,12 +370,16 @@ class _Decision:
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
         self._arguments = {**grammar, **workers, **arguments, **own}
-        self._defaults: FamilyDefaults = defaults_for(
-            named.family, self._arguments, asked.quick, named.task_set
-        )
+        self._named = named
+        self._defaults: FamilyDefaults = self._defaults_of(asked.quick)
         self._hooks = _with_those_of(
             preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
         )
+
+    def _defaults_of(self, quick: bool) -> FamilyDefaults:
+        """Return the family's defaults for these tasks."""
+        named = self._named
+        return defaults_for(named.family, self._arguments, quick, named.task_set)
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
@@ -394,9 +425,32 @@ class _Decision:
                 quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
                 demonstrator=_demonstrator(asked, expert),
+                sources=self._sources(),
             )
         finally:
             env.close()
+
+    def _sources(self) -> dict[str, str]:
+        """Return who decides on each setting of an environment that flags leave open."""
+        entry, stages = self._entry, self._preset.horizon
+        usual = self._defaults_of(quick=False)
+
+        def default(name: str) -> str:
+            return source_of(name, self._defaults, usual)
+
+        sources = {
+            "horizon": PRESET if stages else default("horizon"),
+            "horizon_every": PRESET if stages else default("horizon_every"),
+            "fit_horizon": default("fit_horizon"),
+            "sft.target_success": default("target_success"),
+            "eval.num_tasks": default("eval_tasks"),
+            "rl.success_bonus": DEFAULT,
+        }
+        listed = ("horizon", "horizon_every", "fit_horizon")
+        sources |= {name: FILE for name in listed if getattr(entry, name) is not None}
+        if entry.target_success is not None:
+            sources["sft.target_success"] = FILE
+        return {**sources, "eval.horizon": sources["horizon"]}
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""
@@ -455,11 +509,13 @@ class _Decision:
 
     def _fit(self, env: TextEnv) -> bool:
         """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
-        if TRAIN not in (*env.tasks.splits, *env.tasks.aliases):
+        tasks = env.tasks
+        if TRAIN not in (*tasks.splits, *tasks.aliases) or _split_of(tasks, TRAIN) == TEST:
             raise ConfigurationError(
-                f"expected tasks to train on, of the split {TRAIN}, got {env.tasks.name} with "
-                f"{', '.join(env.tasks.splits)} alone; tasks of Harbor and Inspect that name no "
-                "split are dealt to three with --env-kwargs deal=true"
+                f"expected tasks to train on, but all tasks of {tasks.name} are in "
+                f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}: give the data of "
+                "your own one (tasks of Harbor and Inspect that name no split are dealt to three "
+                "with --env-kwargs deal=true)"
             )
         known = knows_oracle_lengths(env.tasks, TRAIN)
         asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
@@ -487,6 +543,11 @@ class _Decision:
                 f"{env.tasks.name}; got {asked}"
             )
         return min(self._defaults.eval_tasks if asked is None else asked, size)
+
+
+def _split_of(tasks: TaskSet, name: str) -> str:
+    """Return the split that a name, or another name of it, stands for."""
+    return tasks.aliases.get(name, name)
 
 
 def _first(*values: Any) -> Any:

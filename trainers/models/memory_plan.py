@@ -274,7 +274,8 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
     table = Table("memory", "GiB")
     for item in fields(plan.estimate):
         name, size = item.name.replace("_", " "), getattr(plan.estimate, item.name)
-        table.add_row(name, f"{size / GIB:.2f}")
+        if size >= GIB / 200:  # what would read 0.00 says nothing
+            table.add_row(name, f"{size / GIB:.2f}")
     tiny = run.config.model == TINY
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
     of = f" of {plan.device}" if plan.device else ""
@@ -283,7 +284,7 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
         f"memory per device, estimated{assumed}{_division()}: {plan.peak / GIB:.2f} GiB{of}",
         *memory_notes(run, plan),
     ]
-    return Group(*lines, table)
+    return Group(*lines, *([table] if table.rows else []))
 
 
 def _division() -> str:

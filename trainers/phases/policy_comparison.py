@@ -16,7 +16,7 @@ from agentgym.errors import EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import TEST, ResolvedEnv
+from trainers.config.resolved_environments import EXPERT, TEST, ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.remarks import arm_names, verdict
 from trainers.output.roles import (
@@ -50,8 +50,6 @@ REFERENCES = (RANDOM, ORACLE, DEMONSTRATOR)
 imitated where that is another one, such as one that has to search."""
 ENDS = (RANDOM, ORACLE)
 """Those that are 0 and 100 on the scale."""
-EXPERT = "expert"
-"""Argument of an environment that chooses another expert than its own."""
 
 
 def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
@@ -223,10 +221,8 @@ class EnvComparison:
 
     def _play_reference(self, arm: str, on_episode: Callable[[], None]) -> None:
         """Play a policy that does not learn."""
-        config, resolved = self._run.config, self.env
-        if arm == ORACLE:
-            own = {name: value for name, value in resolved.kwargs.items() if name != EXPERT}
-            resolved = replace(resolved, kwargs=own)
+        config = self._run.config
+        resolved = self.env.for_solver if arm == ORACLE else self.env
         env: str | TextEnv = resolved.env_id
         where: dict[str, Any] = {}
         if config.backend == "sync":

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,6 @@ from trainers.output.summary import ChosenPolicy
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
-from trainers.phases.policy_comparison import EXPERT
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.expert_plans import ExpertPlans
@@ -297,12 +295,8 @@ def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
     if not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
         return None
-    made = {}
-    for env in run.envs:
-        # The expert that is imitated may err; the environment's own knows the answers.
-        own = {name: value for name, value in env.kwargs.items() if name != EXPERT}
-        made[env.name] = make_safe_env(replace(env, kwargs=own), run.config)
-    return ExpertPlans(made)
+    # The expert that is imitated may err; the environment's own knows the answers.
+    return ExpertPlans({env.name: make_safe_env(env.for_solver, run.config) for env in run.envs})
 
 
 @processes.main_only

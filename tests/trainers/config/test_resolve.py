@@ -182,7 +182,7 @@ def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     again = dataclasses.replace(config, resume=True)
     RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
-    monkeypatch.setattr("trainers.config.resolve.TINY_SFT_RATE", 7e-3)
+    monkeypatch.setattr("trainers.config.default_layers.TINY_SFT_RATE", 7e-3)
     with pytest.raises(
         ConfigurationError, match=r"resolved.sft.learning_rate was 0.006 and is 0.007"
     ):

@@ -165,13 +165,13 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, bc=ARM, trained_minus_bc=WORSE)
         (
             replace(BETTER, score_ci95=(-0.1, 0.1)),
             {},
-            "It learned, and solves more tasks than imitation, with level scores: +0.200",
+            "It learned, and solves more tasks than bc, with level scores: +0.200",
             "up",
         ),
         (
             replace(BETTER, score_mean=-0.1, score_ci95=(-0.2, -0.05)),
             {},
-            "It improved, and solves more tasks than imitation, at a lower score: -0.100",
+            "It improved, and solves more tasks than bc, at a lower score: -0.100",
             "flat",
         ),
         (

@@ -1,0 +1,150 @@
+"""What preset, family and trainer say about the settings that flags and files leave open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from agentgym.support.nested import nested
+from trainers.algorithms.preset import Preset
+from trainers.config.budget import parse_budget
+from trainers.config.critic_section import RATE, times_to_learn
+from trainers.config.layers import DEFAULT, FAMILY, PRESET, QUICK, Layer
+from trainers.config.resolved_environments import INVALID_PENALTY, ResolvedEnv, prompt_name
+from trainers.config.reward_model_section import RATE as REWARD_RATE
+from trainers.config.schema import TINY, TrainConfig
+
+__all__ = ["family_layers", "learner_layer", "preset_layer", "strongest", "trainer_layer"]
+
+NUM_GENERATIONS = 8
+"""Episodes of a task."""
+TINY_SFT_RATE, PRETRAINED_RATES = 6e-3, (1e-5, 1e-6)
+"""Learning rates of warm start and reinforcement learning; a family has that of the tiny one's."""
+ADAPTER_RATE = 2e-5
+"""Learning rate of reinforcement learning that trains adapters."""
+RANDOM_STEPS = 300
+"""Steps of the imitation of random actions: by then a policy knows how actions are written."""
+TINY_MICRO, PRETRAINED_MICRO = 2048, 16_384
+"""Tokens per forward and backward pass; those of the tiny policy stay in the cache of a CPU."""
+Combine = Callable[[Iterable[Any]], Any]
+SIZES: tuple[tuple[str, str, Combine], ...] = (
+    ("steps", "steps", max),
+    ("rl.groups", "groups", max),
+    ("sft.demonstrations", "demonstrations", sum),
+    ("sft.only_successes", "only_successes", any),
+    ("sft.batch_size", "sft_batch", max),
+    ("sft.eval_every", "sft_eval_every", max),
+    ("sft.eval_tasks", "valid_tasks", max),
+    ("eval.every", "valid_every", max),
+    ("eval.valid_tasks", "valid_tasks", max),
+)
+"""Setting, its field in the defaults of a family, and how those of several are combined."""
+
+
+def preset_layer(preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
+    """Return what a preset says; its stages lengthen a run that would be too short for them."""
+    stages = preset.horizon
+    steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
+    usual = {"num_iterations": 1, "sampler": "uniform", "refill": 0}
+    rl = {name: _unless(getattr(preset, name), value) for name, value in usual.items()}
+    penalty = None if any(env.prices_invalid_by_hook for env in envs) else preset.invalid_penalty
+    return Layer(
+        PRESET,
+        {
+            "steps": steps if steps > max(env.defaults.steps for env in envs) else None,
+            "rl": {
+                **rl,
+                "groups": preset.groups,
+                "num_generations": preset.num_generations,
+                "invalid_penalty": penalty,
+            },
+        },
+    )
+
+
+def family_layers(asked: TrainConfig, envs: Sequence[ResolvedEnv]) -> list[Layer]:
+    """Return what the families of the environments say, quick sizes apart from the usual ones.
+
+    What no family says in its own words is the general default.
+    """
+    decided: dict[str, dict[str, Any]] = {QUICK: {}, FAMILY: {}, DEFAULT: {}}
+
+    def decide(setting: str, field: str, combine: Combine, those: Sequence[ResolvedEnv]) -> None:
+        source = strongest(env.source_of(field) for env in those)
+        decided[source][setting] = combine(getattr(env.defaults, field) for env in those)
+
+    for setting, field, combine in SIZES:
+        if setting != "sft.demonstrations" or not asked.sft.episodes:
+            decide(setting, field, combine, envs)
+    if asked.model == TINY:
+        decide("rl.learning_rate", "rl_learning_rate", min, envs)
+        imitated = [env for env in envs if env.demonstrator]
+        if imitated and not _imitates_at_random(asked):
+            decide("sft.max_steps", "sft_steps", sum, imitated)
+        if not _imitates_at_random(asked):
+            decide("eval.baselines", "baselines", _union, envs)
+    return [Layer(source, nested(values)) for source, values in decided.items()]
+
+
+def trainer_layer(asked: TrainConfig, envs: Sequence[ResolvedEnv], engine: str) -> Layer:
+    """Return what the trainer says where nobody else does."""
+    tiny = asked.model == TINY
+    imitated = sum(bool(env.demonstrator) for env in envs)
+    at_random = tiny and _imitates_at_random(asked)
+    minutes = parse_budget(asked.budget).minutes
+    by_hook = any(env.prices_invalid_by_hook for env in envs)
+    sft_rate, rl_rate = PRETRAINED_RATES
+    return Layer(
+        DEFAULT,
+        {
+            "prompt": prompt_name(asked),
+            "minutes": minutes if math.isfinite(minutes) else 0.0,
+            "engine": engine,
+            "sft": {
+                "learning_rate": TINY_SFT_RATE if tiny else sft_rate,
+                "max_steps": RANDOM_STEPS * imitated if at_random else 0,
+                "demonstrations": 0,  # of files all
+            },
+            "eval": {"keep": "last" if asked.eval.every == 0 else "best", "baselines": ()},
+            "rl": {
+                "num_generations": NUM_GENERATIONS,
+                "num_iterations": 1,
+                "learning_rate": ADAPTER_RATE if asked.lora.r else rl_rate,
+                "invalid_penalty": 0.0 if by_hook else INVALID_PENALTY,
+                "sampler": "uniform",
+                "refill": 0,
+            },
+            "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
+        },
+    )
+
+
+def learner_layer(asked: TrainConfig, preset: Preset, rl_rate: float) -> Layer:
+    """Return how critic and reward model learn, whose rates follow that of the policy."""
+    source = PRESET if "turn_critic" in preset.needs else DEFAULT
+    return Layer(
+        source,
+        {
+            "critic": {"learning_rate": RATE * rl_rate, **times_to_learn(preset, asked.critic)},
+            "reward_model": {"learning_rate": REWARD_RATE * rl_rate},
+        },
+    )
+
+
+def strongest(sources: Iterable[str]) -> str:
+    """Return the source that decides where several environments combine their defaults."""
+    return min(sources, key=(QUICK, FAMILY, DEFAULT).index)
+
+
+def _imitates_at_random(asked: TrainConfig) -> bool:
+    return asked.sft.demonstrator == "random" and not asked.sft.episodes
+
+
+def _union(values: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in values for name in names))
+
+
+def _unless(value: Any, usual: Any) -> Any:
+    """Return a value, or None where it is the usual one, which says nothing."""
+    return None if value == usual else value
