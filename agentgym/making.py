@@ -313,29 +313,3 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return text
-
-
-def merge_repeated(argv: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """Let a flag that takes a list be repeated.
-
-    ``--env-kwargs a=1 --env-kwargs b=2`` is ``--env-kwargs a=1 b=2``. The parser
-    would keep the last list only. Each of the flags comes once, at the end.
-    """
-    rest: list[str] = []
-    values: dict[str, list[str]] = {}
-    open_list: list[str] | None = None
-    for argument in argv:
-        name, equals, value = argument.partition("=")
-        flag = name.replace("_", "-")
-        if flag in flags:
-            found = values.setdefault(flag, [])
-            found += [value] if equals else []
-            open_list = None if equals else found
-        elif open_list is None or argument.startswith("-"):
-            open_list = None
-            rest.append(argument)
-        else:
-            open_list.append(argument)
-    for flag, found in values.items():
-        rest += [flag, *found]
-    return rest

@@ -24,7 +24,6 @@ from tests.disk import force_nothing
 from tests.envs.swe import grades as swe_grades
 from tests.envs.swe.boxed import NO_BOX
 from tests.garbage import collect_seldom, spare
-from tests.parsers import keep_parsers
 from tests.policies.endpoint import KEY, Answer, ChatServer
 from tests.trainers import forks
 
@@ -64,7 +63,6 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Hear Ctrl-C, which a shell lets its background ignore; measure, if that is asked for."""
-    keep_parsers()
     force_nothing()
     collect_seldom()
     if not hasattr(config, "workerinput"):

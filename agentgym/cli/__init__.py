@@ -62,7 +62,7 @@ def _main(argv: Sequence[str]) -> int:
 
 
 def _screen(quiet: bool = False) -> Console:
-    """Return where the subcommands print; a quiet one shows no progress bars."""
+    """Return where the subcommands print; a quiet one shows results alone."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -75,6 +75,8 @@ def _screen(quiet: bool = False) -> Console:
             """Pass on what is drawn; codes for the terminal are rich's own alone."""
             for part in super().render(renderable, options):
                 yield part if part.control else Segment(printable(part.text, None), part.style)
+
+        shows_notes = not quiet
 
         @property
         def is_dumb_terminal(self) -> bool:

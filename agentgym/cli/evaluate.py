@@ -124,6 +124,11 @@ class _Display(EvaluationProgress):
         """Print a sentence."""
         self.console.print(in_flags(told), markup=False, highlight=False, soft_wrap=True)
 
+    def _note(self, sentence: str) -> None:
+        """Print what is no result, unless the command is quiet."""
+        if getattr(self.console, "shows_notes", True):
+            self.say(sentence)
+
     def begin(
         self, evaluation: NamedEvaluation, out: Path | None, policy: Any, episodes: int
     ) -> None:
@@ -132,13 +137,13 @@ class _Display(EvaluationProgress):
         if known := evaluation.known_arguments:
             told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
             told = f"The environment has the arguments of {evaluation.policy}: {told}"
-            self.say(f"{told} (--env-kwargs NAME=VALUE overrides them).")
+            self._note(f"{told} (--env-kwargs NAME=VALUE overrides them).")
         its = evaluation.settings
         if evaluation.policy == "chat" and its.base_url is None:
             told = f"Asking {its.model} at {policy.facts()['endpoint']} with the key in "
-            self.say(f"{told}{its.api_key_env}; --base-url names another endpoint.")
+            self._note(f"{told}{its.api_key_env}; --base-url names another endpoint.")
         if self._announced:
-            self.say(f"Every episode is saved in {self._announced}.")
+            self._note(f"Every episode is saved in {self._announced}.")
             self._announced = None
         self._bar = EpisodeProgress(self.console, episodes, its.prices)
         # Opened and closed by hand: two calls of the library, `begin` and `end`, are its block.
@@ -178,7 +183,7 @@ class _Display(EvaluationProgress):
         read = sum(before is None or (each.task_id, each.sample) in before for each in rows)
         if read:
             told = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from "
-            self.say(f"{told}{self._out}, {len(rows) - read:,} played.")
+            self._note(f"{told}{self._out}, {len(rows) - read:,} played.")
 
     def say_tasks(self, env: str, report: Report) -> None:
         """Say under which name the tasks are found that the trainer takes for the bare name."""

@@ -7,6 +7,7 @@ every command: of the flags that a word stands for, a command names those that i
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agentgym.errors import ConfigurationError
@@ -28,6 +29,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "history-length": ("window",), "memory-window": ("window",),
     "max-turns": ("horizon",), "max-episode-steps": ("horizon",), "max-rounds": ("horizon",),
     "oracle": ("hints",), "index": ("task-index",), "doors": ("interfaces",),
+    "a": ("env-kwargs",), "T": ("env-kwargs", "temperature"), "M": ("policy-kwargs",),
+    "m": ("model",), "b": ("base-url",), "k": ("api-key-env",),
     # sizes and limits
     "n": ("num-tasks", "eval.num-tasks"), "num-examples": ("num-tasks", "eval.num-tasks"),
     "limit": ("num-tasks", "max-episodes", "eval.num-tasks"),
@@ -87,6 +90,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Flags, without dashes, that a word of another project stands for, the
 likeliest first."""
+_LETTER = re.compile(r"-[A-Za-z]")
+"""A flag of one letter, as other projects have them."""
 _NAMED = 3
 """Most flags that a hint names."""
 
@@ -106,7 +111,7 @@ def check_flags(argv: Sequence[str], known: Collection[str], program: str) -> No
         if word == "--":
             return
         name = word.partition("=")[0].replace("_", "-")
-        if name.startswith("--") and name not in known:
+        if (name.startswith("--") or _LETTER.fullmatch(name)) and name not in known:
             raise ConfigurationError(
                 f"expected a flag of {program}, got {word.partition('=')[0]}"
                 f"{flag_hint(name, known) or f': see {program} --help-all'}"
@@ -123,7 +128,7 @@ def flag_hint(name: str, known: Collection[str]) -> str:
     Returns:
         The end of a sentence; empty where nothing is like it.
     """
-    word = name.removeprefix("--").replace("_", "-")
+    word = name.lstrip("-").replace("_", "-")
     section, _, last = word.rpartition(".")
     same = [f"--{each}" for each in _synonyms(word, section, last) if f"--{each}" in known]
     if same:

@@ -9,49 +9,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
-from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
-
-from tyro.conf import Positional, UseAppendAction, arg
-
-
-def explain_fields(cls: type) -> None:
-    """Give each field of a dataclass, and of those it nests, its docstring as help.
-
-    The parser would read the docstrings by itself, but it keeps their line breaks, which cut the
-    text of a terminal of any other width in pieces.
-
-    Args:
-        cls: A dataclass whose source can be read.
-    """
-    texts = field_texts(cls)
-    for field in dataclasses.fields(cls):
-        if field.name in texts:
-            field.metadata = MappingProxyType({**field.metadata, "help": texts[field.name]})
-        if dataclasses.is_dataclass(field.default_factory):
-            explain_fields(field.default_factory)
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 
 def field_texts(cls: type) -> dict[str, str]:
     """Return the docstrings of the fields of a dataclass, each as one paragraph."""
     return {name: text for base in reversed(cls.__mro__) for name, text in _docstrings(base)}
-
-
-def name_values(cls: type) -> None:
-    """Let the help of a dataclass show values as people write them, and defaults that tell much.
-
-    By itself the parser shows ``{None}|PATH``, ``[[STR [STR ...]]]`` and ``(default: None)``.
-
-    Args:
-        cls: A dataclass without nested ones.
-    """
-    hints = get_type_hints(cls, include_extras=True)
-    for name, hint in get_type_hints(cls).items():
-        value = value_name(hint, name.upper() if is_marked(hints[name], Positional) else "")
-        if is_marked(hints[name], UseAppendAction):
-            value = value.removesuffix(" ...")  # one each time
-        shown = arg(metavar=None if hint is bool else value, help_behavior_hint=_default)
-        cls.__annotations__[name] = Annotated[hints[name], shown]
 
 
 def value_name(hint: Any, name: str = "") -> str:
@@ -76,10 +40,6 @@ def value_name(hint: Any, name: str = "") -> str:
 def is_marked(hint: Any, kind: Any) -> bool:
     """Return whether a type has a mark of the parser."""
     return any(mark in get_args(kind[str])[1:] for mark in get_args(hint)[1:])
-
-
-def _default(shown: str) -> str:
-    return "" if shown in ("", "''", "None", "False") else f"(default: {shown})"
 
 
 def _docstrings(cls: type) -> Iterator[tuple[str, str]]:

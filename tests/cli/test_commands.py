@@ -117,6 +117,30 @@ def test_help_of_eval_names_values(capsys):
         assert shown in out, shown
 
 
+def test_every_command_takes_the_common_flags(capsys, tmp_path):
+    code, out, _ = run(capsys, "--version")
+    assert code == 0 and re.fullmatch(r"agentgym \d+\.\d+\.\d+\S*\n", out)
+    code, _, err = run(capsys, "list", "--log-level", "loud")
+    assert code == 2 and "expected --log-level to be debug, info, warning or error, got loud" in err
+    argv = ("eval", TOY_ID, "--policy", "oracle", "--num-tasks", "2", "--out", str(tmp_path))
+    table = run(capsys, *argv)[1]
+    assert "2 episodes were read" in run(capsys, *argv)[1]
+    assert run(capsys, *argv, "--quiet")[1] == table, "results alone"
+
+
+def test_a_mistyped_flag_is_answered_with_ours(capsys):
+    others = {"--limit": "--num-tasks", "-T": "--env-kwargs", "--model-args": "--policy-kwargs"}
+    for typed, ours in others.items():
+        code, _, err = run(capsys, "eval", TOY_ID, typed, "x=1")
+        assert code == 2 and ours in err and err.count("\n") == 1, err
+    code, _, err = run(capsys, "play", TOY_ID, "--task-index", "-1")
+    assert "expected an index" in err, "a negative number is a value"
+    code, _, err = run(capsys, "eval", TOY_ID, "--zzz")
+    assert code == 2 and "see agentgym eval --help-all" in err
+    code, _, err = run(capsys, "evla", TOY_ID)
+    assert code == 2 and "did you mean eval?" in err
+
+
 def test_help_costs_no_turn(capsys, monkeypatch):
     typed(monkeypatch, "help\n?\n HELP \npress red\n")
     out = run(capsys, "play", TOY_ID)[1]

@@ -24,7 +24,6 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
 from benchmarks.studies.runner.keys import settle
-from tests.parsers import keep_parsers
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import forks
 from trainers.cli import launch_config, parse_config
@@ -347,7 +346,6 @@ ENVS: Mapping[str, type[gymnasium.Env[str, str]]] = {
     KEYED_ID: KeyedEnv,
     "agentgym-test/UnknownLength-v0": UnknownLengthEnv,
 }
-keep_parsers()
 for env_id, env_class in ENVS.items():
     if env_id not in gymnasium.registry:
         gymnasium.register(env_id, entry_point=f"tests.trainers.toy_runs:{env_class.__name__}")
