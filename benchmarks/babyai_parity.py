@@ -60,7 +60,7 @@ def differences(level: str, seed: int, ours: TextEnv, theirs: Any) -> tuple[list
         found.append(f"{level} {seed}: the goal is {info['goal']!r}")
     stream, steps = Stream("babyai parity", level, seed), 0
     while not info["stop_reason"] and steps < (LONG if seed % 2 == 0 else WANDERED):
-        action = stream.choice(WORDS) if seed % 2 else ours.oracle_action()
+        action = stream.choice(WORDS) if seed % 2 else ours.demonstrator_action()
         if action is None:
             break
         _, reward, terminated, _, info = ours.step(action)

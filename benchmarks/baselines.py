@@ -21,7 +21,7 @@ from benchmarks.provenance import to_json
 from trainers.cli import parse_config
 from trainers.config.resolve import resolve
 
-POLICIES = {"random": "random", "demonstrator": "oracle"}
+POLICIES = {"random": "random", "demonstrator": "demonstrator"}
 """Arm of a run -> the policy that plays it: the demonstrator is the expert of its arguments."""
 CHEAP = {
     "alfworld": "random", "babyai": "random", "database": "demonstrator",

@@ -209,7 +209,7 @@ def settings(name: str) -> dict[str, dict[str, Any]]:
 
 def expert(env: TextEnv) -> Chooser:
     """Return the expert as a policy of this kind."""
-    return lambda memory, info: str(env.oracle_action())
+    return lambda memory, info: str(env.demonstrator_action())
 
 
 def choosers(env: TextEnv, episodes: Sequence[Sequence[Turn]]) -> dict[str, Chooser]:

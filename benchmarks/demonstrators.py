@@ -56,7 +56,7 @@ def measure(name: str, expert: str, n: int) -> dict[str, Any]:
         _, info = env.reset(seed=0, options={"task_id": task_id})
         plans.append(info["oracle_turns"])
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
         played.append((info["success"], info["score"], info["turn"]))
     solved, score, turns = (sum(column) for column in zip(*played, strict=True))
     return {

@@ -51,7 +51,7 @@ def export(folder: Path, tasks: int, seed: int) -> dict[str, Target]:
 def actions(env: TextEnv, player: str, exploit: Exploit | None, target: Target) -> Iterator[str]:
     """Yield what a player types; a submission ends it."""
     if player == MUST_WIN:
-        yield from iter(env.oracle_action, None)
+        yield from iter(env.demonstrator_action, None)
     for step in exploit.steps if exploit else ():
         yield step.command(target).write()
     yield Command(SUBMIT).write()

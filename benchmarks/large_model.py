@@ -64,7 +64,9 @@ class PaidShop(WebShopEnv):
 
     def step(self, action: str) -> Any:
         """Take the expert's action; pay for how much was written."""
-        observation, _, terminated, truncated, info = super().step(self.oracle_action() or action)
+        observation, _, terminated, truncated, info = super().step(
+            self.demonstrator_action() or action
+        )
         paid = len(action) % 7 / 7
         return observation, paid, terminated, truncated, {**info, "reward_terms": {"letters": paid}}
 
@@ -85,7 +87,7 @@ def write_model(folder: Path, size: str) -> int:
     for index in range(TEXTS):
         observation, info = env.reset(options={"split": "train", "index": index})
         texts += [observation, " ".join(info["admissible_actions"])]
-        texts.append(env.step(env.oracle_action() or "search[shirt]")[0])
+        texts.append(env.step(env.demonstrator_action() or "search[shirt]")[0])
     env.close()
     filler = map("".join, product(ascii_lowercase, repeat=4))  # 456,976 words
     texts.append(" ".join(islice(filler, VOCABULARY[size])))

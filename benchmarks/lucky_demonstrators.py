@@ -119,7 +119,7 @@ class Player:
         _, info = self.env.reset(seed=0, options={"task_id": task})
         actions = []
         while not info["stop_reason"]:
-            actions.append(str(self.env.oracle_action()))
+            actions.append(str(self.env.demonstrator_action()))
             info = self.env.step(actions[-1])[-1]
         return actions, bool(info["success"])
 

@@ -27,7 +27,7 @@ def measure_episodes(options: Options) -> dict[str, float]:
         _, info = env.reset(options={"index": len(resets) % env.tasks.len("train")})
         resets.append(time.perf_counter() - begun)
         while not info["stop_reason"]:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
             begun = time.perf_counter()
             info = env.step(action)[4]
             turns.append(time.perf_counter() - begun)

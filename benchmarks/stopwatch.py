@@ -130,7 +130,7 @@ def expert_turns(
         _, info = env.reset(options={"index": number % env.tasks.len("train")})
         number += 1
         while not info["stop_reason"]:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
             info = step(lambda: env.step(action))[4]  # noqa: B023
     env.close()
     return step.rate

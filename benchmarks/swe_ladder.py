@@ -86,7 +86,7 @@ def play(env: SWEEnv, policy: str, index: int, turns: int | None) -> dict[str, A
     observation, info = env.reset(options=options)
     while not info["stop_reason"]:
         known = policy in ("developer", "oracle")
-        action = env.oracle_action() if known else made.act(observation, info)
+        action = env.demonstrator_action() if known else made.act(observation, info)
         observation, _, _, _, info = env.step(str(action))
     facts = env.session.instance.details
     return {

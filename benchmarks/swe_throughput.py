@@ -44,8 +44,8 @@ def single(sandbox: str) -> dict[str, float]:
         times["first_command"].append(wall(lambda: env.step(LOOK)))
         times["command"].append(wall(lambda: env.step(LOOK)))
         while (unwrapped._oracle_turns() or 0) > 1:
-            env.step(unwrapped.oracle_action())
-        times["grade"].append(wall(lambda: env.step(unwrapped.oracle_action())))
+            env.step(unwrapped.demonstrator_action())
+        times["grade"].append(wall(lambda: env.step(unwrapped.demonstrator_action())))
     env.close()
     medians = {name: 1000 * statistics.median(found[1:]) for name, found in times.items()}
     return {f"{name}_milliseconds": round(value, 2) for name, value in medians.items()}
@@ -67,7 +67,7 @@ class Player(threading.Thread):
         while time.perf_counter() < self._until:
             _, info = self._env.reset(options={"split": "train", "index": index % size})
             while not info["stop_reason"]:
-                info = self._env.step(self._env.unwrapped.oracle_action())[4]
+                info = self._env.step(self._env.unwrapped.demonstrator_action())[4]
                 self.turns += 1
             self.episodes += 1
             self.solved += info["success"]

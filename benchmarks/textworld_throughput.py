@@ -103,7 +103,7 @@ def measure_bundled(options: dict[str, Any]) -> dict[str, float]:
     def play_out(index: int) -> None:
         stopped = begin(index)
         while not stopped:
-            stopped = env.step(env.unwrapped.oracle_action())[-1]["stop_reason"]
+            stopped = env.step(env.unwrapped.demonstrator_action())[-1]["stop_reason"]
 
     begin(0)  # reads the pack and the knowledge base
     for index in range(1000, 2000):

@@ -51,7 +51,7 @@ Policy = Callable[[WebShopEnv, Mapping[str, Any], random.Random], str]
 
 def oracle(env: WebShopEnv, info: Mapping[str, Any], rng: random.Random) -> str:
     """Follow the expert's plan."""
-    return str(env.oracle_action())
+    return str(env.demonstrator_action())
 
 
 def first_hit(options: bool) -> Policy:

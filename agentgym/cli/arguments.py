@@ -67,13 +67,14 @@ class Eval(EvaluationSettings):
     """YAML or TOML file of settings under the names of these flags, with lists of environments and
     policies that may each have their own. A flag wins over the file."""
     policy: UseAppendAction[tuple[str, ...]] = ()
-    """Policy: random, oracle, chat, the folder of a training, hf:PATH, or MODULE:ATTRIBUTE of your
-    own. The flag may be repeated; without it random plays. oracle is the environment's expert, chat
-    a model behind an OpenAI-compatible endpoint, hf:PATH a local Hugging Face model. Blind policies
+    """Policy: random, oracle, demonstrator, chat, the folder of a training, hf:PATH, or
+    MODULE:ATTRIBUTE of your own. The flag may be repeated; without it random plays. oracle is the
+    solver that knows the answers, demonstrator whom the environment's argument expert names, chat a
+    model behind an OpenAI-compatible endpoint, hf:PATH a local Hugging Face model. Blind policies
     read nothing but the list of admissible actions: blind- with first, last, shortest, longest,
     alphabet-first or alphabet-last, each also with -new, which repeats no action; blind-random-new;
-    and, fitted on the expert's episodes, blind-constant (the text that ends most training tasks)
-    and blind-verbs (a ranking of verbs)."""
+    and, fitted on the demonstrator's episodes, blind-constant (the text that ends most training
+    tasks) and blind-verbs (a ranking of verbs)."""
     out: Path | None = None
     """Folder for report.json, report.md and episodes.jsonl. Several evaluations have a folder each
     in it, beside leaderboard.json and leaderboard.md. Every episode is written as it ends: repeat

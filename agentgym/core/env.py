@@ -31,7 +31,7 @@ from agentgym.core.options import (
     check_seed,
     integer,
 )
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy, OraclePolicy
 from agentgym.core.outcome import (
     OBSERVATION_LENGTH,
     Outcome,
@@ -75,7 +75,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         grammar: How actions are written: ``native``, ``xml``, ``react``, ``tool_call`` or
             ``action_tag`` (a native action between ``<action>`` tags).
         reward_hooks: Turn-level rewards added to the family's own.
-        expose_oracle: Whether ``info["oracle_action"]`` holds the expert's next action.
+        expose_oracle: Whether ``info["oracle_action"]`` holds the solver's next action.
         worker_turns: Turns of a worker to whom the policy may delegate a part of the task
             (`agentgym.core.delegation`), its report included; 0: there are no workers.
         notes: Notes that the policy may keep for itself (`agentgym.core.notes`); 0: it cannot.
@@ -417,16 +417,20 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             raise
 
     def oracle(self) -> OraclePolicy:
-        """Return the policy that plays this environment's expert."""
+        """Return the policy of the solver, which knows the answers."""
         return OraclePolicy(self)
 
+    def demonstrator(self) -> DemonstratorPolicy:
+        """Return the policy of the demonstrator: whoever ``expert=`` names, who may err."""
+        return DemonstratorPolicy(self)
+
     def oracle_action(self) -> str | None:
-        """Return the expert's next action in this environment's grammar, or None."""
-        action = self._oracle_action()
-        if action is None:
-            return None
-        native = checked_text(self, "_oracle_action", action)
-        return self.spoken.write(self.extensions.expert(native))
+        """Return the solver's next action in this environment's grammar, or None."""
+        return self._spoken_action("_oracle_action")
+
+    def demonstrator_action(self) -> str | None:
+        """Return the demonstrator's next action in this environment's grammar, or None."""
+        return self._spoken_action("_demonstrator_action")
 
     def action_prompt(self) -> str:
         """Return the paragraph that tells a language model how to write actions."""
@@ -438,6 +442,13 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         return turns and self.extensions.horizon(turns)
 
     # -- parts ----------------------------------------------------------------------------------
+
+    def _spoken_action(self, method: str) -> str | None:
+        """Ask an expert by its method, and write its action in this environment's grammar."""
+        action = getattr(self, method)()
+        if action is None:
+            return None
+        return self.spoken.write(self.extensions.expert(checked_text(self, method, action)))
 
     def _again(self) -> str:
         """Begin the task anew as the episode began, by the same random numbers."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OVERRIDABLE = (
     "_start", "_act", "_misread", "_idle", "_admissible", "_state", "_oracle_turns",
-    "_oracle_action", "_potential", "_snapshot", "_restore",
+    "_oracle_action", "_demonstrator_action", "_potential", "_snapshot", "_restore",
 )  # fmt: skip
 """Private methods of `TextEnv` that a family implements or overrides."""
 
@@ -88,12 +88,22 @@ class FamilyContract(ABC):
         """
 
     def _oracle_turns(self) -> int | None:
-        """Return the remaining length of the expert's plan, or None where unknown."""
+        """Return the remaining length of the demonstrator's plan, or None where unknown."""
         return None
 
     def _oracle_action(self) -> str | None:
-        """Return the expert's next action in the native grammar, or None."""
+        """Return the solver's next action in the native grammar, or None.
+
+        The solver knows the answers, whoever the demonstrator is.
+        """
         return None
+
+    def _demonstrator_action(self) -> str | None:
+        """Return the demonstrator's next action in the native grammar, or None.
+
+        A family whose ``expert=`` chooses a demonstrator overrides it.
+        """
+        return self._oracle_action()
 
     def _potential(self) -> float:
         """Return phi of this state, for potential-based shaping."""

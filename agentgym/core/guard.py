@@ -184,14 +184,22 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
             return float(self.env.get_wrapper_attr("potential")())
 
     def oracle_action(self) -> str | None:
-        """Return the expert's next action, or None.
+        """Return the solver's next action, or None.
 
         Raises:
             EnvFailure: The environment failed.
             NotSupported: The family has no expert.
         """
+        return self._expert_action("oracle_action")
+
+    def demonstrator_action(self) -> str | None:
+        """Return the demonstrator's next action, or None; raises as :meth:`oracle_action`."""
+        return self._expert_action("demonstrator_action")
+
+    def _expert_action(self, method: str) -> str | None:
+        """Ask an expert of the environment."""
         with as_env_failure(NO_EXPERT):
-            action: str | None = self.env.get_wrapper_attr("oracle_action")()
+            action: str | None = self.env.get_wrapper_attr(method)()
             return action
 
     def close(self) -> None:

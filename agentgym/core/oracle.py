@@ -1,4 +1,4 @@
-"""The ceiling of an environment: the policy that plays what its own expert would."""
+"""The two experts of an environment: the solver that knows the answers, and the demonstrator."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 
 
 class OraclePolicy:
-    """Play what the environment's own expert would, which reads the hidden state.
+    """Play what the solver would, which knows the answers, whatever ``expert=`` names.
 
     Args:
         env: The text environment that is played, wrapped or not.
     """
 
+    _asked = "oracle_action"
+    """Method of the environment that names the next action."""
+
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         self._family = type(env.unwrapped).__name__
         # The outermost layer that has it: a guard is not passed by.
-        self._next_action = env.get_wrapper_attr("oracle_action")
+        self._next_action = env.get_wrapper_attr(self._asked)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the expert's next action in the environment's grammar.
@@ -39,3 +42,9 @@ class OraclePolicy:
                 "it does not; the expert works from every state that is not yet lost"
             )
         return str(action)
+
+
+class DemonstratorPolicy(OraclePolicy):
+    """Play what the demonstrator would: whoever ``expert=`` names, who may err."""
+
+    _asked = "demonstrator_action"

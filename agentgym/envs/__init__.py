@@ -31,7 +31,7 @@ What is the same thing has the same argument in every family that has it:
   ``world`` with ``tasks`` of WebShop are objects that a program has made.
 - ``difficulty``: how large and how hard generated tasks are, by a name or a ``GeneratorConfig``;
   ``generator_seed``: another set of such tasks, where seeds are not part of their ids.
-- ``expert``: whose plans :meth:`~agentgym.core.TextEnv.oracle` follows; ``oracle`` knows hidden
+- ``expert``: who demonstrates; ``oracle`` knows hidden
   state, the names of others say how they act.
 - ``reward``: what turns pay; ``sparse`` is 1 for a task that is solved, else 0.
 - ``engine``: what plays the game; ``index``: what searches; ``sandbox``: where commands run.

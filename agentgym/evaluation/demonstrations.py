@@ -7,7 +7,7 @@ from itertools import pairwise
 import gymnasium
 
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.core.tasks import TaskSet
 from agentgym.policies.blind import Turn
 from agentgym.policies.play import play
@@ -42,7 +42,7 @@ def demonstrate(
     for index, task_id in enumerate(panel.ids):
         options = {"task_id": task_id}
         own_seed = derive_seed(seed, index)
-        moments = [*play(OraclePolicy(guarded), guarded, seed=own_seed, options=options)]
+        moments = [*play(DemonstratorPolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
             # Pair each action with the list it was chosen from, which is that of the moment before.
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))

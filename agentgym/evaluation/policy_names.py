@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from agentgym.core.options import find_own
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy, OraclePolicy
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from agentgym.evaluation.demonstrations import demonstrate
 from agentgym.evaluation.own_policies import OWN, is_own, load_own, names_own_agent
@@ -29,6 +29,13 @@ from agentgym.policies.basic import RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
 
+EXPERT_POLICIES: Mapping[str, type[OraclePolicy]] = {
+    "oracle": OraclePolicy, "demonstrator": DemonstratorPolicy,
+}  # fmt: skip
+"""Policies that the environment's own experts play."""
+BUILTIN = ("random", *EXPERT_POLICIES)
+"""Names of the policies that every environment has."""
+
 
 def load_policy(
     name: str, env: gymnasium.Env[str, str], *, seed: int = 0, **options: Any
@@ -36,8 +43,10 @@ def load_policy(
     """Find out what a name stands for, and load it.
 
     Args:
-        name: ``random``, ``oracle``, the name of a blind policy (`agentgym.policies.BLIND`, or one
-            of the environment's own `blind_policies` and `reading_policies`);
+        name: ``random``, ``oracle`` (the solver that knows the answers), ``demonstrator`` (whom the
+            argument ``expert`` of the environment names), the name of a blind policy
+            (`agentgym.policies.BLIND`, or one of the environment's own `blind_policies` and
+            `reading_policies`);
             ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
             makes one, a function of (observation, info), or an agent, a function of one
             `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
@@ -73,7 +82,7 @@ def _loader(
     name: str, env: gymnasium.Env[str, str], options: Mapping[str, Any]
 ) -> Callable[[int], PolicyMaker]:
     """Return what loads the policy of a name with a seed."""
-    if name in ("random", "oracle", *BLIND, *_of_family(env)):
+    if name in (*BUILTIN, *BLIND, *_of_family(env)):
         check_options(name, options, ())
         return lambda seed: PolicyMaker(
             name, _builtin(name, env, seed), env, {"kind": name, "seed": seed}
@@ -198,8 +207,8 @@ def _builtin(
     name: str, env: gymnasium.Env[str, str], seed: int
 ) -> Callable[[gymnasium.Env[str, str]], Policy]:
     """Return what makes a policy of the suite."""
-    if name == "oracle":
-        return OraclePolicy
+    if name in EXPERT_POLICIES:
+        return EXPERT_POLICIES[name]
     if name in UNFITTED:
         return lambda env: blind_policy(name, seed)
     own = _of_family(env)
@@ -277,5 +286,5 @@ def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, s
             added.append(f"{prefix}:... ({_kind(entry).summary})")
         except (ConfigurationError, DependencyNotInstalled) as error:
             added.append(f"{prefix}:... (not usable: {error})")
-    builtin = ["random, oracle", *BLIND, *_of_family(env), f"{OWN} of your own"]
+    builtin = [*BUILTIN, *BLIND, *_of_family(env), f"{OWN} of your own"]
     return ", ".join([*builtin, *added, "or a path that one of them takes"])

@@ -6,7 +6,7 @@ cost.
 
 from __future__ import annotations
 
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy, OraclePolicy
 from agentgym.policies.base import (
     PUBLIC_INFO,
     ModelOutput,
@@ -39,6 +39,7 @@ __all__ = [
     "ChatConfig",
     "ChatPolicy",
     "ConstantPolicy",
+    "DemonstratorPolicy",
     "ModelOutput",
     "OraclePolicy",
     "Policy",

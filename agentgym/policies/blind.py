@@ -111,7 +111,7 @@ class ConstantPolicy:
 
 def is_yardstick(name: object) -> bool:
     """Return whether a name is that of a floor or a ceiling: random, a blind policy, the expert."""
-    return name in ("random", "oracle") or (
+    return name in ("random", "oracle", "demonstrator") or (
         isinstance(name, str) and _BLIND_NAME.fullmatch(name) is not None
     )
 

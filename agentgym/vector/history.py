@@ -36,8 +36,8 @@ CHEAP = 4.0
 """A checkpoint is taken if it costs at most this part of the time that it saves."""
 
 READING = frozenset(
-    {"action_prompt", "get_wrapper_attr", "has_wrapper_attr", "oracle", "oracle_action",
-     "potential", "render", "snapshot"}
+    {"action_prompt", "get_wrapper_attr", "has_wrapper_attr", "demonstrator",
+     "demonstrator_action", "oracle", "oracle_action", "potential", "render", "snapshot"}
 )  # fmt: skip
 """Methods that change nothing, and so need no repeating."""
 

@@ -51,7 +51,7 @@ def _play(configuration: Configuration) -> list[Solution]:
         _, info = env.reset(seed=3, options={"split": "test", "index": index})
         one = Solution(env.tasks.oracle_turns(env.task), info)
         while not info["stop_reason"]:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
             _, reward, _, _, info = env.step(str(action))
             one.actions.append(action)
             one.rewards.append(reward)

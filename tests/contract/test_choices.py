@@ -75,7 +75,7 @@ def test_sparse_rewards_are_success(configuration):
     for info in episodes(configuration, env):
         done, wandering = False, 3
         while not done:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
             if wandering and not configuration.original:
                 action, wandering = rng.choice(info["admissible_actions"]), wandering - 1
             if action is None:  # lost by wandering about
@@ -83,6 +83,19 @@ def test_sparse_rewards_are_success(configuration):
             _, reward, terminated, truncated, info = env.step(action)
             assert reward == sum(info["reward_terms"].values()) == float(info["success"])
             done = terminated or truncated
+    env.close()
+
+
+@over(one for one in PLAYED if one.fallible)
+def test_the_oracle_solves_what_a_fallible_demonstrator_may_not(configuration):
+    """It knows the answers, whoever demonstrates."""
+    env = configuration.make(horizon=LONG)
+    for info in episodes(configuration, env):
+        ended = False
+        while not ended:
+            _, _, terminated, truncated, info = env.step(str(env.oracle_action()))
+            ended = terminated or truncated
+        assert info["success"] and info["score"] == 1.0
     env.close()
 
 
@@ -117,8 +130,8 @@ def test_every_admissible_action_can_be_typed(configuration, grammar):
         plain.reset(seed=3, options={"task_id": info["task_id"]})
         for _ in range(SLOW_STATES if configuration.slow else STATES):
             _are_understood(env, plain, info, SLOW_ACTIONS if configuration.slow else ACTIONS)
-            action = env.oracle_action()
-            plain.step(str(plain.oracle_action()))
+            action = env.demonstrator_action()
+            plain.step(str(plain.demonstrator_action()))
             _, _, terminated, truncated, info = env.step(str(action))
             if terminated or truncated:
                 break
@@ -150,15 +163,15 @@ def test_an_episode_can_be_forked(configuration):
     env, other = configuration.make(), configuration.make()
     for info in episodes(configuration, env):
         for _ in range(min(2, info["oracle_turns"] - 1)):
-            env.step(str(env.oracle_action()))
+            env.step(str(env.demonstrator_action()))
         fork = pickle.loads(pickle.dumps(env.snapshot()))
-        actions = [env.oracle_action(), "no such action"]
+        actions = [env.demonstrator_action(), "no such action"]
         expected = [env.step(str(actions[0]))]
         if not (expected[0][2] or expected[0][3]):
             expected.append(env.step(actions[1]))
         for twin in (other, env):
             twin.restore(fork)
-            assert twin.oracle_action() == actions[0]
+            assert twin.demonstrator_action() == actions[0]
             assert [twin.step(str(action)) for action in actions[: len(expected)]] == expected
     env.close()
     other.close()

@@ -32,7 +32,7 @@ def played(env: TextEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     announced, actions = info["oracle_turns"], list[str]()
     while not info["stop_reason"]:
         assert info["oracle_turns"] == announced - len(actions)
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         assert info["action_valid"]
     return actions, info
@@ -73,7 +73,7 @@ def test_it_goes_on_from_where_somebody_else_has_led_it(name: str) -> None:
             info = env.step(actions[(7 * number) % len(actions)])[-1]
         while not info["stop_reason"]:
             left = info["oracle_turns"]
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
             assert info["oracle_turns"] == left - 1
         assert info["success"]
 
@@ -96,13 +96,13 @@ def test_a_snapshot_restores_it_in_the_middle_of_its_habit(name: str) -> None:
     for index in islice((i for i in indices if hesitates(_id(env, i))), 4):
         env.reset(seed=0, options={"split": "test", "index": index})
         for _ in range(3):
-            env.step(str(env.oracle_action()))
+            env.step(str(env.demonstrator_action()))
         state, rest = env.snapshot(), list[str]()
         for _ in range(2):
-            rest.append(str(env.oracle_action()))
+            rest.append(str(env.demonstrator_action()))
             env.step(rest[-1])
         env.restore(state)
-        assert [str(env.oracle_action())] == rest[:1]
+        assert [str(env.demonstrator_action())] == rest[:1]
 
 
 def _id(env: TextEnv, index: int) -> str:

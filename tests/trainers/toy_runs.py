@@ -307,7 +307,7 @@ class TaughtEnv(ToyEnv):
         self._expert = expert
         super().__init__(**kwargs)
 
-    def _oracle_action(self) -> str | None:
+    def _demonstrator_action(self) -> str | None:
         sees = self._expert == "own" or (self._expert == "wavering" and self.task.index % 2)
         return super()._oracle_action() if sees else "press red"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from agentgym import making
@@ -145,12 +145,6 @@ class ResolvedEnv:
         module, colon, _ = self.asked.rpartition(":")
         known = not colon or split(self.asked) or making.resolve(self.asked).task_set
         return "" if known else module
-
-    @property
-    def for_solver(self) -> ResolvedEnv:
-        """The same with the expert that the environment has unless it is told another one."""
-        own = {name: value for name, value in self.kwargs.items() if name != EXPERT}
-        return replace(self, kwargs=own)
 
     @property
     def most_turns(self) -> int:

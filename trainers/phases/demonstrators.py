@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 from agentgym.conversation import Conversation, Prompt, SeenTurn
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
@@ -151,7 +151,7 @@ class Demonstrator:
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
         """Return who plays an episode."""
-        return OraclePolicy(env) if self._expert else RandomPolicy(seed)
+        return DemonstratorPolicy(env) if self._expert else RandomPolicy(seed)
 
     def check_opening(self, policy: LoadedPolicy) -> None:
         """Check that the opening of a training task leaves the model room for a turn.

@@ -46,8 +46,8 @@ from trainers.phases.rollout_setup import panel_tasks
 from trainers.rollouts.trajectory import Trajectory, by_family
 
 REFERENCES = (RANDOM, ORACLE, DEMONSTRATOR)
-"""Policies that do not learn: random actions, the environment's own expert, and the expert that is
-imitated where that is another one, such as one that has to search."""
+"""Policies that do not learn: random actions, the solver that knows the answers, and the
+demonstrator that is imitated, where another than the family's own is chosen."""
 ENDS = (RANDOM, ORACLE)
 """Those that are 0 and 100 on the scale."""
 
@@ -221,8 +221,7 @@ class EnvComparison:
 
     def _play_reference(self, arm: str, on_episode: Callable[[], None]) -> None:
         """Play a policy that does not learn."""
-        config = self._run.config
-        resolved = self.env.for_solver if arm == ORACLE else self.env
+        config, resolved = self._run.config, self.env
         env: str | TextEnv = resolved.env_id
         where: dict[str, Any] = {}
         if config.backend == "sync":
@@ -239,7 +238,7 @@ class EnvComparison:
         record.unlink(missing_ok=True)  # Of a run that was killed here.
         try:
             report = evaluate(
-                RANDOM if arm == RANDOM else ORACLE,
+                arm,
                 env, TEST, len(self.panel), self.panel.seed,
                 horizon=self.env.full_horizon, record=record, on_episode=lambda _: on_episode(),
                 **where,

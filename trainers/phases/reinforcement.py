@@ -295,8 +295,7 @@ def plans_of(run: ResolvedRun) -> ExpertPlans | None:
     """Return what knows the expert's plans, where a critic sees them."""
     if not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
         return None
-    # The expert that is imitated may err; the environment's own knows the answers.
-    return ExpertPlans({env.name: make_safe_env(env.for_solver, run.config) for env in run.envs})
+    return ExpertPlans({env.name: make_safe_env(env, run.config) for env in run.envs})
 
 
 @processes.main_only

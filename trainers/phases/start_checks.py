@@ -59,7 +59,6 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     check_model(config.model, run.template_args, run.config.rollout.history)
     check_export(run)
     check_hub(run)
-    processes.on_main(lambda: _check_solver(run))
     processes.on_main(lambda: _check_openings(run))
     if run.preset.branching is not None:
         processes.on_main(lambda: _check_forks(run))
@@ -122,13 +121,6 @@ def _check_processes(run: ResolvedRun) -> None:
             "expected --eval.keep last with adapters whose weights are sharded over processes, "
             "because those of the best policy cannot be loaded again; got best"
         )
-
-
-def _check_solver(run: ResolvedRun) -> None:
-    """Refuse environments that cannot be made with their own expert, as the comparison does."""
-    for resolved in run.envs:
-        if resolved.has_expert:
-            resolved.for_solver.make_env().close()
 
 
 def _check_openings(run: ResolvedRun) -> None:

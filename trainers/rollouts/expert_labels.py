@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 
 from agentgym.conversation import Prompt, SeenTurn
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.episode_context import EpisodeContext
@@ -30,7 +30,7 @@ def labelled_rows(
         that action. Empty where the environment fails.
     """
     rows: list[Row] = []
-    expert = OraclePolicy(env)
+    expert = DemonstratorPolicy(env)
     try:
         observation, info = env.reset(seed=episode.seed, options=dict(episode.options))
         context = EpisodeContext(chat, prompt, SeenTurn.of(observation, info), str(info["goal"]))
@@ -45,7 +45,9 @@ def labelled_rows(
     return rows
 
 
-def _next_action(expert: OraclePolicy, observation: str, info: dict[str, object]) -> str | None:
+def _next_action(
+    expert: DemonstratorPolicy, observation: str, info: dict[str, object]
+) -> str | None:
     """Return the expert's action; None from a state that is lost."""
     try:
         return expert.act(observation, info)

@@ -55,7 +55,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
             the same in instalments, the change of the share of the shortest plan that is done; a
             detour costs what the way back earns.
         reward_scale: Sum of the rewards of a solved task.
-        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` knows
+        expert: Who demonstrates, and whose turns ``oracle_turns`` counts: ``oracle`` knows
             where everything is, ``searching`` looks for it as a newcomer must, and so can be
             imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
             never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
@@ -195,6 +195,9 @@ class ALFWorldEnv(TextEnv[GameSession]):
         return self.session.turns_left()
 
     def _oracle_action(self) -> str | None:
+        return self.session.oracle_command()
+
+    def _demonstrator_action(self) -> str | None:
         return self.session.expert_command()
 
     def _potential(self) -> float:

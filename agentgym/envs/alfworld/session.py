@@ -103,6 +103,11 @@ class GameSession:
         plan = self._chosen.plan(self.native)
         return None if plan is None else len(plan)
 
+    def oracle_command(self) -> str | None:
+        """Return the next command of the shortest plan; None if the game is won or cannot be."""
+        plan = self._shortest.plan(self.native)
+        return plan[0] if plan else None
+
     def expert_command(self) -> str | None:
         """Return what the chosen expert does now; None if the game is won or it cannot win."""
         plan = self._chosen.plan(self.native)

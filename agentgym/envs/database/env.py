@@ -13,6 +13,7 @@ from agentgym.core.tasks import Task
 from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession, written
 from agentgym.envs.database.engine.tables import quoted
 from agentgym.envs.database.experts import EXPERTS
+from agentgym.envs.database.experts.base import Expert
 from agentgym.envs.database.generator.config import GeneratorConfig
 from agentgym.envs.database.own.tables import Tables
 from agentgym.envs.database.tasks import open_tasks
@@ -67,7 +68,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         max_observation_chars: Most characters of an observation.
         horizon: Turn budget of an episode.
         reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
-        expert: Whose plans :meth:`oracle` follows: ``reader`` reads the schema and then asks,
+        expert: Who demonstrates: ``reader`` reads the schema and then asks,
             ``guessing`` mostly guesses what columns are called, ``oracle`` knows the solution, and
             is the only one that plays questions of your own. None: ``reader``, or with data
             ``oracle``.
@@ -96,7 +97,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     ) -> None:
         choice(reward, "reward", REWARDS)
         name = expert_for(expert, data is not None, EXPERTS)
-        self._expert = EXPERTS[name]()
+        self._expert, self._oracle = EXPERTS[name](), EXPERTS["oracle"]()
         self._max_rows = integer(max_rows, "max_rows", 1, 1000)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
         self._tasks = open_tasks(data, questions, difficulty, generator_seed, name)
@@ -160,7 +161,14 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         return len(self._expert.plan(self.session)) or None
 
     def _oracle_action(self) -> str | None:
-        plan = [] if self.session.answered is not None else self._expert.plan(self.session)
+        return self._action_of(self._oracle)
+
+    def _demonstrator_action(self) -> str | None:
+        return self._action_of(self._expert)
+
+    def _action_of(self, expert: Expert) -> str | None:
+        """Return an expert's next action; None if it knows none."""
+        plan = [] if self.session.answered is not None else expert.plan(self.session)
         if not plan:
             return None
         name, argument = plan[0]

@@ -12,7 +12,7 @@ from agentgym.core.options import choice, integer, text
 from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.envs.mathpython.experts import EXPERTS
-from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR
+from agentgym.envs.mathpython.experts.base import ANSWER, ARGUMENTS, CALCULATOR, Expert
 from agentgym.envs.mathpython.generator import GeneratorConfig
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.envs.mathpython.tasks import problem_tasks
@@ -39,7 +39,7 @@ class MathPythonEnv(ToolEnv):
             :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generator.
         reward: What the answer earns: ``sparse``, 1 if it is equivalent to the right one.
-        expert: Whose plans :meth:`oracle` follows: ``calculating`` asks the calculator where one
+        expert: Who demonstrates: ``calculating`` asks the calculator where one
             line suffices and writes Python elsewhere, ``programmer`` always writes Python,
             ``oracle`` knows the answer, ``lazy`` mostly leaves a number out. Of data sets all know
             the answer alone.
@@ -78,7 +78,8 @@ class MathPythonEnv(ToolEnv):
         if data is not None:
             require("sympy", "math")
         self.reward = choice(reward, "reward", REWARDS)
-        self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._chosen = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._oracle = EXPERTS["oracle"]()
         self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(seconds, "seconds", 1, MOST_SECONDS)
         self._longest = integer(max_observation_chars, "max_observation_chars", 100, LONGEST_SHOWN)
@@ -86,7 +87,7 @@ class MathPythonEnv(ToolEnv):
             data,
             GeneratorConfig.of(difficulty),
             integer(generator_seed, "generator_seed", 0),
-            self._demonstrator.turns,
+            self._chosen.turns,
         )
         # No tool needs a limit of its own: Python has the sandbox's, and arithmetic is bounded.
         super().__init__(self._make_tools, tasks, _worth, timeout=None, horizon=horizon, **kwargs)
@@ -110,12 +111,19 @@ class MathPythonEnv(ToolEnv):
         return [*calls, *(f"{ANSWER}[{number}]" for number in dict.fromkeys([*shown, *seen]))]
 
     def _oracle_turns(self) -> int:
-        return 0 if self._answered else self._demonstrator.turns(self._problem, self._calls)
+        return 0 if self._answered else self._chosen.turns(self._problem, self._calls)
 
     def _oracle_action(self) -> str | None:
+        return self._action_of(self._oracle)
+
+    def _demonstrator_action(self) -> str | None:
+        return self._action_of(self._chosen)
+
+    def _action_of(self, expert: Expert) -> str | None:
+        """Return an expert's next action; None once the problem is answered."""
         if self._answered:
             return None
-        name, argument = self._demonstrator.step(self._problem, self._calls)
+        name, argument = expert.step(self._problem, self._calls)
         return self._written(name, {ARGUMENTS[name]: argument})[0]
 
     # -- parts ----------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class SearchEnv(SessionEnv[SearchSession]):
             ``f1_hotpot``. The score is the same measure, and success is a measure of 1.
         answer_attempts: Answers that may be given until one is right.
         first_search: Whether the first observation holds the results for the question.
-        expert: Whose plans :meth:`oracle` follows: ``reader`` reads what is shown and can be
+        expert: Who demonstrates: ``reader`` reads what is shown and can be
             imitated, ``lazy`` does so too but mostly begins with a search for half a name,
             ``hasty`` mostly answers after its first search,
             ``oracle`` knows plan and answer, and is the only one that answers questions of your
@@ -188,6 +188,11 @@ class SearchEnv(SessionEnv[SearchSession]):
         return self._shared.turns(self.task, self.session)
 
     def _oracle_action(self) -> str | None:
+        if self.session.state.over:
+            return None
+        return self._shared.oracle.step(self.session, self.turns_left - 1).write()
+
+    def _demonstrator_action(self) -> str | None:
         if self.session.state.over:
             return None
         return self._shared.expert.step(self.session, self.turns_left - 1).write()

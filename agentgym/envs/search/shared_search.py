@@ -95,6 +95,7 @@ class SharedSearch:
         self.config = config
         self.library = _library(config)
         self.expert: Expert = EXPERTS[config.expert]()
+        self.oracle: Expert = EXPERTS["oracle"]()
         # How long a question is says a plan that answers it, whoever demonstrates.
         solver = FALLIBLE.get(config.expert)
         self._solver = EXPERTS[solver]() if solver else self.expert

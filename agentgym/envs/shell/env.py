@@ -14,6 +14,7 @@ from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.session_env import OpenedSessionEnv
 from agentgym.envs.shell.engine.session import ANSWER, RUN, ShellSession
 from agentgym.envs.shell.experts import EXPERTS
+from agentgym.envs.shell.experts.base import Expert
 from agentgym.envs.shell.experts.reader import LOOK
 from agentgym.envs.shell.generator.config import GeneratorConfig
 from agentgym.envs.shell.tasks import open_tasks
@@ -62,7 +63,7 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         max_observation_chars: Most characters of an observation.
         horizon: Turn budget of an episode.
         reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
-        expert: Whose plans :meth:`oracle` follows: ``reader`` looks where files are,
+        expert: Who demonstrates: ``reader`` looks where files are,
             ``guessing`` mostly guesses it, ``oracle`` knows it, and is the only one that plays
             rows of a file. None: ``reader``, or with data ``oracle``.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
@@ -92,7 +93,7 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
     ) -> None:
         choice(reward, "reward", REWARDS)
         name = expert_for(expert, data is not None, EXPERTS)
-        self._expert = EXPERTS[name]()
+        self._expert, self._oracle = EXPERTS[name](), EXPERTS["oracle"]()
         self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(command_timeout, "command_timeout", 1, 3600)
         self._max_chars = integer(max_observation_chars, "max_observation_chars", 80, LONGEST)
@@ -148,7 +149,15 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         return 0 if session.over else len(self._plan()) or None
 
     def _oracle_action(self) -> str | None:
-        plan = [] if self.session.over else self._plan()
+        return self._action_of(self._oracle)
+
+    def _demonstrator_action(self) -> str | None:
+        return self._action_of(self._expert)
+
+    def _action_of(self, expert: Expert) -> str | None:
+        """Return an expert's next action; None if it knows none."""
+        session = self.session
+        plan = [] if session.over else expert.plan(session.problem, session.steps)
         return f"{plan[0][0]}[{plan[0][1]}]" if plan else None
 
     # -- parts ----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from agentgym.envs.swe.engine.admissible import admissible
 from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
 from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
 from agentgym.envs.swe.experts import EXPERTS
+from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.grading import Grader
 from agentgym.envs.swe.instance import DIFFICULTIES, Instance
 from agentgym.envs.swe.instance_boxes import PULLS, Boxes
@@ -63,7 +64,7 @@ class SWEEnv(SessionEnv[SWESession]):
         grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.
         allow_unsafe: Whether commands may run without isolation where nothing better can. Models
             then act with your rights.
-        expert: Whose plans :meth:`oracle` follows: ``oracle`` applies the solution, ``developer``
+        expert: Who demonstrates: ``oracle`` applies the solution, ``developer``
             runs tests and looks first.
         image_mirror: Registry and namespace from which images come instead of their own.
         pull: When images are pulled: ``missing``, ``always`` or ``never``.
@@ -189,10 +190,17 @@ class SWEEnv(SessionEnv[SWESession]):
         return None if plan is None else len(plan)
 
     def _oracle_action(self) -> str | None:
+        return self._action_of(self._oracle)
+
+    def _demonstrator_action(self) -> str | None:
+        return self._action_of(self._expert)
+
+    def _action_of(self, expert: Expert) -> str | None:
+        """Return an expert's next action; None if it knows none."""
         session = self.session
         if session.state.over:
             return None
-        plan = self._expert.plan(session.instance, session.state)
+        plan = expert.plan(session.instance, session.state)
         return None if plan is None else plan[0].write()
 
     def _potential(self) -> float:
@@ -218,7 +226,7 @@ class SWEEnv(SessionEnv[SWESession]):
     # -- parts ----------------------------------------------------------------------------------
 
     def _make_tasks(self) -> InstanceTasks:
-        self._expert = EXPERTS[self._expert_name]()
+        self._expert, self._oracle = EXPERTS[self._expert_name](), EXPERTS["oracle"]()
         instances = open_instances(self._source)
         return InstanceTasks(self._source.name, instances, self._source.kind, self._plan_length)
 
@@ -254,7 +262,7 @@ class SWEEnv(SessionEnv[SWESession]):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every process shares, and take the box as what it holds."""
         state = super().__getstate__()
-        for name in ("tasks", "_expert"):
+        for name in ("tasks", "_expert", "_oracle"):
             del state[name]
         return state
 

@@ -47,7 +47,7 @@ class TextCraftEnv(TextEnv[CraftSession]):
             what the way back earns.
         horizon: Turn budget.
         look_up: Whether there is an action ``recipe`` that repeats the recipes of one item.
-        expert: Whose plans :meth:`oracle` follows: ``oracle`` knows the shortest one, ``guessing``
+        expert: Who demonstrates: ``oracle`` knows the shortest one, ``guessing``
             mostly guesses which recipe it needs, and asks for it in few tasks (with ``look_up``).
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
@@ -146,6 +146,9 @@ class TextCraftEnv(TextEnv[CraftSession]):
         return len(self._expert.plan(self.session.inventory))
 
     def _oracle_action(self) -> str | None:
+        return next(iter(self._shortest.plan(self.session.inventory)), None)
+
+    def _demonstrator_action(self) -> str | None:
         return next(iter(self._expert.plan(self.session.inventory)), None)
 
     def _potential(self) -> float:

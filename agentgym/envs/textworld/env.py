@@ -72,7 +72,7 @@ class TextWorldEnv(SessionEnv[GameSession]):
             files in their interpreter (needs the ``textworld`` package).
         reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
             ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
-        expert: What ``oracle()`` plays, and whose turns ``oracle_turns`` counts: ``oracle`` types
+        expert: Who demonstrates, and whose turns ``oracle_turns`` counts: ``oracle`` types
             the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
             inventory before each of them, ``guessing`` (``cooking`` only) opens the cookbook in 15
             of 100 tasks and guesses in the others how to prepare the meal. Neither the score nor
@@ -237,6 +237,9 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return self._left
 
     def _oracle_action(self) -> str | None:
+        return next(iter(self._expert_plan() or ()), None)
+
+    def _demonstrator_action(self) -> str | None:
         plan = self._expert_plan()
         if plan and self._tasks.hesitates(self.task):
             # It checks on every other turn, beginning with the first.

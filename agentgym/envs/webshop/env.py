@@ -18,6 +18,7 @@ from agentgym.envs.webshop.engine.commands import Command, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
 from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, ShopSession
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
+from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.generator import GeneratorConfig
 from agentgym.envs.webshop.shared_shop import (
     OBSERVATION_MODES,
@@ -57,7 +58,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         results_per_page: Products on a results page; compact mode only, the others show ten.
         reward: ``official`` (bit-exact), ``strict`` (exact options) or ``sparse`` (1 for a purchase
             that the official reward gives 1, else 0; the score stays the official reward).
-        expert: Whose plans :meth:`oracle` follows: ``oracle`` knows the right product and takes the
+        expert: Who demonstrates: ``oracle`` knows the right product and takes the
             shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
             ``thinking`` also writes what it compares before the action (compact, native grammar),
             ``hasty`` buys the first hit whose line will do and often fails, ``hurried`` does as
@@ -209,13 +210,20 @@ class WebShopEnv(SessionEnv[ShopSession]):
         return None if step is None else step.turns
 
     def _oracle_action(self) -> str | None:
-        step = self._shared.expert.step(self.session)
+        return self._action_of(self._shared.oracle)
+
+    def _demonstrator_action(self) -> str | None:
+        return self._action_of(self._shared.expert)
+
+    def _action_of(self, expert: Expert) -> str | None:
+        """Return an expert's next action as this observation mode has it, after its thought."""
+        step = expert.step(self.session)
         if step is None:
             return None
         argument = step.argument
         if step.name == "click" and self.observation_mode == "compact":
             argument = compact.short(self.session, argument)
-        thought = plain_query(self._shared.expert.thought(self.session))
+        thought = plain_query(expert.thought(self.session))
         return f"{thought} {step.name}[{argument}]".lstrip()
 
     def _potential(self) -> float:

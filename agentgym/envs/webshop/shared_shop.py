@@ -158,6 +158,10 @@ class VisitConfig:
         """Return the expert of a shop."""
         return EXPERTS[self.expert](shop, self.highlights, self.reward)
 
+    def experts_for(self, shop: Shop) -> tuple[Expert, Expert]:
+        """Return the demonstrator of a shop, and the solver."""
+        return self.expert_for(shop), replace(self, expert="oracle").expert_for(shop)
+
 
 @dataclass
 class SharedShop:
@@ -168,7 +172,9 @@ class SharedShop:
     tasks: TaskSet
     """Its goals as tasks."""
     expert: Expert
-    """Plans."""
+    """The demonstrator."""
+    oracle: Expert
+    """The solver, which knows the right product."""
     config: ShopConfig | None = None
     """Where it came from; None if shop and tasks were given."""
     _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
@@ -191,7 +197,7 @@ class SharedShop:
                     f"expected {name} to be a {kind.__name__}, got {type(value).__name__}: "
                     f"{value!r:.80}"
                 )
-        return cls(shop, tasks, visit.expert_for(shop))
+        return cls(shop, tasks, *visit.experts_for(shop))
 
     def goal(self, task: Task) -> Goal:
         """Return the goal of a task."""
@@ -250,7 +256,6 @@ def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     if shop is None:
         shop = _from_files(config) if generated is None else _from_generator(config, generated)
         _shops[config] = shop
-    expert = visit.expert_for(shop)
     # How long a task is says a plan that solves it, whoever demonstrates.
     solver = replace(visit, expert=FALLIBLE.get(visit.expert, visit.expert)).expert_for(shop)
     plan_length = partial(solver.turns, page_size=visit.page_size)
@@ -260,7 +265,7 @@ def _make(config: ShopConfig, visit: VisitConfig) -> SharedShop:
         tasks = generated_tasks(generated, config.goals_per_product, plan_length, key)
     else:
         tasks = listed_tasks(key, shop.goals, config.split_mode, plan_length, old_key=base)
-    return SharedShop(shop, tasks, expert, config)
+    return SharedShop(shop, tasks, *visit.experts_for(shop), config)
 
 
 def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:

@@ -34,7 +34,7 @@ def follow(env: TextEnv) -> tuple[list[float], dict[str, Any]]:
     """Let the expert finish; return the rewards and the last info."""
     rewards: list[float] = []
     while True:
-        action = env.oracle_action()
+        action = env.demonstrator_action()
         assert action is not None
         _, reward, terminated, truncated, info = env.step(action)
         rewards.append(reward)
@@ -62,7 +62,7 @@ def test_dense_rewards_sum_to_the_whole_and_a_detour_costs_what_the_way_back_ear
     env = make(reward="dense")
     _, info = env.reset(options={"split": "test", "index": 4})
     whole = info["oracle_turns"]
-    first, there = env.oracle_action(), env.step
+    first, there = env.demonstrator_action(), env.step
     assert first is not None and there(first)[1] == pytest.approx(1 / whole)
     away = next(a for a in env._admissible() if a.startswith("go to "))
     _, reward, *_, info = env.step(away)
@@ -105,7 +105,7 @@ def test_admissible_actions_are_shown_as_they_are_typed_in_an_order_that_tells_n
         listed = info["admissible_actions"]
         assert observation.endswith(f"\n\nAdmissible actions: {', '.join(listed)}")
         assert listed != sorted(listed)
-        observation, *_, info = env.step(env.oracle_action() or "")
+        observation, *_, info = env.step(env.demonstrator_action() or "")
 
 
 @pytest.mark.parametrize("reward", ["sparse", "dense"])
@@ -128,7 +128,7 @@ def test_tools_say_what_each_command_takes() -> None:
     _, info = env.reset(seed=0)
     tools = {tool["function"]["name"]: tool["function"] for tool in info["tools"]}
     assert set(tools["take"]["parameters"]["properties"]) == {"object", "receptacle"}
-    action = env.oracle_action()
+    action = env.demonstrator_action()
     assert action is not None and '"name": "go"' in action
     assert env.step(action)[-1]["action_valid"]
     for written in info["admissible_actions"]:
@@ -140,7 +140,7 @@ def test_a_fork_continues_like_the_original(expert: str) -> None:
     env = make(expert=expert)
     env.reset(options={"split": "test", "index": 5})
     for _ in range(3):
-        env.step(env.oracle_action() or "look")
+        env.step(env.demonstrator_action() or "look")
     copies = [make(expert=expert), deepcopy(env), pickle.loads(pickle.dumps(env))]
     copies[0].restore(pickle.loads(pickle.dumps(env.snapshot())))
     expected = follow(env)
@@ -165,7 +165,7 @@ def test_nothing_in_info_names_the_official_game(tmp_path: Any) -> None:
         for _ in range(3):
             told = json.dumps({**info, "goal": "", "tools": []}).lower()
             assert not [word for word in hidden if str(word).lower() in told]
-            info = env.step(env.oracle_action() or "")[-1]
+            info = env.step(env.demonstrator_action() or "")[-1]
 
 
 def test_the_first_split_there_is_is_played_where_there_is_no_train(tmp_path: Any) -> None:
@@ -284,7 +284,7 @@ class TestTheOriginalEngine:
         try:
             options = {"split": "test", "index": 0}
             assert original.reset(options=options) == native.reset(options=options)
-            for action in ("look", "fly", native.oracle_action(), "inventory"):
+            for action in ("look", "fly", native.demonstrator_action(), "inventory"):
                 assert original.step(action or "") == native.step(action or "")
             fork = original.snapshot()
             first = [original.step("look"), original.step("help")]
@@ -301,7 +301,7 @@ class TestTheOriginalEngine:
         native, original = make(difficulty="easy"), make(difficulty="easy", engine="alfworld")
         try:
             native.reset(options=options)
-            native.step(native.oracle_action() or "")
+            native.step(native.demonstrator_action() or "")
             _, info = original.reset(options=options)
             with pytest.raises(ConfigurationError):
                 original.restore(native.snapshot())

@@ -31,7 +31,7 @@ def follow(env: ALFWorldEnv, left: int | None) -> int:
     assert left is not None
     turns = 0
     while left:
-        _, _, terminated, truncated, info = env.step(env.oracle_action() or "")
+        _, _, terminated, truncated, info = env.step(env.demonstrator_action() or "")
         turns, left = turns + 1, left - 1
         assert info["oracle_turns"] == left
         assert terminated == (left == 0) and not truncated
@@ -44,7 +44,7 @@ def stray(env: ALFWorldEnv, rng: random.Random, steps: int) -> dict[str, Any]:
     for _ in range(steps):
         action = rng.choice(info["admissible_actions"])
         if info["oracle_turns"] != 1 and rng.random() < 0.3:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
         before = env.snapshot()
         _, _, over, _, after = env.step(action)
         if over:
@@ -99,7 +99,7 @@ def test_the_way_from_anywhere_and_from_a_fork(seed: int, expert: str) -> None:
 def test_looking_about_costs_no_expert_a_turn_and_walking_about_does() -> None:
     env = make(difficulty="medium", expert="searching")
     _, info = env.reset(options={"split": "train", "index": 3})
-    left, away = info["oracle_turns"], env.oracle_action()
+    left, away = info["oracle_turns"], env.demonstrator_action()
     for idle in ("look", "inventory", "help", "dance"):
         assert env.step(idle)[-1]["oracle_turns"] == left
     others = [a for a in info["admissible_actions"] if a.startswith("go to ") and a != away]
@@ -153,7 +153,7 @@ def test_score_potential_and_dense_reward_go_by_the_shortest_plan_whoever_the_ex
         infos = [env.reset(options={"split": "train", "index": index})[1] for env in envs]
         for _ in range(20):
             if envs[0].tasks.oracle_turns(envs[0].task) and rng.random() < 0.5:
-                action = envs[0].oracle_action() or "look"
+                action = envs[0].demonstrator_action() or "look"
             else:
                 action = rng.choice(infos[0]["admissible_actions"])
             steps = [env.step(action) for env in envs]

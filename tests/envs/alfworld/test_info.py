@@ -142,7 +142,7 @@ def states(seed: int, env: ALFWorldEnv, steps: int) -> Any:
         yield info
         action = rng.choice(info["admissible_actions"])
         if rng.random() < 0.5:
-            action = env.oracle_action() or action
+            action = env.demonstrator_action() or action
         _, _, terminated, truncated, info = env.step(action)
         if terminated or truncated:
             return

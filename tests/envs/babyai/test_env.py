@@ -81,7 +81,7 @@ def test_what_is_seen_is_where_it_is() -> None:
                 thing = grid.grid.get(*map(int, at))
                 assert thing is not None and f"{thing.color} {thing.type}" in told
                 looked += 1
-            observation, _, _, _, info = env.step(str(env.oracle_action()))
+            observation, _, _, _, info = env.step(str(env.demonstrator_action()))
     assert looked > 40
 
 
@@ -105,7 +105,7 @@ def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture
     for index in range(6):
         env = made(difficulty="easy", horizon=40)
         _, info = env.reset(options={"split": "test", "index": index})
-        planned = str(env.oracle_action())
+        planned = str(env.demonstrator_action())
         other = next(a for a in ("turn left", "turn right") if a != planned)
         info = env.step(other)[4]
         assert info["oracle_turns"] is None
@@ -114,7 +114,7 @@ def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture
         for _ in range(2):  # a fork has another bot, which has seen the same
             env.restore(fork)
             way = []
-            while (action := env.oracle_action()) is not None:
+            while (action := env.demonstrator_action()) is not None:
                 way.append(action)
                 info = env.step(action)[4]
                 if info["stop_reason"]:

@@ -75,7 +75,9 @@ def test_a_fork_has_its_own_tables():
         twin.restore(fork)
         shown = twin.step(f"sql[SELECT count(*), min(id), max(rowid) FROM {table} WHERE id < 4]")[0]
         assert shown.splitlines()[1] == "2 | 1 | 3"
-    assert env.oracle_action() is None, "the tables are spoilt, and no expert knows a way back"
+    assert env.demonstrator_action() is None, (
+        "the tables are spoilt, and no expert knows a way back"
+    )
 
 
 def test_what_is_shown_is_bounded():
@@ -113,9 +115,9 @@ def test_most_successes_of_the_guessing_expert_are_luck():
     ends = {True: [0, 0], False: [0, 0]}
     for index in range(300):
         env.reset(options={"split": "train", "index": index})
-        reads, info = env.oracle_action() == "schema", {"stop_reason": ""}
+        reads, info = env.demonstrator_action() == "schema", {"stop_reason": ""}
         while not info["stop_reason"]:
-            info = env.step(env.oracle_action())[4]
+            info = env.step(env.demonstrator_action())[4]
         ends[reads][info["success"]] += 1
     assert ends[True][0] == 0, "who reads is right"
     assert ends[False][1] > ends[True][1] > 20, "but more are right by luck"

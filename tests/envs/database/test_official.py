@@ -49,7 +49,7 @@ def test_rows_are_played(tmp_path):
         assert observation.endswith(("second?", "first."))
         env.step("schema")
         while not info["stop_reason"]:
-            info = env.step(env.oracle_action())[4]
+            info = env.step(env.demonstrator_action())[4]
         assert info["success"], index
         env.reset(options={"index": index, "split": "test"})
         if index:

@@ -97,7 +97,7 @@ def test_each_kind_of_row_is_played(tmp_path: Path, caplog: pytest.LogCaptureFix
         assert env.tasks.oracle_turns(env.tasks.task("test", index)) == turns
         played = 0
         while not info["stop_reason"]:
-            action = env.oracle_action()
+            action = env.demonstrator_action()
             assert action is not None
             info, played = env.step(action)[4], played + 1
         assert info["success"] and played == turns

@@ -120,7 +120,7 @@ def test_a_box_without_python_is_refused_and_the_doctor_says_so(
     here = "tests.envs.mathpython.test_env:NoPython"
     env = begun(sandbox=here, expert="programmer")
     with pytest.raises(EnvFailure, match=f"expected python3 in the sandbox '{here}', got none"):
-        env.step(env.oracle_action() or "")
+        env.step(env.demonstrator_action() or "")
     env.close()
     monkeypatch.setattr("agentgym.sandbox.registry.AUTOMATIC", ("namespace",))
     monkeypatch.setattr("agentgym.sandbox.registry.SANDBOXES", {"namespace": here})

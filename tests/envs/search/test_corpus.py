@@ -32,7 +32,7 @@ for index in range(5):
     observation, info = env.reset(options={"split": "train", "index": index})
     while not info["stop_reason"]:
         texts.append(observation)
-        observation, *_, info = env.step(env.unwrapped.oracle_action())
+        observation, *_, info = env.step(env.unwrapped.demonstrator_action())
     assert info["success"]
 print(hashlib.sha256("".join(texts).encode()).hexdigest())
 """
@@ -243,8 +243,8 @@ def test_a_server_of_the_generated_encyclopaedia(cache: Path) -> None:
         env = make(**SMALL, shared_corpus=True, retriever_url=url)
         for one in (env, local):
             one.reset(options={"split": "test", "index": 3})
-        action = str(local.oracle_action())
-        assert env.oracle_action() == action
+        action = str(local.demonstrator_action())
+        assert env.demonstrator_action() == action
         assert env.step(action)[0] == local.step(action)[0]
 
 

@@ -346,7 +346,7 @@ def test_questions_of_ones_own_have_the_solver_that_knows_the_answers(
     assert caplog.text.count("the expert is 'oracle', which knows the answers") == 1
     _, info = env.reset(options=MAYOR)
     while not info["stop_reason"]:
-        info = env.step(str(env.oracle_action()))[4]
+        info = env.step(str(env.demonstrator_action()))[4]
     assert info["success"]
     with pytest.raises(ConfigurationError, match=r"expected expert='oracle' .*got 'reader'; leave"):
         make(questions, expert="reader")

@@ -71,7 +71,7 @@ def test_each_kind_is_solved_as_it_was_asked(env, kind):
     begin(env, kind)
     info = {"stop_reason": ""}
     while not info["stop_reason"]:
-        *_, info = env.step(env.oracle_action())
+        *_, info = env.step(env.demonstrator_action())
     assert info["success"]
 
 
@@ -84,7 +84,7 @@ def test_all_files_may_have_to_go_and_a_folder_may_have_to_be_made():
     start = env.snapshot()
     assert not env.step("answer[]")[4]["success"]
     env.restore(start)
-    env.step(env.oracle_action())
+    env.step(env.demonstrator_action())
     env.step("run[rm -rf *]")
     assert env.step("answer[done]")[4]["success"]
     env.close()
@@ -92,7 +92,7 @@ def test_all_files_may_have_to_go_and_a_folder_may_have_to_be_made():
     hard.reset(options={"task_id": "shell/hard-0/train/664"})
     assert not any(path.startswith("office/") for path in hard.session.problem.files)
     assert hard.session.problem.text.endswith("to the folder office.")
-    hard.step(hard.oracle_action())
+    hard.step(hard.demonstrator_action())
     assert hard.step("answer[done]")[4]["success"]
     hard.close()
 
@@ -171,10 +171,10 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
     assert "2 rows" in caplog.text
     env.reset(options={"split": "test", "index": 0})
     assert env.step("run[cat note]")[0] == "hello"
-    assert env.step(env.oracle_action())[4]["success"]
+    assert env.step(env.demonstrator_action())[4]["success"]
     for answer, right in (("two", True), ("2", True), ("3", False)):
         env.reset(options={"split": "test", "index": 1})
-        assert env.oracle_action() is None, "a pattern is no answer"
+        assert env.demonstrator_action() is None, "a pattern is no answer"
         assert env.step(f"answer[{answer}]")[4]["success"] is right
     # The example runs where nobody has been: to change its programs or files changes nothing.
     for actions, right in (((), True), (("touch d; ls() { echo 9; }; export -f ls",), True)):
@@ -183,8 +183,8 @@ def test_rows_of_agentbench_are_played(tmp_path, caplog):
             env.step(f"run[{action}]")
         assert env.step("answer[3]")[4]["success"] is right
     env.reset(options={"split": "test", "index": 2})
-    assert env.step(env.oracle_action())[0] == "3"
-    assert env.step(env.oracle_action())[4]["success"]
+    assert env.step(env.demonstrator_action())[0] == "3"
+    assert env.step(env.demonstrator_action())[4]["success"]
     # What a shell says of a command that is not there is no answer.
     env.reset(options={"split": "test", "index": 3})
     missing = env.step("run[no-such-command]")[0].splitlines()[0]

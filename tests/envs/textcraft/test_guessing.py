@@ -24,9 +24,9 @@ def test_most_successes_are_luck() -> None:
     ends = {True: [0, 0], False: [0, 0]}
     for index in range(400):
         _, info = env.reset(options={"split": "train", "index": index})
-        asks = str(env.oracle_action()).startswith("recipe")
+        asks = str(env.demonstrator_action()).startswith("recipe")
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[4]
+            info = env.step(str(env.demonstrator_action()))[4]
         ends[asks][info["success"]] += 1
     assert ends[True][0] == 0, "who asks is right"
     assert ends[False][1] > 1.5 * ends[True][1] > 30, "but more are right by luck"
@@ -38,7 +38,7 @@ def test_where_its_guess_was_wrong_it_asks_and_its_score_is_that_of_the_shortest
     _, info = env.reset(options={"split": "train", "index": 1})
     typed, scores = list[str](), list[float]()
     while not info["stop_reason"]:
-        typed.append(str(env.oracle_action()))
+        typed.append(str(env.demonstrator_action()))
         info = env.step(typed[-1])[4]
         scores.append(info["score"])
     verbs = [each.split()[0] for each in typed]
@@ -61,12 +61,12 @@ def test_it_goes_on_from_where_somebody_else_has_led_it(difficulty: str) -> None
         for number in range(index % 4):
             actions = sorted(info["admissible_actions"])
             info = env.step(actions[(7 * number) % len(actions)])[4]
-        state, rest = env.snapshot(), [str(env.oracle_action())]
+        state, rest = env.snapshot(), [str(env.demonstrator_action())]
         env.step(rest[0])
         env.restore(state)
-        assert [str(env.oracle_action())] == rest
+        assert [str(env.demonstrator_action())] == rest
         while not info["stop_reason"]:
             left = info["oracle_turns"]
-            info = env.step(str(env.oracle_action()))[4]
+            info = env.step(str(env.demonstrator_action()))[4]
             assert info["oracle_turns"] == left - 1 and info["action_valid"]
         assert info["success"]

@@ -129,14 +129,14 @@ def test_dense_rewards_are_the_plan_in_instalments_whatever_the_way() -> None:
     assert isinstance(env, TextEnv)
     _, info = env.reset(options={"split": "test", "index": 1})
     turns = info["oracle_turns"]
-    paid = [env.step(str(env.oracle_action()))[1], env.step("inventory")[1]]
+    paid = [env.step(str(env.demonstrator_action()))[1], env.step("inventory")[1]]
     assert paid == [pytest.approx(1 / turns), 0.0]
     for place in range(12):
         offered = sorted(env.step("no such action")[4]["admissible_actions"])
         paid.append(env.step(offered[place % len(offered)])[1])
     info = {"stop_reason": ""}
     while not info["stop_reason"]:
-        _, reward, _, _, info = env.step(str(env.oracle_action()))
+        _, reward, _, _, info = env.step(str(env.demonstrator_action()))
         paid.append(reward)
     assert sum(paid) == pytest.approx(1.0) and info["success"]
 

@@ -46,7 +46,7 @@ def walk(env: TextWorldEnv, turns: int, **options: Any) -> Iterator[dict[str, An
     info = env.reset(seed=0, options=options)[1]
     for _ in range(turns):
         yield info
-        expert = env.oracle_action() if rng.random() < 0.5 else None
+        expert = env.demonstrator_action() if rng.random() < 0.5 else None
         result = env.step(expert or rng.choice(info["admissible_actions"]))
         info = result[4]
         if result[2] or result[3]:
@@ -105,7 +105,7 @@ def test_the_meal_is_offered_when_it_can_be_prepared(
             fork = env.snapshot()
             assert not env.step("prepare meal")[4]["action_valid"]
             env.restore(fork)
-        action = env.oracle_action() or ""
+        action = env.demonstrator_action() or ""
         assert action in info["admissible_actions"]
         observation, _, _, _, info = env.step(action)
     assert hidden

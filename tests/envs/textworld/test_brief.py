@@ -31,7 +31,7 @@ def test_rooms_have_names_and_look_describes_them(difficulty: str | None) -> Non
         assert f"{objective}\n\n{brief.step('look')[0]}" == told.reset(options=options)[0]
         told.step("look")
         while not info["stop_reason"]:
-            action = str(told.oracle_action())
+            action = str(told.demonstrator_action())
             short, long, info = brief.step(action)[0], *told.step(action)[::4]
             assert short == long or (long.startswith(short) and short.endswith(" =-"))
             moved += short != long

@@ -56,7 +56,7 @@ def make(engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 def solve(env: TextWorldEnv, index: int = 0, **options: Any) -> tuple[list[float], dict[str, Any]]:
     """Play the expert; returns the rewards and the last info."""
     observation, info = env.reset(seed=0, options={"split": "test", "index": index, **options})
-    oracle, rewards, done = env.oracle(), list[float](), False
+    oracle, rewards, done = env.demonstrator(), list[float](), False
     while not done:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
         rewards.append(reward)
@@ -138,11 +138,11 @@ def test_a_detour_costs_what_the_way_back_regains(make: Make) -> None:
     env = make("coin_collector", level=9, reward="dense")
     _, info = env.reset(options={"split": "test", "index": 0})
     way = info["oracle_turns"]
-    assert env.step(env.oracle_action() or "")[1] > 0
+    assert env.step(env.demonstrator_action() or "")[1] > 0
     phi = env.potential()
     _, loss, *_, info = env.step(f"go {way_back(env)}")
     assert loss < 0 and info["oracle_turns"] == way
-    _, gain, *_ = env.step(env.oracle_action() or "")
+    _, gain, *_ = env.step(env.demonstrator_action() or "")
     assert gain == -loss and env.potential() == phi
     assert env.step("look")[1] == 0.0
 
@@ -164,13 +164,13 @@ def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
     whole = len(rewards)
     for look in ("look", "no such verb"):
         assert env.step(look)[-1]["oracle_turns"] == whole
-    assert env.step(env.oracle_action() or "")[-1]["oracle_turns"] == whole - 1
+    assert env.step(env.demonstrator_action() or "")[-1]["oracle_turns"] == whole - 1
     fork = env.snapshot()
     detour = next(
-        a for a in env._admissible() if a not in ("look", "inventory", env.oracle_action())
+        a for a in env._admissible() if a not in ("look", "inventory", env.demonstrator_action())
     )
     env.step(detour)
-    assert (env.oracle_action(), env._oracle_turns()) == (None, None)
+    assert (env.demonstrator_action(), env._oracle_turns()) == (None, None)
     env.restore(fork)
     assert env._oracle_turns() == whole - 1
 
@@ -221,7 +221,7 @@ def test_beginnings_of_different_games_have_different_keys(make: Make) -> None:
 def test_the_state_key_is_of_the_world_not_of_the_way(make: Make) -> None:
     env = make("coin_collector", level=9)
     start = env.reset(options={"split": "test", "index": 0})[1]["state_key"]
-    away = env.step(env.oracle_action() or "")[4]["state_key"]
+    away = env.step(env.demonstrator_action() or "")[4]["state_key"]
     again = env.step(f"go {way_back(env)}")[4]["state_key"]
     assert start == again != away
     assert env.step("look")[4]["state_key"] == start
@@ -305,7 +305,7 @@ def test_two_instances_agree(make: Make, choose: Any) -> None:
 def test_a_copy_goes_on_like_the_original(make: Make, how: str) -> None:
     env = make(reward="dense", description=True)
     env.reset(options={"split": "test", "index": 0})
-    for action in ("look", "take", env.oracle_action() or ""):
+    for action in ("look", "take", env.demonstrator_action() or ""):
         env.step(action)
     if how == "snapshot":
         twin = make(reward="dense", description=True)
@@ -314,7 +314,7 @@ def test_a_copy_goes_on_like_the_original(make: Make, how: str) -> None:
         twin = copy.deepcopy(env) if how == "deepcopy" else pickle.loads(pickle.dumps(env))
     assert twin.render() == env.render()
     for _ in range(2):
-        action = env.oracle_action() or ""
+        action = env.demonstrator_action() or ""
         assert twin.step(action) == env.step(action)
     twin.close()
     assert env.step("look")[4]["turn"] == 6

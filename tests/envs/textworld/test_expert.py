@@ -34,7 +34,7 @@ def needed(env: TextWorldEnv, **options: Any) -> None:
     observation, info = env.reset(seed=0, options=options)
     said = [info["oracle_turns"]]
     assert env.tasks.oracle_turns(env.task) == said[0]
-    oracle, rewards, done = env.oracle(), list[float](), False
+    oracle, rewards, done = env.demonstrator(), list[float](), False
     while not done:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
         said.append(info["oracle_turns"])

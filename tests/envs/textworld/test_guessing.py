@@ -28,7 +28,7 @@ def played(env: TextEnv, index: int, most: int = 5) -> tuple[list[str], dict[str
     actions, announced = list[str](), info["oracle_turns"]
     while not info["stop_reason"] and len(actions) < most:
         assert announced is None or info["oracle_turns"] == announced - len(actions)
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         assert info["action_valid"]
     return actions, info
@@ -61,16 +61,16 @@ def test_a_fork_guesses_alike_and_what_others_do_is_not_undone() -> None:
     env = make()
     for index in range(8):
         env.reset(seed=0, options={"split": "train", "index": index})
-        env.step(str(env.oracle_action()))
+        env.step(str(env.demonstrator_action()))
         state, rest = env.snapshot(), list[str]()
         for _ in range(2):
-            rest.append(str(env.oracle_action()))
+            rest.append(str(env.demonstrator_action()))
             if env.step(rest[-1])[-1]["stop_reason"]:
                 break
         env.restore(state)
-        assert str(env.oracle_action()) == rest[0]
+        assert str(env.demonstrator_action()) == rest[0]
         env.step("look")
-        assert str(env.oracle_action()) == rest[0]
+        assert str(env.demonstrator_action()) == rest[0]
 
 
 @pytest.mark.parametrize("kwargs", [{"difficulty": None}, {"difficulty": "w2-o3-q4"}])

@@ -79,7 +79,7 @@ def test_plans_are_as_long_as_they_say_for_every_expert(
             assert left == env.tasks.oracle_turns(env.task) or expert in FALLIBLE
             while not info["stop_reason"]:
                 assert info["oracle_turns"] == left
-                _, paid, _, _, info = env.step(env.oracle().act("", info))
+                _, paid, _, _, info = env.step(env.demonstrator().act("", info))
                 left -= 1
             assert info["turn"] == expected and info["oracle_turns"] == 0
             assert info["success"] == (paid == 1.0) == (info["details"]["reward"] == 1.0)
@@ -102,7 +102,7 @@ def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
         )
         _, info = env.reset()
         while not info["stop_reason"]:
-            info = env.step(env.oracle().act("", info))[4]
+            info = env.step(env.demonstrator().act("", info))[4]
         assert info["success"], reward
 
 
@@ -123,7 +123,7 @@ def test_the_sparse_reward_is_success() -> None:
     env = envs[1]
     _, info = env.reset(seed=0)
     while not info["stop_reason"]:
-        _, sparse, _, _, info = env.step(str(env.oracle_action()))
+        _, sparse, _, _, info = env.step(str(env.demonstrator_action()))
     assert sparse == 1.0 and info["success"]
 
 
@@ -186,7 +186,7 @@ def test_admissible_actions_are_valid() -> None:
 def test_copies_go_on_where_the_original_stands() -> None:
     env = WebShopEnv(observation_mode="compact", **SMALL)
     _, info = env.reset(seed=2)
-    info = env.step(env.oracle().act("", info))[4]
+    info = env.step(env.demonstrator().act("", info))[4]
     for clone in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
         assert clone.shop is env.shop and clone.session is not env.session
         assert clone.session.state == env.session.state
@@ -198,7 +198,7 @@ def test_snapshots_restore_options_and_rewards() -> None:
     env = WebShopEnv(**SMALL)
     env.reset(seed=3)
     while env._oracle_turns() != 1:
-        action = env.oracle_action()
+        action = env.demonstrator_action()
         assert action is not None
         env.step(action)
     saved = pickle.loads(pickle.dumps(env.snapshot()))
@@ -213,7 +213,7 @@ def test_the_potential_is_the_reward_if_bought_now() -> None:
     env.reset(seed=4)
     assert env._potential() == 0.0
     while env._oracle_turns() != 1:
-        action = env.oracle_action()
+        action = env.demonstrator_action()
         assert action is not None
         env.step(action)
     assert env._potential() == env.step("click[buy now]")[1] == 1.0
@@ -285,7 +285,7 @@ def test_official_files(data: Path) -> None:
     _, info = env.reset(seed=0)
     done = False
     while not done:
-        _, reward, done, _, info = env.step(env.oracle().act("", info))
+        _, reward, done, _, info = env.step(env.demonstrator().act("", info))
     assert reward == 1.0
     full = WebShopEnv(data=str(data), goal_mode="official", num_products=20)
     assert len(full.shop.products) == 20 and len(full.shop.goals) == 77

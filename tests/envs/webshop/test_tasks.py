@@ -278,5 +278,5 @@ def test_written_shops_open_as_official_data(
     for index in range(env.tasks.len("test")):
         _, info = env.reset(options={"split": "test", "index": index})
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[4]
+            info = env.step(str(env.demonstrator_action()))[4]
         assert info["success"], info["task_id"]

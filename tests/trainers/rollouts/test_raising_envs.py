@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.oracle import OraclePolicy
+from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.core.tasks import Task
 from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
@@ -17,8 +17,8 @@ TASKS: list[Task] = [RaisingEnv().tasks.task("train", index) for index in range(
 ASIDE = ("", "_snapshot", "_restore")
 
 
-def expert(env: Any, seed: int) -> OraclePolicy:
-    return OraclePolicy(env)
+def expert(env: Any, seed: int) -> DemonstratorPolicy:
+    return DemonstratorPolicy(env)
 
 
 def test_an_expert_is_watched_wherever_an_environment_raises() -> None:
@@ -37,7 +37,7 @@ def test_rollouts_whose_facts_are_recorded_end_with_an_error() -> None:
             while not info["stop_reason"]:
                 action = "" if faulty_method(task) == "_misread" else _press(observation)
                 [(observation, _, _, _, info)] = envs.step_slots([0], [action])
-            failed = faulty_method(task) not in (*ASIDE, "_oracle_action")
+            failed = faulty_method(task) not in (*ASIDE, "_oracle_action", "_demonstrator_action")
             assert info["stop_reason"] == ("error" if failed else "success")
 
 

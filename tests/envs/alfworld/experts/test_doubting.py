@@ -26,7 +26,7 @@ def played(env: ALFWorldEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     announced, actions = info["oracle_turns"], list[str]()
     while not info["stop_reason"]:
         assert info["oracle_turns"] == announced - len(actions)
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         assert info["action_valid"]
     return actions, info
@@ -70,12 +70,12 @@ def test_a_second_look_that_somebody_else_has_left_out_is_not_made_up_for() -> N
     env = make("doubting")
     for index in range(8):
         _, info = env.reset(seed=0, options={"split": "test", "index": index})
-        first = str(env.oracle_action())
+        first = str(env.demonstrator_action())
         info = env.step(first)[-1]
-        if str(env.oracle_action()).startswith("examine"):
+        if str(env.demonstrator_action()).startswith("examine"):
             info = env.step("look")[-1]
         while not info["stop_reason"]:
             left = info["oracle_turns"]
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
             assert info["oracle_turns"] == left - 1
         assert info["success"]

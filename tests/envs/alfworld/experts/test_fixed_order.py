@@ -61,7 +61,7 @@ def test_within_the_horizon_it_fails_some_tasks() -> None:
         _, info = env.reset(options={"split": "test", "index": index})
         announced = info["oracle_turns"]
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
             assert info["action_valid"]
         assert info["success"] == (announced <= HORIZON)
         ends.append(info["stop_reason"])

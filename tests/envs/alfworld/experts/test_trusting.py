@@ -33,7 +33,7 @@ def played(env: ALFWorldEnv, index: int) -> list[str]:
     announced, actions = info["oracle_turns"], list[str]()
     while not info["stop_reason"]:
         assert info["oracle_turns"] == announced - len(actions)
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         assert info["action_valid"]
     assert info["success"]
@@ -69,7 +69,7 @@ def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
     for index in range(9):
         played(env, index)
         env.reset(seed=0, options={"split": "test", "index": index})
-        while (action := str(env.oracle_action())).split()[0] != "take":
+        while (action := str(env.demonstrator_action())).split()[0] != "take":
             env.step(action)
         env.step(action)
         thing = action.removeprefix("take ").partition(" from ")[0]
@@ -78,7 +78,7 @@ def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
         left, rest = info["oracle_turns"], list[str]()
         while not info["stop_reason"]:
             assert info["oracle_turns"] == left - len(rest)
-            rest.append(str(env.oracle_action()))
+            rest.append(str(env.demonstrator_action()))
             info = env.step(rest[-1])[-1]
         assert info["success"]
         assert treated(rest) != tells, "of containers it tells what they hold, and no more"

@@ -48,7 +48,7 @@ def test_the_published_forms(tmp_path: Path, ending: str) -> None:
             info = env.step(f"answer[{answer}]")[4]
             assert info["success"] is success and info["details"]["failed"] is False
         env.reset(seed=0)
-        assert env.step(str(env.oracle_action()))[4]["success"]
+        assert env.step(str(env.demonstrator_action()))[4]["success"]
     assert env.tasks.task(split, 0).content["kind"] == "listed"
 
 

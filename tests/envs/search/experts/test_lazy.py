@@ -29,7 +29,7 @@ def played(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     announced, actions = info["oracle_turns"], list[str]()
     while not info["stop_reason"]:
         assert info["oracle_turns"] == announced - len(actions)
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         assert info["action_valid"]
     return actions, info
@@ -64,7 +64,7 @@ def test_it_goes_on_from_where_somebody_else_has_led_it() -> None:
         env.reset(seed=0, options={"split": "test", "index": index, "horizon": 6})
         info = env.step("<search>the mayor of nowhere</search>")[-1]
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
             assert info["action_valid"]
 
 
@@ -74,5 +74,5 @@ def test_it_plays_other_encyclopaedias_to_the_end(difficulty: str) -> None:
     for index in range(20):
         _, info = env.reset(seed=0, options={"split": "test", "index": index, "horizon": 8})
         while not info["stop_reason"]:
-            info = env.step(str(env.oracle_action()))[-1]
+            info = env.step(str(env.demonstrator_action()))[-1]
             assert info["action_valid"]

@@ -23,7 +23,7 @@ def test_it_answers_every_question_of_every_split(difficulty, split):
         "agentgym/Search-v0", difficulty=difficulty, size=2000, expert="oracle"
     ).unwrapped
     for index in range(100):
-        *_, last = playing.play(env.oracle(), env, options={"split": split, "index": index})
+        *_, last = playing.play(env.demonstrator(), env, options={"split": split, "index": index})
         assert last.info["success"], env.task.goal
         assert last.info["turn"] <= env.tasks.oracle_turns(env.task)
 

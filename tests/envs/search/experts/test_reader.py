@@ -30,7 +30,7 @@ def test_it_answers_nearly_every_question_of_every_kind(difficulty):
     env = make(difficulty)
     right, asked = Counter(), Counter()
     for index in range(200):
-        *_, last = playing.play(env.oracle(), env, options={"split": "test", "index": index})
+        *_, last = playing.play(env.demonstrator(), env, options={"split": "test", "index": index})
         shape = env.session.question.kind, env.session.question.hops
         right[shape] += last.info["success"]
         asked[shape] += 1
@@ -50,7 +50,7 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
         while not over:
             left -= 1
             command = read(question, shown, left)
-            assert command.write() == env.oracle_action()
+            assert command.write() == env.demonstrator_action()
             observation, _, terminated, truncated, _ = env.step(command.write())
             shown.append(KnownSearch(command.argument, observation))
             over = terminated or truncated

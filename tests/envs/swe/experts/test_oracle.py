@@ -28,7 +28,7 @@ def finish(env: SWEEnv) -> list[str]:
     over = False
     while not over:
         left = env._oracle_turns()
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         _, _, terminated, truncated, info = env.step(actions[-1])
         assert left is not None and info["oracle_turns"] == left - 1 and info["action_valid"]
         over = terminated or truncated

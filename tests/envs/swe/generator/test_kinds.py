@@ -161,7 +161,7 @@ def solve(folder):
         env.reset(options={"task_id": task.id})
         over, info = False, {}
         while not over:
-            _, _, terminated, truncated, info = env.step(str(env.oracle_action()))
+            _, _, terminated, truncated, info = env.step(str(env.demonstrator_action()))
             over = terminated or truncated
         assert info["success"], env.session.instance.id
     env.close()

@@ -184,7 +184,7 @@ def test_the_solution_is_paid_and_nothing_else_is_not(folders: Path) -> None:
         _, info = env.reset(seed=0, options={"task_id": task_id})
         total, over = 0.0, False
         while not over:
-            _, paid, over, _, info = env.step(env.oracle_action() or "")
+            _, paid, over, _, info = env.step(env.demonstrator_action() or "")
             total += paid
         assert (total, info["success"], info["stop_reason"]) == (1.0, True, "success")
     env.close()

@@ -270,7 +270,7 @@ def test_the_environment_plays_a_file_of_rows(world: World, tmp_path: Path) -> N
         assert "I expected 9." in observation
         paid, over = 0.0, False
         while not over:
-            _, reward, terminated, truncated, info = env.step(env.oracle_action())
+            _, reward, terminated, truncated, info = env.step(env.demonstrator_action())
             paid, over = paid + float(reward), terminated or truncated
         assert (paid, info["success"]) == (1.0, True)
         env.reset(seed=0)

@@ -72,7 +72,7 @@ def test_every_goal_is_a_task_and_the_expert_solves_it(tmp_path: Path) -> None:
             observation, info = env.reset(options={"task_id": task.id})
             actions = []
             while not info["stop_reason"]:
-                actions.append(str(env.oracle_action()))
+                actions.append(str(env.demonstrator_action()))
                 info = env.step(actions[-1])[4]
             assert info["success"]
             played[info["task_id"]] = (task.goal, observation, actions)

@@ -67,7 +67,9 @@ def test_no_change_of_one_value_gives_a_raw_error(game: dict[str, Any], tmp_path
             continue
         _, info = env.reset(seed=0)  # what could be made can be played
         for _ in range(12):
-            action = rng.choice([*(info["admissible_actions"] or ["look"]), env.oracle_action()])
+            action = rng.choice(
+                [*(info["admissible_actions"] or ["look"]), env.demonstrator_action()]
+            )
             observation, _, terminated, truncated, info = env.step(action or "look")
             observation.encode()
             json.dumps(info, allow_nan=False)

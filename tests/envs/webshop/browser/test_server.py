@@ -33,7 +33,7 @@ def buy(served: Shop, state: dict[str, Any]) -> dict[str, Any]:
     task = state["task"]
     _, info = env.reset(seed=task["seed"], options={k: task[k] for k in ("split", "index")})
     while not state["stop_reason"]:
-        action = env.oracle().act("", info)
+        action = env.demonstrator().act("", info)
         observation, _, _, _, info = env.step(action)
         state = served.act(state, action)
         assert state["observation"] == observation

@@ -265,7 +265,7 @@ def test_a_person_buys_with_the_keyboard_and_is_recorded(
     file = tmp_path / "demos.jsonl"
     served = shop(visits={"record": file})
     person = Person(client, served, split="test", index=4)
-    expert = person.env.oracle()
+    expert = person.env.demonstrator()
     assert client.run("document.activeElement.id") == "q"
     _, query = expert.act(person.observation, person.info)[:-1].split("[", 1)
     client.type(query)

@@ -89,7 +89,7 @@ def test_odd_values_can_be_clicked_in_every_grammar(mode: str, grammar: str) -> 
     for task in env.tasks.iterate("train"):
         _, info = env.reset(options={"index": task.index})
         while not info["stop_reason"]:
-            info = env.step(env.oracle().act("", info))[4]
+            info = env.step(env.demonstrator().act("", info))[4]
         goal = Goal.from_content(task.content)
         assert info["success"] or not env.shop.solvable(env.session.product, goal)
         solved += info["success"]

@@ -157,7 +157,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
 env = gymnasium.make("agentgym/WebShop-v0", size=60, difficulty="easy")
 _, info = env.reset(seed=0)
 while not info["stop_reason"]:
-    info = env.step(env.unwrapped.oracle_action())[4]
+    info = env.step(env.unwrapped.demonstrator_action())[4]
 print(info["success"])
 """
 

@@ -27,7 +27,7 @@ def play(env: TextEnv, index: int) -> tuple[list[str], list[str], dict[str, Any]
     observation, info = env.reset(options={"split": "test", "index": index})
     left = info["oracle_turns"]
     assert left == env.tasks.oracle_turns(env.task)
-    expert, done = env.oracle(), False
+    expert, done = env.demonstrator(), False
     actions, observations = [], [observation]
     while not done:
         actions.append(expert.act(observation, info))
@@ -96,7 +96,7 @@ def test_continues_from_a_wrong_page() -> None:
         observation, info = env.reset(options={"split": "test", "index": index})
         for action in ("search[red]", "click[2]", "click[back to search]"):
             observation, _, _, _, info = env.step(action)
-        expert, done = env.oracle(), False
+        expert, done = env.demonstrator(), False
         while not done:
             observation, _, terminated, truncated, info = env.step(expert.act(observation, info))
             done = terminated or truncated

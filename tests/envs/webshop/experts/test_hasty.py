@@ -25,7 +25,7 @@ def finish(env: WebShopEnv, info: dict[str, Any]) -> tuple[list[str], dict[str, 
     """Let the expert play on; its announced turns shrink by one a turn, and all are valid."""
     left, actions = info["oracle_turns"], []
     while not info["stop_reason"]:
-        actions.append(str(env.oracle_action()))
+        actions.append(str(env.demonstrator_action()))
         info = env.step(actions[-1])[-1]
         left -= 1
         assert info["oracle_turns"] == left and info["action_valid"]
@@ -73,7 +73,7 @@ def test_it_has_a_plan_from_every_state() -> None:
             away = [a for a in info["admissible_actions"] if a != "click[buy now]"]
             action = rng.choice([*away, "search[red]", "search[zzz]"])
             info = env.step(action)[-1]
-            assert info["oracle_turns"] is not None and env.oracle_action() is not None
+            assert info["oracle_turns"] is not None and env.demonstrator_action() is not None
         finish(env, info)
 
 
