@@ -398,8 +398,22 @@ class Synth:
     """Seed of the task set, the argument generator_seed of the environment."""
 
 
+@dataclass(frozen=True)
+class Init:
+    """Write a small working environment, policy, reward or algorithm of your own, with its test."""
+
+    kind: Positional[Literal["env", "policy", "reward", "algorithm"]]
+    """What to write: an environment; a policy; a turn-level reward; or the credit of a training
+    method, as a preset."""
+    name: Positional[str]
+    """Name of the module, such as my_env: my_env.py holds MyEnv, and test_my_env.py tests it."""
+    out: Path = Path()
+    """Folder of the two files; the one you are in, if left out. Nothing is overwritten."""
+
+
 COMMANDS: Mapping[str, type] = {
     "list": List,
+    "init": Init,
     "play": Play,
     "eval": Eval,
     "protocols": Protocols,
@@ -432,7 +446,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "evaluate": ("eval", "compare", "view", "protocols"),
     "train": ("train", "presets", "merge"),
     "recorded episodes": ("replay", "export"),
-    "own tasks and environments": ("validate", "conform", "synth", "index", "swe"),
+    "own tasks and environments": ("init", "validate", "conform", "synth", "index", "swe"),
     "servers and images": ("serve", "images"),
 }
 """The commands in the order of the help, by the titles of their groups."""

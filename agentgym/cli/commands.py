@@ -11,6 +11,7 @@ from agentgym.cli.arguments import (
     Doctor,
     Eval,
     Export,
+    Init,
     List,
     ListImages,
     LoadImage,
@@ -176,8 +177,15 @@ def _validate(command: Validate, console: Console) -> int:
     return validate(command, console)
 
 
+def _init(command: Init, console: Console) -> int:
+    from agentgym.cli.init import init
+
+    return init(command, console)
+
+
 _COMMANDS: dict[type, Callable[[Any, Console], int]] = {
     List: _list,
+    Init: _init,
     Play: _play,
     Eval: _eval,
     Protocols: _protocols,
