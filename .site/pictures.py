@@ -58,7 +58,7 @@ FORMAT = """<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}
 
 
 def frames(family: str, rows: int = 0) -> list[str]:
-    """Play the expert's episode of a test task, and draw each turn as an SVG.
+    """Play the demonstrator's episode of a test task, and draw each turn as an SVG.
 
     Args:
         family: Short name of the environment.
@@ -82,7 +82,7 @@ def frames(family: str, rows: int = 0) -> list[str]:
         )
 
     def ask() -> str:
-        action = str(env.unwrapped.oracle_action())
+        action = str(env.unwrapped.demonstrator_action())
         console.print(f"> {action}", style="bold", markup=False, highlight=False)
         draw()
         return action
@@ -146,7 +146,9 @@ def photograph_viewer(path: Path = VIEWER) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "webshop")
         kwargs = {**VIEWER_ENV, "reward_hooks": parse_hooks(VIEWER_ENV["reward_hooks"])}
-        agentgym.evaluate("oracle", "webshop", n=1, env_kwargs=kwargs, out=out, scale=False)
+        agentgym.evaluate(
+            "demonstrator", "webshop", num_tasks=1, env_kwargs=kwargs, out=out, scale=False
+        )
         page = out / "view.html"
         page.write_bytes(render_page([find_run(out)]))
         flags = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",

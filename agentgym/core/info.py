@@ -185,7 +185,7 @@ KEYS: Mapping[str, str] = {
     "details": "Facts of the family about the turn; `reason` says why an action was invalid.",
     "reward_terms": "Named parts of the reward, which sum to it.",
     "state_key": "Hash of the state, by which GiGPO groups equal states.",
-    "oracle_turns": "Turns that the chosen expert still needs; None if unknown.",
+    "oracle_turns": "Turns that the demonstrator still needs; None if unknown.",
     "oracle_action": "The solver's next action; with `expose_oracle=True`.",
     "goal": "The instruction; at a reset only.",
     "tools": "The actions as OpenAI tools; at a reset only.",
