@@ -1,23 +1,27 @@
-"""The environment that CONTRIBUTING.md shows must work as printed."""
+"""The environment that CONTRIBUTING.md and `agentgym init env` promise must work as written."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-DOCUMENT = Path(__file__).parent.parent / "CONTRIBUTING.md"
+ROOT = Path(__file__).parent.parent
+TEMPLATE = ROOT / "agentgym" / "cli" / "templates.d" / "my_env.py"
 
 
 @pytest.fixture(scope="module")
-def example() -> dict[str, Any]:
-    blocks = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), flags=re.DOTALL)
+def example() -> Iterator[dict[str, Any]]:
+    assert "`agentgym init env my_env` writes" in (ROOT / "CONTRIBUTING.md").read_text()
+    source = TEMPLATE.read_text()
     namespace: dict[str, Any] = {"__name__": "example"}
-    exec(compile(blocks[0], str(DOCUMENT), "exec"), namespace)  # our own document
-    return {**namespace, "source": blocks[0]}
+    exec(compile(source, str(TEMPLATE), "exec"), namespace)  # our own document
+    yield {**namespace, "source": source}
+    del gymnasium.registry["my_env/MyEnv-v0"]
 
 
 def test_example_is_as_short_as_promised(example: dict[str, Any]) -> None:
@@ -26,11 +30,11 @@ def test_example_is_as_short_as_promised(example: dict[str, Any]) -> None:
 
 
 def test_example_passes_the_environment_checker(example: dict[str, Any]) -> None:
-    check_env(example["GuessEnv"](render_mode="ansi"))
+    check_env(example["MyEnv"](render_mode="ansi"))
 
 
 def test_expert_of_the_example_solves_every_test_task(example: dict[str, Any]) -> None:
-    env = example["GuessEnv"]()
+    env = example["MyEnv"]()
     for index in range(env.tasks.len("test")):
         observation, info = env.reset(options={"split": "test", "index": index})
         oracle, done = env.oracle(), False
@@ -42,7 +46,7 @@ def test_expert_of_the_example_solves_every_test_task(example: dict[str, Any]) -
 
 
 def test_example_survives_hostile_text(example: dict[str, Any]) -> None:
-    env = example["GuessEnv"]()
+    env = example["MyEnv"]()
     env.reset(seed=0)
     for text in ("", "guess", "guess ²", "guess -1", "guess " + "9" * 5000, "\x00", "\ud800"):
         env.reset(seed=0)
