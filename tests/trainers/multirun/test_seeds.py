@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from agentgym import compare_trainings
+from agentgym.support.folder_lock import LOCK
 from tests.benchmarks.toy_study import FLAGS
 from tests.trainers import forks, toy_runs
 from tests.trainers.multirun import forking
@@ -130,9 +132,16 @@ def test_a_command_that_is_killed_twice_goes_on_to_the_same_report(
         started = forks.Started(forking.__name__, [*command, *more], environment)
         until(lambda file=file, word=word: word in read(folder / file), started.process)
         started.terminate()
+        wait_until_free(folder)
         assert not (folder / "summary.json").exists()
     assert main(["--resume", "--out", str(folder), *over([0, 1, 2], folder)[:-2]]) == 0
     assert result(folder) == result(played)
+
+
+def wait_until_free(folder: Path) -> None:
+    """Wait until a command that was killed, and the runs that it had started, have ended."""
+    for place in (folder, *folder.glob("seed?")):
+        FileLock(place / LOCK).acquire(timeout=60).lock.release()
 
 
 def read(path: Path) -> str:
