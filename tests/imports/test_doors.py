@@ -73,7 +73,7 @@ def test_training_says_what_tasks_without_a_split_need(capsys: Any, tmp_path: Pa
 def test_servers_show_the_same_episodes() -> None:
     """What ``agentgym serve`` shows of it, over HTTP and as tools."""
     found = conform(NAME, num_tasks=4, horizon=6, interfaces=["http", "mcp"])
-    assert [(door.door, door.equal, door.n) for door in found.doors] == [
+    assert [(door.interface, door.equal, door.n) for door in found.interfaces] == [
         ("http", 4, 4),
         ("mcp", 4, 4),
     ]
