@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def conform(command: Conform, console: Console) -> int:
     """Play through the interfaces, show what differs, and return 1 if anything does."""
-    from rich.progress import Progress
     from rich.table import Table
 
     from agentgym.adapters.conformance import INTERFACES, conform
+    from agentgym.support.progress_bars import FittedProgress
 
     silent = command.json or not console.is_terminal
     interfaces = command.interfaces or tuple(INTERFACES)
-    with Progress(console=console, transient=True, disable=silent) as bar:
-        shown = bar.add_task("interfaces", total=len(interfaces))
+    with FittedProgress(console, transient=True, hidden=silent) as bar:
+        shown = bar.begin("interfaces", len(interfaces))
 
         def tried(result: InterfaceResult) -> None:
             bar.advance(shown)

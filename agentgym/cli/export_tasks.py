@@ -22,10 +22,9 @@ def export_tasks(command: Export, console: Console) -> int:
     Raises:
         ConfigurationError: The environment is none of SWE, or an option is one of episodes.
     """
-    from rich.progress import Progress
-
     from agentgym.envs.swe.env import SWEEnv
     from agentgym.envs.swe.harbor.folders import FolderOptions, write_folders
+    from agentgym.support.progress_bars import FittedProgress
 
     if command.only_successes or command.min_score is not None or command.prompt is not None:
         raise ConfigurationError(
@@ -40,8 +39,8 @@ def export_tasks(command: Export, console: Console) -> int:
                 f"expected an environment of SWE, such as swe, got {str(command.file)!r:.80}: "
                 "tasks of other families have no tests that Harbor could run"
             )
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-            shown = bar.add_task("writing tasks", total=None)
+        with FittedProgress(console, transient=True) as bar:
+            shown = bar.begin("writing tasks", None)
             written, there = write_folders(
                 env,
                 command.out,

@@ -20,17 +20,12 @@ class EpisodeProgress:
     """
 
     def __init__(self, console: Console, total: int, prices: Prices | None) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as TimeLeft
+        from agentgym.support.progress_bars import FittedProgress
 
         self._prices = prices
         self._rows: list[EpisodeResult] = []
-        self._progress = Progress(
-            TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeLeft(),
-            TextColumn("{task.fields[told]}"), console=console, transient=True,
-            disable=not console.is_terminal,
-        )  # fmt: skip
-        self._bar = self._progress.add_task("episodes", total=total, told="")
+        self._progress = FittedProgress(console, transient=True)
+        self._bar = self._progress.begin("episodes", total)
 
     def __enter__(self) -> EpisodeProgress:
         """Show the bar."""
@@ -61,4 +56,4 @@ class EpisodeProgress:
         if self._prices is not None:
             cost = dollars(sum(map(self._prices.cost, self._rows)))
             told.append(f"{cost} US dollars")
-        self._progress.update(self._bar, advance=1, told=", ".join(told))
+        self._progress.update(self._bar, advance=1, values="  ".join(told))

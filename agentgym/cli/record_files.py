@@ -30,16 +30,14 @@ def progress(
     Yields:
         What is called after each episode.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
+    from agentgym.support.progress_bars import FittedProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
     silent = silent or not console.is_terminal
     # Do not read a large file twice for a bar that nobody sees.
     count = None if silent else _lines(path)
     total = count if max_episodes is None or count is None else min(max_episodes, count)
-    with Progress(*columns, console=console, transient=True, disable=silent) as shown:
-        bar = shown.add_task(what, total=total)
+    with FittedProgress(console, transient=True, hidden=silent) as shown:
+        bar = shown.begin(what, total)
         yield lambda: shown.advance(bar)
 
 

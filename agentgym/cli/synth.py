@@ -22,16 +22,17 @@ def check(command: Synth, console: Console) -> int:
     Raises:
         AgentGymError: It is none, or makes no tasks.
     """
-    from rich.progress import Progress
     from rich.table import Table
+
+    from agentgym.support.progress_bars import FittedProgress
 
     spec = open_specification(command.spec)
     n = integer(command.num_tasks, "--num-tasks", 1)
     table = Table("split", "tasks", "drawn", "different", "turns of the expert: tasks", "states")
     env = make(command.spec, generator_seed=integer(command.generator_seed, "--generator-seed", 0))
     tasks = env.synth_tasks
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        shown = bar.add_task("tasks", total=len(tasks.splits) * min(n, tasks.len("test")))
+    with FittedProgress(console, transient=True) as bar:
+        shown = bar.begin("tasks", len(tasks.splits) * min(n, tasks.len("test")))
         for split in tasks.splits:
             turns, seen, most = Counter[int](), set[str](), 0
             for index in range(min(n, tasks.len(split))):

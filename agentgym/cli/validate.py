@@ -24,17 +24,15 @@ SHOWN = 20
 
 def validate(command: Validate, console: Console) -> int:
     """Check tasks, show what was found, and return 1 if any fails."""
-    from rich.progress import Progress
-
     from agentgym.evaluation.validation import validate
+    from agentgym.support.progress_bars import FittedProgress
 
-    silent = not console.is_terminal
     _write(command.failing, ())  # before a long run, not after it
     arguments = parse_pairs(command.env_kwargs, "--env-kwargs")
     env = make_named(command.env, arguments, "--env-kwargs")
     try:
-        with Progress(console=console, transient=True, disable=silent) as bar:
-            shown = bar.add_task("episodes", total=None)
+        with FittedProgress(console, transient=True) as bar:
+            shown = bar.begin("episodes", None)
             found = validate(
                 env,
                 command.split,
@@ -44,6 +42,7 @@ def validate(command: Validate, console: Console) -> int:
                 blind_limit=command.blind_limit,
                 concurrency=command.concurrency,
                 on_episode=lambda row: bar.advance(shown),
+                on_plan=lambda episodes: bar.update(shown, total=episodes),
             )
     finally:
         env.close()

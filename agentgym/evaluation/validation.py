@@ -194,6 +194,7 @@ def validate(
     blind_limit: float = 0.25,
     concurrency: int = 1,
     on_episode: Callable[[EpisodeResult], None] | None = None,
+    on_plan: Callable[[int], None] = lambda episodes: None,
 ) -> Validation:
     """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many.
 
@@ -210,6 +211,7 @@ def validate(
             the 95 % interval of its share lies above this.
         concurrency: Episodes played at the same time, above 1 each in a thread.
         on_episode: Called after each episode, for progress display.
+        on_plan: Called before the first one with the number of all episodes.
 
     Returns:
         What was found.
@@ -230,6 +232,7 @@ def validate(
         splits = [made.tasks.check(each) for each in named] or [*made.tasks.splits]
         panels = _Panels(env, num_tasks, seed, blind_tasks, concurrency, on_episode)
         players = panels.blind_players()
+        on_plan(sum(panels.episodes(each, len(players)) for each in splits))
         found = tuple(_validated(panels, each, players) for each in splits)
     return Validation(type(made).__name__, blind_limit, found)
 
@@ -296,6 +299,11 @@ class _Panels:
         return self._play(
             replace(load_policy("oracle", self.env), make=_Expert), split, self.num_tasks
         )
+
+    def episodes(self, split: str, players: int) -> int:
+        """Return how many episodes a split takes with so many blind players."""
+        most: int = self.env.unwrapped.tasks.len(split)  # type: ignore[attr-defined]  # as above
+        return 2 * min(most, self.num_tasks or most) + players * min(most, self._most_blind)
 
     def nothing(self, split: str) -> Rows:
         """Let nobody play: end an episode at once where an action does that, else say nothing."""

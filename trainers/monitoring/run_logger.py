@@ -114,9 +114,10 @@ class RunLogger:
         self._folder.log(**self.record)
         self._display.update(
             self.record["step"],
-            horizon=self.record["horizon"],
-            reward=self.record["return"],
+            # What a narrow terminal has no room for is left out from the last one.
             success=self.record["success"],
+            reward=self.record["return"],
+            horizon=self.record["horizon"],
             tokens_s=self._tokens / max(seconds, 1e-9),
         )
         return self.record

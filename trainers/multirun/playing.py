@@ -13,15 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
+from agentgym.support.progress_bars import FittedProgress
 from trainers.multirun.cache import DONE, Run, RunCache
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
@@ -214,12 +207,8 @@ def _now(work: _Work) -> str:
 
 
 @contextmanager
-def _progress(console: Console | None, quiet: bool) -> Iterator[Progress]:
+def _progress(console: Console | None, quiet: bool) -> Iterator[FittedProgress]:
     """Show how many runs have ended and how long the others will take."""
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-    )  # fmt: skip
     console = console or Console(stderr=True)
-    with Progress(*columns, console=console, speed_estimate_period=3600, disable=quiet) as shown:
+    with FittedProgress(console, hidden=quiet, speed_seconds=3600) as shown:
         yield shown

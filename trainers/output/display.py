@@ -8,17 +8,10 @@ from itertools import count
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TaskID
 from rich.table import Table
 
+from agentgym.support.progress_bars import FittedProgress
 from agentgym.support.terminal import cell
 from trainers.output.remarks import scaled_text
 from trainers.output.roles import TRAINED
@@ -60,17 +53,7 @@ class Display:
         self.console = console or Console(stderr=True)
         self._quiet, self._progress = quiet, progress and not quiet
         self._live = self.console.is_terminal and self._progress
-        self._bar = Progress(
-            TextColumn("[bold]{task.description:<12}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[values]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self.console,
-            disable=not self._live,
-        )
+        self._bar = FittedProgress(self.console, hidden=not self._live)
         self._task: TaskID | None = None
         self._phase, self._total = "", 0
         self._began, self._first_step, self._printed = 0.0, 0, 0.0
@@ -94,7 +77,7 @@ class Display:
         self._phase, self._total, self._first_step = name, total, step
         self._began = self._printed = time.monotonic()
         if self._live:
-            self._task = self._bar.add_task(name, total=total, completed=step, values="")
+            self._task = self._bar.begin(name, total, step)
         elif self._progress:
             length = f" {total} {unit}" if total > 1 else ""
             self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)

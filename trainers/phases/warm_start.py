@@ -266,7 +266,7 @@ class _WarmStartLog:
     def _show(self, step: int) -> None:
         """Show what was measured last."""
         self._display.update(
-            step, loss=self._loss, success=self._gate.success, tokens_s=self._speed
+            step, success=self._gate.success, loss=self._loss, tokens_s=self._speed
         )
 
     def _save(self, step: int) -> None:

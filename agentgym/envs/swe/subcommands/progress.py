@@ -28,11 +28,7 @@ def counted(
     Yields:
         What is called after each, with fields of ``rich.progress.Progress.update``.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from agentgym.support.progress_bars import FittedProgress
 
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-    )  # fmt: skip
-    silent = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
-        yield partial(progress.update, progress.add_task(what, total=total, completed=completed))
+    with FittedProgress(console, transient=True) as progress:
+        yield partial(progress.update, progress.begin(what, total, completed))

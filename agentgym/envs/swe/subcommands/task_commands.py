@@ -85,28 +85,18 @@ class List:
 
 def build(command: Build, console: Console) -> int:
     """Make tasks from libraries, and say what came of it."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from agentgym.support.progress_bars import FittedProgress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        shown = bar.add_task("tests of the sound library", total=None, told="")
+    with FittedProgress(console, transient=True) as bar:
+        shown = bar.begin("tests of the sound library", None)
 
         def watch(state: BuildProgress) -> None:
-            told = f"tasks, {state.tried} tried"
             bar.update(
                 shown,
                 description=state.library,
                 total=state.wanted,
                 completed=state.usable,
-                told=told,
+                values=f"{state.tried} tried",
             )
 
         rows = _build(command, watch)
@@ -203,18 +193,17 @@ def _kinds(command: Build) -> dict[str, int]:
 
 def _ask(command: Build, console: Console) -> None:
     """Make the held-out questions of the tasks, and say where there are too few."""
-    from rich.progress import Progress
-
     from agentgym.envs.swe.generator.banks import BankProgress, build_banks
     from agentgym.envs.swe.generator.bundled import TASKS, bundled_folders, collect_banks
     from agentgym.envs.swe.instance_boxes import Boxes
+    from agentgym.support.progress_bars import FittedProgress
 
     bundled = command.library[0] in TASKS
     folders = bundled_folders(command.out) if bundled else [command.out]
     few: list[str] = []
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+    with FittedProgress(console, transient=True) as bar:
         for folder in folders:
-            shown = bar.add_task(f"held-out questions of {folder.name}", total=None)
+            shown = bar.begin(f"held-out questions of {folder.name}", None)
 
             def watch(state: BankProgress, shown: Any = shown) -> None:
                 bar.update(shown, total=state.total, completed=state.done)
