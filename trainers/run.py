@@ -6,7 +6,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TrainConfig
+from trainers.gateway.agent_output import agent_output_to
 from trainers.models.memory_plan import check_memory, memory_notes, plan_memory
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
@@ -107,6 +108,7 @@ def train(
         with (
             display as shown,
             _warnings_to(folder.warnings_path),
+            agent_output_to(folder.agent_output_path) if run.plays_agent else nullcontext(),
             backend_session(run.config.backend),
             processes.losses_explained(),
         ):
@@ -300,6 +302,8 @@ class _Run:
             self._display.note(sentence)
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
+        if self._folder.agent_output_path.exists():
+            self._display.note(f"what the agent printed is in {self._folder.agent_output_path}")
         self._display.note(f"{summary.wall_s:.0f} s; open {report}")
 
 

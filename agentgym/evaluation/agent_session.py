@@ -19,7 +19,6 @@ import json
 import keyword
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import closing
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +38,7 @@ from agentgym.policies.base import ModelOutput
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.outputs import read_output
 from agentgym.policies.play import Moment
-from agentgym.support.event_loop import EventLoop
+from agentgym.support.event_loop import shared_event_loop
 
 __all__ = ["ModelAddress", "Session", "call_text", "play_agent", "tool_function", "written_call"]
 
@@ -389,8 +388,8 @@ def play_agent(
     """Let an agent that owns the loop play one episode, as `agentgym.policies.play` does a policy.
 
     Args:
-        agent: A function of a `Session`; what it returns is not read. An async one runs on an
-            event loop of its own. One with ``any_grammar`` takes an environment of any grammar.
+        agent: A function of a `Session`; what it returns is not read. Async ones of a process run
+            on one event loop. One with ``any_grammar`` takes an environment of any grammar.
         env: A text environment with ``grammar="tool_call"``, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset.
@@ -418,8 +417,7 @@ def play_agent(
     try:
         returned = agent(session)
         if inspect.iscoroutine(returned):
-            with closing(EventLoop()) as loop:
-                loop.run(returned, cancelled=cancelled)
+            shared_event_loop().run_episode(returned, cancelled)
     except SET_UP:
         session.end()
         raise

@@ -6,10 +6,13 @@ Connections that coroutines keep open serve all who wait, and threads wait for t
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from concurrent.futures import CancelledError, Future, wait
+from contextvars import ContextVar
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from agentgym.errors import PolicyFailure
 
@@ -49,6 +52,7 @@ class EventLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_task_factory(_begun)
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="agentgym-event-loop", daemon=True
                 )
@@ -77,6 +81,25 @@ class EventLoop:
         for future in found:  # outside of the lock, which whoever waits takes at the end
             future.cancel()
 
+    def run_episode(
+        self, coroutine: Coroutine[Any, Any, Result], cancelled: Callable[[], bool] | None = None
+    ) -> Result:
+        """Run a coroutine as `run` does, and end the tasks that it leaves behind.
+
+        Raises:
+            PolicyFailure: The wait was ended, and the coroutine with it.
+        """
+        return self.run(_with_its_tasks(coroutine), cancelled=cancelled)
+
+    def answers(self) -> bool:
+        """Return whether the loop is free to run something, and not held by a coroutine."""
+        with self._lock:
+            if self._loop is None:
+                return True
+            answered = threading.Event()
+            self._loop.call_soon_threadsafe(answered.set)
+        return answered.wait(POLL)
+
     def close(self) -> None:
         """End what still runs, and stop the thread; calling it twice is allowed."""
         with self._lock:
@@ -88,17 +111,76 @@ class EventLoop:
                 loop.close()
 
 
+class _SharedLoops:
+    """The loops on which async agents of a process play."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loops: list[EventLoop] = []
+        self._process = 0
+
+    def take(self) -> EventLoop:
+        """Return a loop that is free to run something: nearly always the same."""
+        with self._lock:
+            if self._process != os.getpid():  # threads do not follow a process that was forked
+                self._loops, self._process = [], os.getpid()
+            for loop in self._loops:
+                if loop.answers():
+                    return loop
+            self._loops.append(EventLoop())
+            return self._loops[-1]
+
+
+_SHARED = _SharedLoops()
+
+
+def shared_event_loop() -> EventLoop:
+    """Return the event loop of this process on which async agents play their episodes.
+
+    Clients that agents keep open belong to a loop, and fail when it is closed: it never is. Another
+    one takes its place for new episodes while an agent holds it, as one that sleeps without await.
+    """
+    return _SHARED.take()
+
+
+_TASKS: ContextVar[WeakSet[asyncio.Future[Any]] | None] = ContextVar("tasks", default=None)
+"""Tasks that the present episode has begun."""
+
+
+def _begun(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+    """Begin a task, and note whose it is."""
+    task = asyncio.Task(coroutine, loop=loop, **options)
+    if (tasks := _TASKS.get()) is not None:
+        tasks.add(task)
+    return task
+
+
+async def _with_its_tasks(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Await a coroutine, then end the tasks that it has begun and left."""
+    tasks: WeakSet[asyncio.Future[Any]] = WeakSet()
+    _TASKS.set(tasks)
+    try:
+        return await coroutine
+    finally:
+        await _end(set(tasks) - {asyncio.current_task()})
+
+
+async def _end(tasks: Collection[asyncio.Future[Any] | None]) -> None:
+    """Cancel tasks, and wait until they have cleaned up."""
+    left = [task for task in tasks if task is not None]
+    for task in left:
+        task.cancel()
+    if left:
+        ended, _ = await asyncio.wait(left, timeout=GRACE)
+        for task in ended:
+            _ = task.cancelled() or task.exception()  # else it is logged that nobody looked
+
+
 async def _end_others() -> None:
     """End all other tasks of the loop, so that they can clean up, and then the loop."""
     loop = asyncio.get_running_loop()
     try:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        if others:
-            ended, _ = await asyncio.wait(others, timeout=GRACE)
-            for task in ended:
-                _ = task.cancelled() or task.exception()  # else it is logged that nobody looked
+        await _end(asyncio.all_tasks() - {asyncio.current_task()})
         await loop.shutdown_asyncgens()
     finally:
         loop.stop()

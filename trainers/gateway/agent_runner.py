@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as Timeout
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -28,7 +27,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import ModelAddress, Session
 from agentgym.policies.failures import policy_end
-from agentgym.support.event_loop import EventLoop
+from agentgym.support.event_loop import shared_event_loop
 from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.gateway.agent_envs import AgentEnvs
@@ -374,8 +373,7 @@ def run_agent(agent: Agent, session: Session) -> None:
     try:
         returned = agent(session)
         if inspect.iscoroutine(returned):
-            with closing(EventLoop()) as loop:
-                loop.run(returned)
+            shared_event_loop().run_episode(returned)
     except BaseException as error:  # also what would end a process: it ends an episode here
         problem = error if isinstance(error, Exception) else RuntimeError(repr(error))
         session.fail(policy_end(problem, "the agent"))

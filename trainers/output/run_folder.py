@@ -4,7 +4,7 @@ Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
 between; with several environments in a folder for each), ``checkpoints/``, ``baselines/<name>/``
 (records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``, and
-``warnings.log`` if there were any.
+``warnings.log`` if there were any, ``agent.log`` if an agent of one's own printed or logged.
 
 Of the processes of a run the main one writes it: what writes does nothing in the others. They read
 checkpoints from it, so that the nodes of a run share it; what else they need to know of it the main
@@ -60,6 +60,7 @@ class RunFolder:
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
+        self.agent_output_path = path / "agent.log"
         self._clock = time.monotonic()
         self._cpu_before = 0.0
         self._lock: FolderLock | None = None
