@@ -1,7 +1,8 @@
 """Execute notebooks of this folder from top to bottom, two at a time.
 
 Usage: ``python notebooks/execute.py [--save] [--jobs N] [NAME ...]``. A notebook that raises ends
-with exit code 1. Outputs are stored with ``--save`` alone, without the times at which cells ran.
+with exit code 1. A name may end in ``.ipynb``. Outputs are stored with ``--save`` alone, without
+the times at which cells ran.
 """
 
 from __future__ import annotations
@@ -54,7 +55,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--save", action="store_true", help="store the outputs")
     parser.add_argument("--jobs", type=int, default=2, help="notebooks at a time (%(default)s)")
     chosen = parser.parse_args(arguments)
-    paths = [FOLDER / name for name in chosen.names] or sorted(FOLDER.glob("*.ipynb"))
+    known = sorted(FOLDER.glob("*.ipynb"))
+    paths = [FOLDER / f"{name.removesuffix('.ipynb')}.ipynb" for name in chosen.names] or known
+    if missing := [path.stem for path in paths if path not in known]:
+        names, wrong = (", ".join(each) for each in ([path.stem for path in known], missing))
+        print(f"expected notebooks of {FOLDER} ({names}), got {wrong}", file=sys.stderr)
+        return 2
     good = asyncio.run(execute_all(paths, chosen.save, max(1, chosen.jobs)))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{used.ru_utime + used.ru_stime:.0f} processor seconds")

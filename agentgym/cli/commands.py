@@ -55,10 +55,13 @@ def _list(command: List, console: Console) -> int:
 
 
 def _play(command: Play, console: Console) -> int:
-    from agentgym.cli.play import play
+    from agentgym.cli.play import play, tasks_and_view
     from agentgym.cli.screen import screen_of
+    from agentgym.support.terminal import say
 
-    env = make(command, command.grammar, _play_defaults(command.env))
+    suited = _play_defaults(command.env)
+    env = make(command, command.grammar, suited)
+    say(console, tasks_and_view(env, suited))
     base: Any = env.unwrapped
     options = {"split": base.split if command.split is None else command.split}
     options |= {"index": command.task_index, "horizon": command.horizon}

@@ -10,9 +10,12 @@ from typing import Any
 import gymnasium
 
 from agentgym.cli.screen import Screen
+from agentgym.core.env import TextEnv
+from agentgym.core.options import arguments
 from agentgym.core.outcome import reason_words
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
+from agentgym.making import env_name
 from agentgym.policies import play as playing
 
 Ask = Callable[[], str]
@@ -39,8 +42,7 @@ class _Person:
         self._screen.turn(observation, info, self.total, hint)
         try:
             line = self._ask()
-            # In some games `help` is an action; then it is the game that answers.
-            while line.strip().lower() in ("help", "?") and line not in info["admissible_actions"]:
+            while _asks_for_help(line, info):
                 self._screen.help(unwrapped.action_prompt())
                 line = self._ask()
             fence = _FENCE.match(line)
@@ -94,11 +96,31 @@ def play(
     return info
 
 
+def tasks_and_view(env: TextEnv, suited: Mapping[str, Any]) -> str:
+    """Say which tasks are played, and how to see what agents do where people see other texts."""
+    spec = env.spec
+    assert spec is not None  # it was made by a name
+    usual = arguments(type(env))
+    shown = {name: value for name, value in suited.items() if spec.kwargs.get(name) == value}
+    kwargs = {name: value for name, value in spec.kwargs.items() if name not in shown}
+    tasks = f"Tasks of {env_name(spec.id, kwargs)}"
+    if not shown:
+        return f"{tasks}."
+    told = " ".join(f"{name}={usual[name]}" for name in shown)
+    return f"{tasks}, in a view for people; --env-kwargs {told} shows what agents read."
+
+
 def _hint(env: gymnasium.Env[str, str]) -> str:
     unwrapped: Any = env.unwrapped
     with suppress(NotSupported):
         return unwrapped.oracle_action() or NO_HINT
     return NO_HINT
+
+
+def _asks_for_help(line: str, info: Mapping[str, Any]) -> bool:
+    """Return whether a line asks how to play; in some games `help` is an action, which answers."""
+    word = line.strip().lower()
+    return word == "?" or (word == "help" and line not in info["admissible_actions"])
 
 
 def _choose(line: str, info: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HELP = (
     "Type an action or its number; one that begins with ``` ends at the line that closes it; "
-    "'help' explains the actions, 'quit' stops."
+    "'?' explains the actions, 'quit' stops. All else takes a turn, as it does of an agent."
 )
 
 
@@ -83,13 +83,14 @@ class PlainScreen:
     def turn(
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
     ) -> None:
-        """Print the observation, and the actions below one another."""
+        """Print the actions below one another, and the observation."""
         del total
         actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
         menu = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
         told = [] if hint is None else [f"hint: {hint}"]
         turn = f"turn {info['turn'] + 1} of {info['horizon']}{actor(info)}"
-        self._say("\n".join([observation, "", *menu, turn, *told]))
+        # The observation comes last: a long menu would push it off the screen.
+        self._say("\n".join([*menu, "", observation, turn, *told]))
 
     def refused(self, why: str) -> None:
         """Print a line in parentheses."""
@@ -131,10 +132,11 @@ class FramedScreen:
     def turn(
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
     ) -> None:
-        """Frame the observation under turn and reward; list the actions below it."""
+        """List the actions; frame the observation under turn and reward below them."""
         where = f"turn {info['turn'] + 1} of {info['horizon']}, reward {total:.3f}{actor(info)}"
-        self._frame(observation, where, "cyan")
+        # The observation comes last: a long menu would push it off the screen.
         self._menu([printable(action, None) for action in info["admissible_actions"]])
+        self._frame(observation, where, "cyan")
         if hint is not None:
             self._line(f"hint: {hint}", "yellow")
 

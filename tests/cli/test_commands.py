@@ -145,7 +145,7 @@ def test_help_costs_no_turn(capsys, monkeypatch):
     typed(monkeypatch, "help\n?\n HELP \npress red\n")
     out = run(capsys, "play", TOY_ID)[1]
     assert "stopped after 1 of 8" in out and "(not a valid action)" not in out
-    assert out.count("'help' explains the actions") == 4
+    assert out.count("'?' explains the actions") == 4
     assert out.count("\nActions:\n- press") == 3
 
 

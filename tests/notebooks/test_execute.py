@@ -1,0 +1,46 @@
+"""``python notebooks/execute.py NAME``."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "notebooks" / "execute.py"
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, whose notebooks are only named."""
+    pytest.importorskip("nbclient")
+    spec = importlib.util.spec_from_file_location("execute_notebooks", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["01_quickstart", "01_quickstart.ipynb"])
+def test_a_name_is_known_with_and_without_its_ending(
+    script: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[str] = []
+
+    async def note(paths: list[Path], save: bool, jobs: int) -> bool:
+        played.extend(path.name for path in paths)
+        return True
+
+    monkeypatch.setattr(script, "execute_all", note)
+    assert script.main([name]) == 0
+    assert played == ["01_quickstart.ipynb"]
+
+
+def test_another_name_ends_in_a_sentence(
+    script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main(["99_nothing"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("expected notebooks of ") and said.count("\n") == 1
+    assert "01_quickstart" in said and "got 99_nothing" in said
