@@ -511,6 +511,13 @@ class _Decision:
                 "your own one (tasks of Harbor and Inspect that name no split are dealt to three "
                 "with --env-kwargs deal=true)"
             )
+        for held_out in (VALID, TEST):  # asked for only after the warm start
+            if held_out not in (*tasks.splits, *tasks.aliases):
+                raise ConfigurationError(
+                    f"expected the splits {TRAIN}, {VALID} (which chooses a checkpoint) and {TEST} "
+                    f"(which compares policies), but {tasks.name} has {' and '.join(tasks.splits)} "
+                    f"alone; give three rows or more, or name the split {held_out} in some of them"
+                )
         known = knows_oracle_lengths(env.tasks, TRAIN)
         asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
         if asked and not known:

@@ -146,3 +146,18 @@ def test_rows_without_a_split_to_train_on_are_refused_by_both(
     sentence = told(command, capsys)
     assert "are in test; training needs a split train" in sentence
     assert told([*command, "--dry-run"], capsys) == sentence and not out.exists()
+
+
+def test_rows_too_few_for_a_split_to_validate_on_are_refused_by_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "rows.jsonl"
+    rows = [{**QUESTION, "description": f"Question {n}?"} for n in range(3)]
+    out = tmp_path / "run"
+    command = ["--env", "database", "--env-kwargs", f"data={data}", "--out", str(out)]
+    data.write_text("\n".join(map(json.dumps, rows[:2])))
+    sentence = told([*command, "--steps", "1"], capsys)
+    assert "expected the splits train, valid" in sentence and "has train and test" in sentence
+    assert told([*command, "--dry-run"], capsys) == sentence and not out.exists()
+    data.write_text("\n".join(map(json.dumps, rows)))
+    assert main([*command, "--dry-run"]) == 0
