@@ -17,7 +17,7 @@ from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.extensions import Extensions
 from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
-from agentgym.core.tasks import Panel, TaskSet
+from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.imports.table import split
@@ -504,12 +504,12 @@ class _Decision:
     def _fit(self, env: TextEnv) -> bool:
         """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
         tasks = env.tasks
-        if TRAIN not in (*tasks.splits, *tasks.aliases) or _split_of(tasks, TRAIN) == TEST:
+        if TRAIN not in (*tasks.splits, *tasks.aliases):
             raise ConfigurationError(
                 f"expected tasks to train on, but all tasks of {tasks.name} are in "
-                f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}: give the data of "
-                "your own one (tasks of Harbor and Inspect that name no split are dealt to three "
-                "with --env-kwargs deal=true)"
+                f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}, which data of your "
+                "own may name (tasks of Harbor and Inspect that name none are dealt to three with "
+                "--env-kwargs deal=true)"
             )
         for held_out in (VALID, TEST):  # asked for only after the warm start
             if held_out not in (*tasks.splits, *tasks.aliases):
@@ -544,11 +544,6 @@ class _Decision:
                 f"{env.tasks.name}; got {asked}"
             )
         return min(self._defaults.eval_tasks if asked is None else asked, size)
-
-
-def _split_of(tasks: TaskSet, name: str) -> str:
-    """Return the split that a name, or another name of it, stands for."""
-    return tasks.aliases.get(name, name)
 
 
 def _first(*values: Any) -> Any:

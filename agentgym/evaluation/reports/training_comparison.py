@@ -215,7 +215,7 @@ class TrainingComparison:
                     figure.place,
                 ]
                 if len(figure.by_seed) > 1 and not part.env:
-                    by_seed = ", ".join(f"{value:+.3f}" for value in figure.by_seed)
+                    by_seed = ", ".join(signed(value, None) for value in figure.by_seed)
                     yield ["  seed by seed", "", "", by_seed, ""]
 
     def _settings(self) -> Iterator[list[str]]:

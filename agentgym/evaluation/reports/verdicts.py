@@ -44,6 +44,11 @@ def relation(score: int, success: int, other: str) -> str:
 def signed(mean: float, interval: Sequence[float] | None) -> str:
     """Write a difference with its interval, if it has one."""
     if interval is None:
-        return f"{mean:+.3f}"
-    low, high = interval
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
+        return _with_sign(mean)
+    low, high = map(_with_sign, interval)
+    return f"{_with_sign(mean)} ({low} to {high})"
+
+
+def _with_sign(value: float) -> str:
+    """Write a number with its sign; what rounds to zero has the sign of zero."""
+    return f"{round(value, 3) + 0.0:+.3f}"

@@ -21,4 +21,5 @@ def test_a_difference_without_an_interval_has_no_direction() -> None:
     assert [direction(ends) for ends in ((0.1, 0.2), (-0.1, 0.2), (-0.2, -0.1), None)] == [
         1, 0, -1, 0
     ]  # fmt: skip
+    assert signed(-1e-9, (-0.1, 1e-9)) == "+0.000 (-0.100 to +0.000)"
     assert signed(0.1, None) == "+0.100" and signed(0.1, (0, 0.2)) == "+0.100 (+0.000 to +0.200)"
