@@ -1,50 +1,49 @@
-"""The environment families, which follow one plan: who knows one finds the way in the others.
+"""The environment families, all laid out in the same way.
 
-A family is a folder of this package and one row of :mod:`agentgym.registration` (those of other
-distributions: one entry point). The folder holds,
-under these names, as many of the following as the family has:
+A family is a folder of this package and one row of :mod:`agentgym.registration` (in another
+distribution: one entry point). The folder contains whichever of these files the family needs:
 
-- ``env.py``: the :class:`~agentgym.core.TextEnv`: its arguments with their documentation, the
-  action specs, and ``_start``, ``_act`` and their like, which ask the running session. ``_start``
-  puts it into ``_session``; the property ``session`` gives it to tools.
-- ``tasks.py``: the :class:`~agentgym.core.tasks.NumberedTasks`, and the function that chooses a set
-  by the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
-- ``session.py``: what the environment asks of an episode, where several engines can play it.
-- ``engine/``: the rules and every text of the game, in pure Python; ``engine/session.py`` is one
-  episode, with ``snapshot`` and ``restore``. It knows nothing of tasks, rewards or Gymnasium.
-- ``experts/``: ``base.py`` (what experts share), ``oracle.py`` (knows hidden state), one file for
-  each other demonstrator; ``EXPERTS`` maps the names of experts to what makes them.
-- ``generator/``: seeded tasks without data; ``config.py`` has ``GeneratorConfig``, whose ``of``
-  takes a name or a config. ``GENERATOR_VERSION`` is raised when a seed would give another task.
-- ``official/``: reading and checking the published data, which nobody needs for the above
-  (TextWorld: ``games/``, the bundled games and files of one's own).
-- ``original/``: the original engine behind the same session, to compare with and never by default.
-- ``subcommands.py``: what the family adds to ``agentgym``: a dataclass of arguments and a function
-  for each, which imports what is heavy when it runs.
+- ``env.py``: the :class:`~agentgym.core.TextEnv`: its documented arguments, the action specs, and
+  hooks such as ``_start`` and ``_act``, which call the running session. ``_start`` stores the
+  session in ``_session``; tools read it from the property ``session``.
+- ``tasks.py``: the :class:`~agentgym.core.tasks.NumberedTasks`, and the function that selects a set
+  from the arguments of the environment (WebShop: ``shared_shop.py``, which also makes the shop).
+- ``session.py``: the interface of an episode, if several engines can play it.
+- ``engine/``: the rules and all texts of the game, in pure Python; ``engine/session.py`` is one
+  episode, with ``snapshot`` and ``restore``. It does not depend on tasks, rewards or Gymnasium.
+- ``experts/``: ``base.py`` (shared code), ``oracle.py`` (reads hidden state), one file for each
+  other demonstrator; ``EXPERTS`` maps the names of experts to their factories.
+- ``generator/``: seeded tasks without data; ``config.py`` defines ``GeneratorConfig``, and its
+  method ``of`` takes a name or a config. Raise ``GENERATOR_VERSION`` if a seed gives another task.
+- ``official/``: reads and checks the published data, which is optional (TextWorld: ``games/``, the
+  bundled games and the user's files).
+- ``original/``: the original engine behind the same session, for comparison; never the default.
+- ``subcommands.py``: the family's subcommands of ``agentgym``: a dataclass of arguments and a
+  function for each, which imports heavy packages only when it runs.
 - ``README.md``: the family's page: example, arguments with defaults, tasks, experts. The docstring
-  of the package says what each file holds.
+  of the package describes each file.
 
-What is the same thing has the same argument in every family that has it:
+Arguments have the same name and meaning in every family:
 
-- ``data``: where tasks come from in place of what the package brings: a path, or the name of a
-  published set. Search keeps two words, since any ``questions`` can be asked of any ``corpus``;
-  ``world`` with ``tasks`` of WebShop are objects that a program has made.
-- ``difficulty``: how large and how hard generated tasks are, by a name or a ``GeneratorConfig``;
-  ``generator_seed``: another set of such tasks, where seeds are not part of their ids.
-- ``expert``: who demonstrates; ``oracle`` knows hidden
-  state, the names of others say how they act.
-- ``reward``: what turns pay; ``sparse`` is 1 for a task that is solved, else 0.
+- ``data``: the source of tasks, if not the package: a path, or the name of a published set. Search
+  has two arguments, since any ``questions`` can be combined with any ``corpus``; ``world`` and
+  ``tasks`` of WebShop are Python objects.
+- ``difficulty``: size and difficulty of generated tasks, by a name or a ``GeneratorConfig``;
+  ``generator_seed`` selects another set of such tasks; it is not part of their ids.
+- ``expert``: the demonstrator; ``oracle`` reads hidden state, the other names describe how the
+  expert acts.
+- ``reward``: what a turn earns; ``sparse`` is 1 for a solved task, else 0.
 - ``engine``: what plays the game; ``index``: what searches; ``sandbox``: where commands run.
-- ``max_observation_chars`` and ``show_admissible``: what an observation holds.
+- ``max_observation_chars`` and ``show_admissible``: what an observation contains.
 
-Choices are tuples or tables beside what they choose (``ENGINES``, ``REWARDS``, ``EXPERTS``) and are
-checked by :mod:`agentgym.core.options`. Stored plans and indices go through
-:mod:`agentgym.support.caching`. A family imports no other family, and nothing that plays one.
+Allowed values are tuples or tables beside the code that uses them (``ENGINES``, ``REWARDS``,
+``EXPERTS``), checked by :mod:`agentgym.core.options`. Plans and indices are cached through
+:mod:`agentgym.support.caching`. A family never imports another family, nor code that plays one.
 
-What families share stands beside this file: ``session_env.py`` (an environment that travels without
-its session, or opens and closes one for each episode), ``problem_tasks.py`` (tasks of generated
-problems and of files), ``kinds_config.py`` (difficulties that name kinds of tasks) and
-``hesitation.py`` (the habit of a demonstrator that wastes turns).
+Shared code is beside this file: ``session_env.py`` (environments that are pickled without their
+session, or open and close one per episode), ``problem_tasks.py`` (tasks of generated problems and
+of files), ``kinds_config.py`` (difficulties that list kinds of tasks) and ``hesitation.py`` (a
+demonstrator that wastes turns).
 
 To add one of these, touch these files:
 

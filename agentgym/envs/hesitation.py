@@ -1,9 +1,8 @@
-"""A demonstrator that makes sure before it acts: what its habit does to a plan.
+"""A hesitant demonstrator: it checks its inventory before each action.
 
-In some tasks it asks what it carries before each of its actions, which takes twice the turns and so
-is often too late. Which tasks these are does not depend on what they are like, so that nobody can
-tell in advance: what imitates it learns both ways, and which of them is worth more only the reward
-tells.
+It does so in some tasks only, which takes twice the turns, so that it often runs out of them. The
+choice of tasks is independent of their content and cannot be predicted: imitation learns both
+habits, and only the reward shows which is better.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ CHECK = "inventory"
 
 
 def hesitates(task_id: str) -> bool:
-    """Return whether a hesitant demonstrator makes sure in a task."""
+    """Return whether a hesitant demonstrator checks its inventory in a task."""
     return Stream("hesitant", task_id).percent(HESITATES)
 
 
 def with_checks(plan: Iterable[str]) -> tuple[str, ...]:
-    """Return a plan in which each action comes after a check; twice as long."""
+    """Return the plan with a check before each action; it is twice as long."""
     return tuple(each for action in plan for each in (CHECK, action))

@@ -1,4 +1,4 @@
-"""What the settings of generators share that ask for several kinds of tasks."""
+"""Shared settings of generators that mix several kinds of tasks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["KindsConfig"]
 
 @dataclass(frozen=True)
 class KindsConfig:
-    """A difficulty with a name, that asks for some kinds of tasks; a family adds its settings.
+    """A named difficulty that selects kinds of tasks; a family adds its own settings.
 
-    A variant of a preset should get a name of its own: the name is part of every draw.
+    Give a variant of a preset another name: the name is part of every random draw.
 
     Raises:
         ConfigurationError: A value is out of range; the message names it.

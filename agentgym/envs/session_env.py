@@ -1,4 +1,4 @@
-"""Environments whose sessions do not travel, because they hold a database, a box or a cache."""
+"""Environments with sessions that cannot be pickled, as they hold a database, sandbox or cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ClosableSession", "OpenedSessionEnv", "SavedSession", "SessionEnv"]
 
 
 class SavedSession(Protocol):
-    """A session whose state can be taken."""
+    """A session that supports snapshots."""
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""
@@ -22,14 +22,14 @@ class SavedSession(Protocol):
 
 
 class ClosableSession(SavedSession, Protocol):
-    """A session that has to be closed."""
+    """A session that must be closed."""
 
     def restore(self, state: Any) -> None:
         """Return to a state of the same task."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds; may be called twice."""
+        """Release all resources; may be called twice."""
         ...
 
 
@@ -38,7 +38,7 @@ Closable = TypeVar("Closable", bound=ClosableSession)
 
 
 class SessionEnv(TextEnv[Saved]):
-    """An environment that is pickled with the state of its session in place of the session."""
+    """An environment that is pickled with a snapshot in place of its session."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the session, and take its state."""
@@ -65,7 +65,7 @@ class SessionEnv(TextEnv[Saved]):
 
 
 class OpenedSessionEnv(SessionEnv[Closable]):
-    """An environment that opens a session for each episode, and closes the one before."""
+    """An environment that opens a session for each episode and closes the previous one."""
 
     def close(self) -> None:
         """Close the session; may be called twice."""

@@ -37,7 +37,7 @@ def check_rooms(package: ModuleType) -> None:
     """Check that the docstring of a family's package names what its folder holds."""
     assert package.__doc__ and package.__file__
     folder = Path(package.__file__).parent
-    named = set(re.findall(r"`([\w/]+\.py|[\w.]+/)`", package.__doc__.split("folder holds:")[1]))
+    named = set(re.findall(r"`([\w/]+\.py|[\w.]+/)`", package.__doc__.split("Files:")[1]))
     tops = {name.split("/")[0] for name in named} | {"README.md", "__init__.py", "__pycache__"}
     assert {path.name for path in folder.iterdir()} <= tops
     for name in (path.name for path in folder.glob("engine/*.py")):

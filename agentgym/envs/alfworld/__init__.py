@@ -1,6 +1,6 @@
 """ALFWorld: household tasks in text, on an engine of our own or on the original.
 
-What the folder holds:
+Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets, generated and official
 - ``session.py``: a game in play: engine, experts, forks

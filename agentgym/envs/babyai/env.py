@@ -23,22 +23,23 @@ class BabyAIEnv(TextEnv[GridSession]):
     """Walk through rooms, find things, open doors and carry things, as a sentence asks.
 
     Args:
-        difficulty: Which levels: ``easy`` (two of one or two rooms), ``medium`` (ten of up to
+        difficulty: Set of levels: ``easy`` (two, of one or two rooms), ``medium`` (ten, of up to
             three rooms) or ``hard`` (rooms to search, doors to unlock and to clear).
-        levels: Names of BabyAI's levels in their place, such as ``"GoToLocal"``, one or several.
+        levels: BabyAI's names of one or several levels, such as ``"GoToLocal"``, used instead of
+            ``difficulty``.
         generator_seed: First seed of the levels.
         reward: ``sparse``: 1 on the turn that solves the task, else 0. ``original``: BabyAI's, 1
-            minus 0.9 times the share of its limit of steps that was used.
-        horizon: Turn budget; BabyAI's own limit of steps holds, too.
+            minus 0.9 times the used share of its step limit.
+        horizon: Turn budget; BabyAI's step limit applies, too.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
-        ConfigurationError: A value is of the wrong type, out of range, or no level.
+        ConfigurationError: A value is of the wrong type or out of range, or a level is unknown.
         DependencyNotInstalled: minigrid is missing (``pip install -e ".[babyai]"``).
 
-    One action is one step of BabyAI, so that mission, reward and end are BabyAI's. Once the agent
-    has left the bot's plan, ``info["oracle_turns"]`` is None: the bot still says what to do next,
-    but the way to the end is known only at the end.
+    One action is one step of BabyAI, so that mission, reward and end are BabyAI's. After a
+    deviation from the bot's plan, ``info["oracle_turns"]`` is None: the bot still gives the next
+    action, but the length of its plan is known only at the end.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (

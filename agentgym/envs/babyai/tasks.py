@@ -15,13 +15,13 @@ from agentgym.support.caching import BoundedCache
 from agentgym.support.random_stream import Stream
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 500, "test": 500}
-"""Numbers of tasks."""
+"""Number of tasks of each split."""
 KEPT_PLANS = 4096
-"""Most plans of the bot that a set of tasks remembers."""
+"""Maximum number of cached plans of the bot."""
 
 
 class Mission(NamedTuple):
-    """What a task is made of."""
+    """The content of a task."""
 
     level: str
     """Name of the level."""
@@ -30,11 +30,11 @@ class Mission(NamedTuple):
 
 
 class LevelTasks(NumberedTasks[Mission]):
-    """Levels, drawn for each task, with seeds of its split.
+    """Tasks with a random level each, and seeds that differ between splits.
 
-    Ids read ``babyai/<difficulty or level>/<split>/<number>``. Task ``number`` plays a level with
-    seed ``generator_seed + 3 * number + split``, where the splits are 0, 1 and 2, so no two splits
-    share a seed.
+    Ids have the form ``babyai/<difficulty or level>/<split>/<number>``. Task ``number`` is a level
+    with seed ``generator_seed + 3 * number + split``, where the splits are 0, 1 and 2, so no two
+    splits share a seed.
 
     Args:
         name: Name of the set.
@@ -75,10 +75,10 @@ class LevelTasks(NumberedTasks[Mission]):
 
 
 def open_tasks(difficulty: str, levels: str | Sequence[str] | None, seed: int) -> LevelTasks:
-    """Return the tasks of a difficulty, or of levels; equal ones are one object in a process.
+    """Return the tasks of a difficulty, or of levels; a process has one object for equal arguments.
 
     Raises:
-        ConfigurationError: There is no such difficulty or level.
+        ConfigurationError: The difficulty or level does not exist.
         DependencyNotInstalled: minigrid is missing.
     """
     seed = integer(seed, "generator_seed", 0)

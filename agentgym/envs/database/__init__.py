@@ -1,17 +1,17 @@
 """Database: answer questions about a database, and change it, by SQL.
 
-What the folder holds:
+Files:
 
 - ``env.py``: the Gymnasium environment
-- ``tasks.py``: tasks and splits, generated or of a file
-- ``engine/session.py``, ``database.py``: one episode; the database, and what bounds it
-- ``engine/guard.py``, ``growth.py``, ``clock.py``: what SQL may not do; what it may come to;
-  functions of time without a now
-- ``engine/tables.py``, ``answers.py``, ``table_hash.py``: tables and columns; whether an answer is
-  right; AgentBench's hash
+- ``tasks.py``: tasks and splits, generated or read from a file
+- ``engine/session.py``, ``database.py``: one episode; the database and its limits
+- ``engine/guard.py``, ``growth.py``, ``clock.py``: refused SQL; the expanded size of statements;
+  functions of time with a fixed current moment
+- ``engine/tables.py``, ``answers.py``, ``table_hash.py``: tables and columns; comparison of
+  answers; AgentBench's hash
 - ``experts/``: ``reader.py``, ``guessing.py``, ``oracle.py``
-- ``generator/``: ``config.py``, ``domains.py`` (what there is), ``asking.py`` and ``request.py``
-  (what is asked, in words and SQL), ``problems.py``
+- ``generator/``: ``config.py``, ``domains.py`` (subjects), ``asking.py`` and ``request.py``
+  (requests in words and SQL), ``problems.py``
 - ``official/``: AgentBench's rows
-- ``own/``: tables of the user's own, and questions about them
+- ``own/``: the user's tables and questions about them
 """

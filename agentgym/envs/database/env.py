@@ -21,11 +21,11 @@ from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.session_env import OpenedSessionEnv
 
 REWARDS = ("sparse",)
-"""What turns pay: 1 for a task that is solved, else 0."""
+"""Rewards: 1 for a solved task, else 0."""
 LONGEST = 30_000
 LISTING = "sql[SELECT name FROM sqlite_master]"
 OFFERED = 3
-"""Most values of a result that are offered as answers."""
+"""Maximum number of values of a result that are offered as answers."""
 EXPECTED = "invalid: expected schema, sql[STATEMENT] or answer[VALUE]"
 SPECS = (
     ActionSpec(
@@ -57,21 +57,20 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     """Answer a question about a database, or make a change to it, by SQL.
 
     Args:
-        data: Tables of your own: a CSV or TSV file, a folder or list of such, or an SQLite file.
-            Or a file of AgentBench's dbbench, whose rows are then the tasks. None: generated ones.
-        questions: Questions about such tables, in the rows of a file: ``question``, and ``answer``,
+        data: Your own tables: a CSV or TSV file, a folder or list of such files, or an SQLite file.
+            Or a file of AgentBench's dbbench, with one task per row. None: generated tasks.
+        questions: File of questions about your tables; rows have ``question``, and ``answer``,
             ``sql`` or both; see :mod:`agentgym.envs.database.own.questions`.
-        difficulty: How large and how hard generated tasks are: ``easy``, ``medium``, ``hard``, or a
+        difficulty: Size and difficulty of generated tasks: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.database.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
-        max_rows: Most rows of a result that are shown.
-        max_observation_chars: Most characters of an observation.
+        max_rows: Maximum number of displayed rows of a result.
+        max_observation_chars: Maximum length of an observation, in characters.
         horizon: Turn budget of an episode.
-        reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
-        expert: Who demonstrates: ``reader`` reads the schema and then asks,
-            ``guessing`` mostly guesses what columns are called, ``oracle`` knows the solution, and
-            is the only one that plays questions of your own. None: ``reader``, or with data
-            ``oracle``.
+        reward: ``sparse``: 1 for a right answer, or for exactly the requested change.
+        expert: The demonstrator: ``reader`` reads the schema before its
+            query, ``guessing`` mostly guesses the names of columns, ``oracle`` knows the solution
+            and is the only one for your own questions. None: ``reader``, or ``oracle`` with data.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -106,7 +105,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys that ``info["details"]`` holds at every step."""
+        """Return the keys that are in ``info["details"]`` at every step."""
         return ("reason", "failed")
 
     def _act(self, action: str) -> Outcome:

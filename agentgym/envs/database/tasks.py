@@ -22,9 +22,9 @@ from agentgym.envs.problem_tasks import GeneratedTasks, ListedTasks, PlanLength
 from agentgym.errors import ConfigurationError
 
 SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
-"""Generated tasks of each split."""
+"""Number of generated tasks of each split."""
 KEPT = 1024
-"""Problems that a set remembers."""
+"""Maximum number of cached problems of a set."""
 
 
 def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
@@ -41,7 +41,7 @@ def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
 
 
 def plan_length(expert: str) -> PlanLength[Problem]:
-    """Return what gives the length of an expert's plan, or of one who acts alike and succeeds."""
+    """Return a function for the length of an expert's plan, or of its successful counterpart's."""
     return partial(_length, EXPERTS[FALLIBLE.get(expert, expert)]())
 
 
@@ -60,10 +60,10 @@ def open_tasks(
     generator_seed: int,
     expert: str,
 ) -> NumberedTasks[Problem]:
-    """Return generated tasks, those of a file of dbbench, or questions about tables.
+    """Return generated tasks, the tasks of a dbbench file, or questions about tables.
 
     Raises:
-        ConfigurationError: A value is out of its domain.
+        ConfigurationError: A value is out of range.
         DataError: The file cannot be read.
     """
     config = GeneratorConfig.of(difficulty)

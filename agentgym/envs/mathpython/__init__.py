@@ -1,18 +1,17 @@
 """Mathematics with tools: a calculator, and Python in a sandbox.
 
-What the folder holds:
+Files:
 
-- ``env.py``, ``tools.py``: the Gymnasium environment, an environment of tools; calculator and
-  Python
-- ``tasks.py``, ``problem.py``: problems as tasks: splits and ids; what a problem is
+- ``env.py``, ``tools.py``: the Gymnasium environment, a tool environment; calculator and Python
+- ``tasks.py``, ``problem.py``: problems as tasks: splits and ids; the problem class
 - ``engine/tokens.py``, ``parser.py``, ``tree.py``: from text to a tree
-- ``engine/exact.py``, ``symbolic.py``, ``equivalence.py``: fractions; what sympy decides; whether
-  two answers are one
-- ``experts/``: ``programmer.py``, ``calculating.py`` and ``lazy.py`` read what tools show,
+- ``engine/exact.py``, ``symbolic.py``, ``equivalence.py``: fractions; comparisons by sympy;
+  equivalence of answers
+- ``experts/``: ``programmer.py``, ``calculating.py`` and ``lazy.py`` read the tools' results,
   ``oracle.py`` knows the answer
 - ``generator/``: ``arithmetic.py``, ``numbers.py`` and ``algebra.py`` draw problems, ``config.py``
-  says which
-- ``official/``: data sets of others: found and read
+  selects them
+- ``official/``: reads published data sets
 
 To add one of these, touch these files:
 

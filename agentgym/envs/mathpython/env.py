@@ -22,11 +22,11 @@ from agentgym.sandbox.registry import check_isolated
 from agentgym.tools import ToolEnv, ToolEpisode
 
 REWARDS = ("sparse",)
-"""What an answer earns: 1 if it is right."""
+"""Rewards: 1 for a right answer, else 0."""
 LONGEST_SHOWN = 20_000
 MOST_SECONDS = 600
 MOST_OFFERED = 4
-"""Numbers of a question with which calls on offer are made."""
+"""Maximum number of the question's numbers that the admissible calls use."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:/\d{1,12})?(?![\w/]|\.\d)")
 
 
@@ -35,28 +35,28 @@ class MathPythonEnv(ToolEnv):
 
     Args:
         data: A file or folder of problems in the form of GSM8K, MATH or AIME; None generates them.
-        difficulty: Which problems are generated: ``easy``, ``medium``, ``hard``, or a
+        difficulty: Difficulty of generated problems: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generator.
-        reward: What the answer earns: ``sparse``, 1 if it is equivalent to the right one.
-        expert: Who demonstrates: ``calculating`` asks the calculator where one
-            line suffices and writes Python elsewhere, ``programmer`` always writes Python,
-            ``oracle`` knows the answer, ``lazy`` mostly leaves a number out. Of data sets all know
-            the answer alone.
-        sandbox: Where Python runs: ``auto``, or a back end of `agentgym.sandbox` that isolates and
-            has ``python3``.
-        seconds: Processor time that each process of a script may take, see
+        reward: Reward of the answer: ``sparse``, 1 if it is equivalent to the right one.
+        expert: The demonstrator: ``calculating`` uses the calculator if
+            one line suffices and writes Python otherwise, ``programmer`` always writes Python,
+            ``oracle`` knows the answer, ``lazy`` mostly omits a number. With data sets, all of them
+            act as ``oracle``.
+        sandbox: Where Python runs: ``auto``, or an isolating back end of `agentgym.sandbox` with
+            ``python3``.
+        seconds: Maximum CPU time of each process of a script, in seconds, see
             `agentgym.tools.PythonTool`.
-        max_observation_chars: Most characters that are shown of what a script prints.
-        horizon: Turn budget of an episode, the answer included.
+        max_observation_chars: Maximum number of displayed characters of a script's output.
+        horizon: Turn budget of an episode, including the answer.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is of the wrong type or out of range.
         DataError: The data cannot be read.
-        DependencyNotInstalled: The answers of data sets are compared by sympy, which is missing.
+        DependencyNotInstalled: ``data`` needs sympy to compare answers, and it is missing.
 
-    Every script begins anew: variables do not outlive it, files do until the episode ends.
+    Every script is a new process: its variables are lost, its files remain until the episode ends.
     """
 
     tasks: NumberedTasks[Problem]

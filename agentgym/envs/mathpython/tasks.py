@@ -17,9 +17,9 @@ from agentgym.envs.problem_tasks import GeneratedTasks, ListedTasks, PlanLength
 from agentgym.support.random_stream import Stream
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 1_000, "test": 1_000}
-"""Generated problems of each split."""
+"""Number of generated problems of each split."""
 GENERATOR_VERSION = 1
-"""Raise it when a seed would give another problem."""
+"""Raise it when a seed gives another problem."""
 _TENTHS = ("valid", "test")
 """Splits that own a tenth of all questions each; all others are for training."""
 
@@ -35,14 +35,13 @@ def make_problem(
 ) -> Problem:
     """Make a problem.
 
-    A question belongs to one split, which a hash of its words decides; what is drawn for another
-    one is drawn again.
+    A hash of its words assigns a question to one split; a question for another split is redrawn.
 
     Args:
         cycle: Kind and level of the problems of a cycle.
-        key: What all draws of the set begin with.
+        key: First part of the key of all draws of the set.
         split: The split.
-        number: The problem's number in it.
+        number: Number of the problem in the split.
     """
     kind, level = cycle[number % len(cycle)]
     attempt = 0
@@ -70,9 +69,9 @@ def problem_tasks(
 
     Args:
         data: A file or folder of problems; None generates them.
-        config: Which problems are generated.
+        config: Settings of generated problems.
         seed: Seed of the generator.
-        plan_length: Gives the length of the expert's plan.
+        plan_length: Returns the length of the expert's plan.
 
     Raises:
         DataError: The data cannot be read.

@@ -6,16 +6,16 @@ from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calcu
 from agentgym.tools import PythonTool
 
 ERROR_LINES = 3
-"""Lines of an error that are shown, the last ones: what went wrong and where."""
+"""Number of displayed lines of an error, from its end."""
 
 
 class MathTools(PythonTool):
-    """A calculator beside Python.
+    """Calculator and Python.
 
     Args:
         sandbox: A back end, see `agentgym.sandbox.open_sandbox`.
-        seconds: Processor time that a script may take.
-        longest: Most characters that are shown of what it prints.
+        seconds: Maximum CPU time of a script, in seconds.
+        longest: Maximum number of displayed characters of its output.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ The protocol is Search-R1's (Jin et al., 2025, arXiv:2503.09516): ``<search>`` i
 encyclopaedia of things that do not exist, so that no model knows an answer beforehand; corpora,
 search servers and question sets of one's own take its place by an argument.
 
-What the folder holds:
+Files:
 
 - ``env.py``: the Gymnasium environment, and the search for many members at once
 - ``tasks.py``, ``question.py``: questions as tasks: splits, hops, ids; what a question is

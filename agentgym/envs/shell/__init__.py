@@ -1,10 +1,10 @@
-"""Shell: answer questions about files, and change them, by commands in a box.
+"""Shell: answer questions about files, and change them, by commands in a sandbox.
 
-What the folder holds:
+Files:
 
 - ``env.py``: the Gymnasium environment
-- ``tasks.py``: tasks and splits, generated or of a file
-- ``engine/session.py``: one episode, its box, and what is judged
+- ``tasks.py``: tasks and splits, generated or read from a file
+- ``engine/session.py``: one episode, its sandbox, and the judge
 - ``experts/``: ``reader.py``, ``guessing.py``, ``oracle.py``
 - ``generator/``: ``config.py``, ``problems.py``
 - ``official/``: AgentBench's rows

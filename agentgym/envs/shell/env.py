@@ -21,11 +21,11 @@ from agentgym.envs.shell.tasks import open_tasks
 from agentgym.sandbox.registry import check_isolated
 
 REWARDS = ("sparse",)
-"""What turns pay: 1 for a task that is solved, else 0."""
+"""Rewards: 1 for a solved task, else 0."""
 LONGEST = 30_000
 EXPECTED = "invalid: expected run[COMMAND] or answer[VALUE]"
 LISTED = 4
-"""Most words of the last output that are offered as answers."""
+"""Maximum number of words of the last output that are offered as answers."""
 SPECS = (
     ActionSpec(
         name=RUN,
@@ -48,24 +48,22 @@ SPECS = (
 
 
 class ShellEnv(OpenedSessionEnv[ShellSession]):
-    """Answer a question about files, or make a change to them, by commands in a box.
+    """Answer a question about files, or make a change to them, by commands in a sandbox.
 
     Args:
-        data: A file of AgentBench's os_interaction, whose rows are then the tasks; None: generated
-            ones.
-        image: The container image of the boxes of such rows; empty for none.
-        difficulty: How many files there are, and what is asked: ``easy``, ``medium``, ``hard``,
-            or a :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
+        data: A file of AgentBench's os_interaction; each row is a task. None: generated tasks.
+        image: The container image of the sandboxes for ``data``; empty for none.
+        difficulty: Number of files and kinds of tasks: ``easy``, ``medium``, ``hard``, or a
+            :class:`~agentgym.envs.shell.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generated tasks.
-        sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox` that
-            isolates.
-        command_timeout: Seconds that a command may take.
-        max_observation_chars: Most characters of an observation.
+        sandbox: Where commands run: ``auto``, or an isolating back end of :mod:`agentgym.sandbox`.
+        command_timeout: Maximum duration of a command, in seconds.
+        max_observation_chars: Maximum length of an observation, in characters.
         horizon: Turn budget of an episode.
-        reward: ``sparse``: 1 for a right answer, or a change that was made as asked.
-        expert: Who demonstrates: ``reader`` looks where files are,
-            ``guessing`` mostly guesses it, ``oracle`` knows it, and is the only one that plays
-            rows of a file. None: ``reader``, or with data ``oracle``.
+        reward: ``sparse``: 1 for a right answer, or for exactly the requested change.
+        expert: The demonstrator: ``reader`` looks up where files are,
+            ``guessing`` mostly guesses, ``oracle`` knows the solution and is the only one for
+            ``data``. None: ``reader``, or ``oracle`` with ``data``.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -103,7 +101,7 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
     # -- the contract of a family ---------------------------------------------------------------
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys that ``info["details"]`` holds at every step."""
+        """Return the keys that are in ``info["details"]`` at every step."""
         return ("reason",)
 
     def _act(self, action: str) -> Outcome:

@@ -20,7 +20,7 @@ from agentgym.envs.shell.generator.problems import make_problem
 from agentgym.errors import ConfigurationError
 
 SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
-"""Generated tasks of each split."""
+"""Number of generated tasks of each split."""
 
 
 def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
@@ -36,7 +36,7 @@ def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
 
 
 def plan_length(expert: str) -> PlanLength[Problem]:
-    """Return what gives the length of an expert's plan, or of one who acts alike and succeeds."""
+    """Return a function for the length of an expert's plan, or of its successful counterpart's."""
     return partial(_length, EXPERTS[FALLIBLE.get(expert, expert)]())
 
 
@@ -51,10 +51,10 @@ def open_tasks(
     generator_seed: int,
     expert: str,
 ) -> NumberedTasks[Problem]:
-    """Return generated tasks, or those of a file.
+    """Return generated tasks, or the tasks of a file.
 
     Raises:
-        ConfigurationError: A value is out of its domain.
+        ConfigurationError: A value is out of range.
         DataError: The file cannot be read.
     """
     config = GeneratorConfig.of(difficulty)

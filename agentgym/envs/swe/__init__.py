@@ -1,6 +1,6 @@
 """SWE tasks: repair a repository so that its failing tests pass.
 
-What the folder holds:
+Files:
 
 - ``env.py``: the Gymnasium environment
 - ``tasks.py``, ``instance.py``: instances as tasks, and where they come from; what an instance is

@@ -1,17 +1,16 @@
-"""TextCraft: craft a thing by recipes that the task shows, from parts that have recipes too.
+"""TextCraft: craft an item by the given recipes, from ingredients to be crafted first.
 
-The game is that of TextCraft (ADaPT, Prasad et al., 2024, arXiv:2311.05772), as AgentGym plays it.
-The recipes are generated anew for each task, so that no model knows one by heart; recipes of
-Minecraft take their place by an argument.
+The rules are those of TextCraft (ADaPT, Prasad et al., 2024, arXiv:2311.05772), as in AgentGym.
+Each task has generated recipes, so that models cannot have memorized them; ``data=`` uses
+Minecraft's.
 
-What the folder holds:
+Files:
 
 - ``env.py``, ``tasks.py``: the environment; the task sets, generated and official
-- ``engine/``: ``recipes`` (recipes, the book of them, a world), ``session`` (commands in, text out)
-- ``experts/``: ``oracle`` (the shortest plan, and how it is followed), ``guessing`` (takes some
-  recipe for that of the goal)
-- ``generator/``: ``config``, ``worlds`` (one world from a seed), ``words`` (of which names are
-  made)
+- ``engine/``: ``recipes`` (recipes, recipe books, worlds), ``session`` (commands in, text out)
+- ``experts/``: ``oracle`` (the shortest plan, and how it is followed), ``guessing`` (tries a random
+  recipe)
+- ``generator/``: ``config``, ``worlds`` (one world from a seed), ``words`` (for names)
 - ``official/``: ``recipe_files`` (Minecraft's files)
 """
 

@@ -32,30 +32,30 @@ LOOK_UP = ActionSpec(
 
 
 class TextCraftEnv(TextEnv[CraftSession]):
-    """Craft a thing by recipes that the task shows, from parts that have recipes, too.
+    """Craft an item by the given recipes, from ingredients to be crafted first.
 
     Args:
-        difficulty: How deep and how large generated worlds are: ``easy``, ``medium``, ``hard``, or
-            a mapping of :class:`~agentgym.envs.textcraft.generator.config.GeneratorConfig`.
-        depth: Crafts on the longest way to the goal: a number or a range with both ends; None
-            leaves it to the difficulty.
-        distractors: How many recipes there are that the goal does not need: a number or a range.
+        difficulty: Depth and size of generated worlds: ``easy``, ``medium``, ``hard``, or a mapping
+            of :class:`~agentgym.envs.textcraft.generator.config.GeneratorConfig`.
+        depth: Number of crafts on the longest path to the goal: a number or an inclusive range;
+            None uses the difficulty's.
+        distractors: Number of recipes that the goal does not need: a number or a range.
         generator_seed: Seed of the generated worlds, or of the distractors of published recipes.
-        data: Folder with Minecraft's recipe files, to be played in place of generated worlds.
-        reward: ``sparse``: 1 on the turn that crafts the goal, else 0. ``dense``: the same in
-            instalments, the change of the share of the shortest plan that is done; a detour costs
-            what the way back earns.
+        data: Folder with Minecraft's recipe files, used instead of generated worlds.
+        reward: ``sparse``: 1 on the turn that crafts the goal, else 0. ``dense``: the change in the
+            completed share of the shortest plan; a detour costs what the way back earns.
         horizon: Turn budget.
         look_up: Whether there is an action ``recipe`` that repeats the recipes of one item.
-        expert: Who demonstrates: ``oracle`` knows the shortest one, ``guessing``
-            mostly guesses which recipe it needs, and asks for it in few tasks (with ``look_up``).
+        expert: The demonstrator: ``oracle`` knows the shortest plan,
+            ``guessing`` mostly guesses which recipe it needs, and looks it up in a few tasks (with
+            ``look_up``).
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is of the wrong type, out of range or contradicts another.
         DataError: The published recipes are missing or damaged.
 
-    ``info["score"]`` is the share of the shortest plan that is done, at least 0.
+    ``info["score"]`` is the completed share of the shortest plan, at least 0.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (
@@ -101,7 +101,7 @@ class TextCraftEnv(TextEnv[CraftSession]):
             self.action_specs = (*self.action_specs, LOOK_UP)  # type: ignore[misc]  # of the class
         elif expert == "guessing":
             raise ConfigurationError(
-                "expected look_up=True with expert='guessing', which asks for recipes"
+                "expected look_up=True with expert='guessing', which looks up recipes"
             )
         self._make_expert = EXPERTS[choice(expert, "expert", EXPERTS)]
         self.reward = choice(reward, "reward", REWARDS)

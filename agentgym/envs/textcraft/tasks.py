@@ -18,17 +18,17 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 500, "test": 500}
-"""Numbers of generated tasks."""
+"""Number of generated tasks of each split."""
 USES = 10
-"""Most other recipes of an ingredient that are candidates for distractors, as published."""
+"""Maximum number of other recipes of an ingredient that can be distractors, as published."""
 DISTRACTORS = 10
-"""Most distractors among published recipes, as published."""
+"""Maximum number of distractors among published recipes, as published."""
 DEALT = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
-"""Hundredths of the published goals in each split."""
+"""Percentage of the published goals in each split."""
 
 
 class CraftTasks(NumberedTasks[World]):
-    """Tasks whose problems are worlds.
+    """Tasks with worlds as problems.
 
     Args:
         name: Name of the set.
@@ -54,11 +54,11 @@ def plan_length(world: World) -> int | None:
 class GeneratedTasks(CraftTasks):
     """Generated worlds: 10,000 for training, 500 each for validation and test.
 
-    No name of a thing occurs in two splits. Ids read ``textcraft/<config>/<split>/<number>``.
+    No item name occurs in two splits. Ids have the form ``textcraft/<config>/<split>/<number>``.
 
     Args:
         config: The settings.
-        seed: Names a set of worlds.
+        seed: Selects a set of worlds.
     """
 
     remedy = "make the environment with the settings and the seed that the id names"
@@ -78,13 +78,13 @@ class GeneratedTasks(CraftTasks):
 class OfficialTasks(CraftTasks):
     """Every item that Minecraft's recipes can make as a goal, by depth and then by name.
 
-    A hash of its id deals a goal to a split, so that the splits are the same for everybody; goals
-    too few for that are dealt as :mod:`agentgym.core.row_splits` does it.
+    A hash of its id assigns a goal to a split, so that the splits are the same on every machine;
+    if there are too few goals, :mod:`agentgym.core.row_splits` assigns them.
 
     Args:
         folder: The folder of the recipes.
-        distractors: Most distractors of a task.
-        seed: Draws other distractors.
+        distractors: Maximum number of distractors of a task.
+        seed: Selects the distractors.
 
     Raises:
         DataError: There are no recipes, or a file is damaged.
@@ -139,16 +139,16 @@ def open_tasks(
     seed: int,
     data: str | Path | None,
 ) -> CraftTasks:
-    """Return generated tasks, or those of the recipes in ``data``.
+    """Return generated tasks, or the tasks of the recipes in ``data``.
 
     Args:
         difficulty: Settings of generated worlds, or their name.
-        changes: Settings that differ from them.
-        seed: Names a set of worlds, or of distractors.
+        changes: Settings that override them.
+        seed: Selects a set of worlds, or of distractors.
         data: Folder of Minecraft's recipes.
 
     Raises:
-        ConfigurationError: A value is out of range, or is not for this kind of tasks.
+        ConfigurationError: A value is out of range, or does not apply to these tasks.
         DataError: There are no recipes, or a file is damaged.
     """
     seed = integer(seed, "generator_seed", 0)
@@ -158,7 +158,7 @@ def open_tasks(
     others = sorted(set(changes) - {"distractors"})
     if others:
         raise ConfigurationError(
-            f"expected no {', '.join(others)} with data=, since published recipes are as they are; "
+            f"expected no {', '.join(others)} with data=, since published recipes are fixed; "
             "leave data= out for generated ones"
         )
     most = integer(changes.get("distractors", DISTRACTORS), "distractors", 0, 1000)

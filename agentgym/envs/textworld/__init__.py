@@ -4,7 +4,7 @@ The games are those of TextWorld (Côté et al., 2018, arXiv:1806.11532), versio
 its challenges and its rules. ``gym.make("agentgym/TextWorld-v0")`` plays a bundled set; other
 settings and seeds are generated with the ``textworld`` package and kept in a cache.
 
-What the folder holds:
+Files:
 
 - ``env.py``, ``tasks.py``, ``rewards.py``: the Gymnasium environment and its arguments; games as
   tasks; progress as reward

@@ -34,7 +34,7 @@ from agentgym.errors import ConfigurationError
 WORDY = (("compact", None), ("compact", "native"))
 """Observation modes and grammars that allow words before an action."""
 SPEAKING = ("thinking", "hurried", "lazy")
-"""Experts that write what they compare."""
+"""Experts that write their comparisons."""
 
 
 class WebShopEnv(SessionEnv[ShopSession]):
@@ -45,29 +45,29 @@ class WebShopEnv(SessionEnv[ShopSession]):
         difficulty: Difficulty of the generated shop: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.webshop.generator.GeneratorConfig`.
         generator_seed: Seed of the generated shop.
-        data: Folder with the official files, to be used instead of a generated shop.
-        num_products: Read only this many products of the official files.
+        data: Folder with the official files, used instead of a generated shop.
+        num_products: Number of products to read from the official files.
         goal_mode: ``generated`` (a few solvable goals per product) or ``official``.
-        human_goals: Use the goals that people wrote; official files and goal mode only.
-        goals_per_product: Most goals per product in goal mode ``generated``.
+        human_goals: Use the goals written by people; official files and goal mode only.
+        goals_per_product: Maximum number of goals per product in goal mode ``generated``.
         split_mode: ``product`` (no product of the test split is a training target) or
             ``official-index`` (ranges of the original's order, for comparison with the literature).
         nouns: Nouns of the type reward: ``builtin``, ``spacy:<model>``, a mapping from asin to
-            nouns, or a JSON file of one (``.gz`` too); None is the best that needs no model.
+            nouns, or a JSON file of one (``.gz`` too); None selects the best without a model.
         observation_mode: ``text`` and ``text_rich`` are the original's; ``compact`` saves tokens.
         results_per_page: Products on a results page; compact mode only, the others show ten.
         reward: ``official`` (bit-exact), ``strict`` (exact options) or ``sparse`` (1 for a purchase
             that the official reward gives 1, else 0; the score stays the official reward).
-        expert: Who demonstrates: ``oracle`` knows the right product and takes the
-            shortest way, ``careful`` checks candidates as a shopper must, and can be imitated,
-            ``thinking`` also writes what it compares before the action (compact, native grammar),
-            ``hasty`` buys the first hit whose line will do and often fails, ``hurried`` does as
-            ``thinking`` in 40 of 100 tasks and as ``hasty`` in the others, ``lazy`` does as
-            ``thinking`` but in 85 of 100 tasks searches with a word too few.
-        highlights: Whether results lines show short features that the title leaves out (compact).
-        show_score: Whether the last page tells the reward, as the original's does.
-        world: A :class:`Shop` to be used instead of all that decides one (``size`` to ``nouns``).
-        tasks: Its task set; needed with ``world``.
+        expert: The demonstrator: ``oracle`` knows the target and takes
+            the shortest path, ``careful`` uses only what a shopper can read, so it can be imitated,
+            ``thinking`` also writes its comparison before the action (compact, native grammar),
+            ``hasty`` buys the first hit with a matching line and often fails, ``hurried`` acts as
+            ``thinking`` in 40% of tasks and as ``hasty`` in the others, ``lazy`` acts as
+            ``thinking`` but omits a word of its query in 85% of tasks.
+        highlights: Whether lines of results show short features that the title omits (compact).
+        show_score: Whether the last page shows the reward, as in the original.
+        world: A :class:`Shop`, used instead of the arguments from ``size`` to ``nouns``.
+        tasks: The task set of ``world``; required with it.
         horizon: Turn budget.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
@@ -75,10 +75,10 @@ class WebShopEnv(SessionEnv[ShopSession]):
         ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
         DataError: The official files are missing or damaged.
 
-    An action that cannot be carried out is answered with the reason, which also stands in
+    If an action has no effect, the observation gives the reason, and so does
     ``info["details"]["reason"]``. With the grammars ``native`` and ``action_tag`` the modes
-    ``text`` and ``text_rich`` give it only there: they show the same page again, as the original
-    does.
+    ``text`` and ``text_rich`` give it only there: they show the same page again, as in the
+    original.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (

@@ -1,4 +1,4 @@
-"""Configurations of the shop, and what one process shares for each of them."""
+"""Configurations of the shop, and one shared shop per configuration and process."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CACHED_GOALS = 8192
 
 @dataclass(frozen=True)
 class ShopConfig:
-    """Everything that decides products, goals and splits."""
+    """The settings that determine products, goals and splits."""
 
     size: int = 1000
     """Products of a generated shop."""
@@ -53,18 +53,18 @@ class ShopConfig:
     data: str | os.PathLike[str] | None = None
     """Folder with the official files; None generates a shop."""
     num_products: int | None = None
-    """Read only this many products of the official files."""
+    """Number of products to read from the official files."""
     goal_mode: str = "generated"
-    """``generated``: a few solvable goals per product. ``official``: those of the original."""
+    """``generated``: a few solvable goals per product. ``official``: the original's goals."""
     human_goals: bool = False
-    """Take the goals that people wrote (official files only)."""
+    """Use the goals written by people (official files only)."""
     goals_per_product: int = GOALS_PER_PRODUCT
-    """Most goals per product in goal mode ``generated``."""
+    """Maximum number of goals per product in goal mode ``generated``."""
     split_mode: str = "product"
     """``product``: disjoint products. ``official-index``: ranges of the original's order."""
     nouns: NounSource | None = None
-    """Noun extractor, or a table of nouns, which is compared and hashed by its content; None takes
-    the generator's knowledge, or ``builtin`` for official files."""
+    """Noun extractor, or a table of nouns, which is compared and hashed by content; None uses the
+    generator's nouns, or ``builtin`` for official files."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -107,13 +107,13 @@ class ShopConfig:
 
     @property
     def nouns_key(self) -> str | None:
-        """What stands for the nouns in keys."""
+        """The value that identifies the nouns in keys."""
         return cache_key(freeze(self.nouns))
 
     def task_key(self, base: str) -> str:
         """Name the task set: ``base``, and a word for each setting that is not the default.
 
-        Task ids are numbers, so what decides their meaning is part of the name.
+        Task ids are numbers, so the name contains the settings that determine their meaning.
         """
         words = [base]
         if self.goal_mode == "official":
@@ -131,18 +131,18 @@ class ShopConfig:
 
 @dataclass(frozen=True)
 class VisitConfig:
-    """How the shop is visited, as far as an expert's plans depend on it."""
+    """The settings of a visit that an expert's plans depend on."""
 
     page_size: int = OFFICIAL_PAGE
     """Products on a results page."""
     expert: str = "oracle"
-    """``oracle`` knows the right product, ``careful`` only what a shopper can read; ``thinking``
-    does as ``careful`` and says what it compares; ``hasty`` checks nothing that it must open,
-    ``hurried`` is now the one, now the other."""
+    """``oracle`` knows the right product, ``careful`` uses only what a shopper can read;
+    ``thinking`` acts as ``careful`` and writes its comparisons; ``hasty`` never checks product
+    pages, ``hurried`` alternates between the two."""
     highlights: bool = False
-    """Whether results lines show the highlights of products."""
+    """Whether lines of results show the highlights of products."""
     reward: str = "official"
-    """Reward mode by which an expert judges what it finds."""
+    """Reward mode by which an expert judges products."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -176,15 +176,15 @@ class SharedShop:
     oracle: Expert
     """The solver, which knows the right product."""
     config: ShopConfig | None = None
-    """Where it came from; None if shop and tasks were given."""
+    """Source of the shop; None if the user passed shop and tasks."""
     _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
 
     @classmethod
     def of(cls, shop: Shop | None, tasks: TaskSet | None, visit: VisitConfig) -> SharedShop:
-        """Put a given shop and task set together.
+        """Combine a shop and a task set of the user.
 
         Raises:
-            ConfigurationError: One of them is missing, or none.
+            ConfigurationError: One of them is missing or of the wrong type.
         """
         if shop is None or tasks is None:
             raise ConfigurationError(
@@ -220,7 +220,7 @@ def open_shop(config: ShopConfig, visit: VisitConfig) -> SharedShop:
     """Return this process's shop of a configuration, made on first use.
 
     Raises:
-        ConfigurationError: The configuration cannot be met.
+        ConfigurationError: The configuration cannot be satisfied.
         DataError: The official files are missing or damaged.
     """
     with _lock:

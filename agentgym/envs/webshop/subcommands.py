@@ -27,15 +27,15 @@ class ServeShop:
     split: str = "train"
     """Split of the first task."""
     seed: int = 0
-    """Seed of the episodes, which draws the first task."""
+    """Seed of the episodes; it selects the first task."""
     record: Path | None = None
     """Append every finished episode to this JSONL file."""
     open: bool = False
     """Open the page in the browser."""
     host: str = "127.0.0.1"
-    """Address to listen on, which must be this machine's own."""
+    """Address to listen on; it must be local to this machine."""
     port: int = 8010
-    """Port to listen on; 0 takes a free one."""
+    """Port to listen on; 0 selects a free one."""
     env_kwargs: tuple[str, ...] = ()
     """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
 
@@ -83,8 +83,8 @@ def _make(command: ServeShop) -> WebShopEnv:
     if not isinstance(env, WebShopEnv):
         env.close()
         raise ConfigurationError(
-            f"expected --env to name a WebShop, which alone has pages, got {command.env!r}; "
-            f"agentgym play {resolve(command.env).family} plays it in the terminal"
+            f"expected --env to name a WebShop, the only family with pages, got {command.env!r}; "
+            f"use agentgym play {resolve(command.env).family} in the terminal"
         )
     return env
 

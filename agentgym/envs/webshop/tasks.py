@@ -1,10 +1,10 @@
 """The tasks of WebShop: goals in disjoint splits, the same on every machine.
 
-Goals come in units that a split must not tear apart: clusters of near-duplicates in a generated
-shop, single products otherwise. So no product of the test split is ever a training target. Sizes
-are fixed by name: of ``G`` goals, ``test`` holds ``min(500, G // 8)``, ``valid``
-``min(1000, G // 4)`` and ``train`` the goals of all other units; with the usual four goals, 1,000
-products give 500, 1,000 and about 2,500.
+Goals come in units that are never divided between splits: clusters of near-duplicates in a
+generated shop, single products otherwise. So no product of the test split is ever a training
+target. Of ``G`` goals, ``test`` has ``min(500, G // 8)``, ``valid`` ``min(1000, G // 4)`` and
+``train`` the goals of all other units; with the default of four goals, 1,000 products give 500,
+1,000 and about 2,500.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from agentgym.envs.webshop.generator import GeneratedShop
 from agentgym.errors import ConfigurationError
 
 GOALS_PER_PRODUCT = 4
-"""Goals of each generated product, unless told otherwise."""
+"""Default number of goals of each generated product."""
 SPLIT_MODES = ("product", "official-index")
 TEST_GOALS, VALID_GOALS = 500, 1000
 TEST_SHARE, VALID_SHARE = 8, 4
@@ -34,10 +34,10 @@ PlanLength = Callable[[Goal], "int | None"]
 
 
 class GeneratedPool:
-    """The goals of a generated shop by cluster, made when they are asked for.
+    """The goals of a generated shop by cluster, made on demand.
 
-    Every goal is solvable by construction: targets have what is asked of them, and no word of the
-    vocabulary is misread by the colour rule of the official reward (a test proves both).
+    Every goal is solvable by construction: targets have all requested properties, and the colour
+    rule of the official reward misreads no word of the vocabulary (tests check both).
     """
 
     def __init__(self, shop: GeneratedShop, per_product: int = GOALS_PER_PRODUCT) -> None:
@@ -45,7 +45,7 @@ class GeneratedPool:
         self._per_product = integer(per_product, "goals_per_product", 1, None)
 
     def units(self) -> Sequence[str]:
-        """Return the names of the units; a name alone decides where its unit goes."""
+        """Return the names of the units; only the name determines the split of a unit."""
         return [f"family {number}" for number in range(self._shop.clusters)]
 
     def count(self, unit: int) -> int:
@@ -53,13 +53,13 @@ class GeneratedPool:
         return len(self._shop.members(unit)) * self._per_product
 
     def goal(self, unit: int, number: int) -> Goal:
-        """Return a goal of a unit; consecutive numbers go round its products."""
+        """Return a goal of a unit; consecutive numbers cycle through its products."""
         members = self._shop.members(unit)
         k, place = divmod(number, len(members))
         return self._shop.goal(members[place], k)
 
     def locate(self, asin: str, k: int) -> tuple[int, int]:
-        """Return unit and number of goal ``k`` of a product; raises KeyError if there is none."""
+        """Return unit and number of goal ``k`` of a product; KeyError if it does not exist."""
         index = self._shop.index(asin)
         if not 0 <= k < self._per_product:
             raise KeyError(k)
@@ -69,7 +69,7 @@ class GeneratedPool:
 
 
 class ListedPool:
-    """Goals given as a sequence, one unit per product."""
+    """A sequence of goals, one unit per product."""
 
     def __init__(self, goals: Sequence[Goal]) -> None:
         self._goals = goals
@@ -80,7 +80,7 @@ class ListedPool:
         self._places = {asin: place for place, asin in enumerate(self._asins)}
 
     def units(self) -> Sequence[str]:
-        """Return the names of the units; a name alone decides where its unit goes."""
+        """Return the names of the units; only the name determines the split of a unit."""
         return self._asins
 
     def count(self, unit: int) -> int:
@@ -92,13 +92,13 @@ class ListedPool:
         return self._goals[self._positions[self._asins[unit]][number]]
 
     def locate(self, asin: str, k: int) -> tuple[int, int]:
-        """Return unit and number of goal ``k`` of a product; raises KeyError if there is none."""
+        """Return unit and number of goal ``k`` of a product; KeyError if it does not exist."""
         if not 0 <= k < len(self._positions[asin]):
             raise KeyError(k)
         return self._places[asin], k
 
     def order(self) -> list[tuple[int, int]]:
-        """Return the goals in their given order, as pairs of unit and number."""
+        """Return the goals in order, as pairs of unit and number."""
         pairs = [(0, 0)] * len(self._goals)
         for unit, positions in enumerate(self._positions.values()):
             for number, position in enumerate(positions):
@@ -112,7 +112,7 @@ class UnitSplit:
     Args:
         units: The units.
         counts: Number of goals of each.
-        limit: Most goals to use; those of the last unit that exceed it are left out.
+        limit: Maximum number of goals; excess goals of the last unit are left out.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class UnitSplit:
 
 
 class ListSplit:
-    """Goals in a given order."""
+    """Goals in a fixed order."""
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         self._pairs = pairs
@@ -186,9 +186,9 @@ def product_splits(pool: GeneratedPool | ListedPool) -> dict[str, UnitSplit | Li
 
 
 def official_splits(pool: ListedPool) -> dict[str, UnitSplit | ListSplit]:
-    """Cut the given order at 500 and 1,500, as the literature does.
+    """Split the order of goals at 500 and 1,500, as the literature does.
 
-    Most test products own train goals too, so use it for comparison with published numbers only.
+    Most test products also have train goals, so use it only for comparison with published numbers.
     On small data some splits may be empty.
     """
     order = pool.order()
@@ -207,15 +207,15 @@ def _split_hash(name: str) -> bytes:
 class ShopTasks(NumberedTasks[Goal]):
     """The goals of one shop as tasks.
 
-    Ids read ``webshop/<key>/<split>/<index>``: a policy sees them, so they must not name the
-    product that is looked for. Ids of older records, ``webshop/<key>/<asin>/<k>``, are still found.
-    A task's content is the goal, so that panels notice a changed text, option or bound.
+    Ids have the form ``webshop/<key>/<split>/<index>``: a policy sees them, so they must not name
+    the target. Ids of older records, ``webshop/<key>/<asin>/<k>``, remain valid. A task's content
+    is the goal, so that panels notice a changed text, option or bound.
 
     Args:
         key: Name of the shop in task ids.
         pool: The goals.
         splits: The goals of each split, see :func:`product_splits` and :func:`official_splits`.
-        plan_length: Gives the length of the expert's plan for a goal.
+        plan_length: Returns the length of the expert's plan for a goal.
         old_key: Name of the shop in ids of older records; None if it was the same.
 
     Raises:
@@ -277,7 +277,7 @@ def generated_tasks(
     plan_length: PlanLength | None = None,
     key: str | None = None,
 ) -> ShopTasks:
-    """Return the tasks of a generated shop, split by cluster; ``key`` replaces its own in ids."""
+    """Return the tasks of a generated shop, split by cluster; ``key`` replaces its key in ids."""
     pool = GeneratedPool(shop, goals_per_product)
     return ShopTasks(
         shop.key if key is None else key, pool, product_splits(pool),
@@ -292,14 +292,14 @@ def listed_tasks(
     plan_length: PlanLength | None = None,
     old_key: str | None = None,
 ) -> ShopTasks:
-    """Return the tasks of a shop whose goals are given.
+    """Return the tasks of a shop and its goals.
 
     Args:
         key: Name of the shop in task ids.
-        goals: For ``product``, the goals to keep; for ``official-index``, all goals in the
+        goals: For ``product``, the goals to use; for ``official-index``, all goals in the
             original's order (:func:`agentgym.envs.webshop.engine.goals.official_goals`).
         split_mode: ``product`` or ``official-index``.
-        plan_length: Gives the length of the expert's plan for a goal.
+        plan_length: Returns the length of the expert's plan for a goal.
         old_key: Name of the shop in ids of older records; None if it was the same.
     """
     pool = ListedPool(goals)

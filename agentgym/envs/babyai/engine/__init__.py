@@ -1,1 +1,1 @@
-"""A level in play, in words."""
+"""Playing a level in words."""

@@ -1,4 +1,4 @@
-"""Levels of minigrid: which there are, and how one is opened."""
+"""List and open the levels of minigrid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIFFICULTIES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Named choices of levels: one or two rooms, ten levels of up to three rooms, and rooms to search.
 
-Few ask for one thing or one door: whoever wanders about stands before the right one soon enough.
+Few have a single object or door as their goal, since a random walk soon reaches it.
 """
 
 
@@ -36,10 +36,10 @@ def known_levels() -> list[str]:
 
 
 def check_levels(levels: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the levels that names stand for, without ``BabyAI-`` and version.
+    """Return the levels with these names, which omit ``BabyAI-`` and the version.
 
     Raises:
-        ConfigurationError: There is no such level, or none at all.
+        ConfigurationError: A level does not exist, or no name is given.
         DependencyNotInstalled: minigrid is missing.
     """
     known = known_levels()
@@ -58,7 +58,7 @@ def check_levels(levels: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def open_level(level: str, seed: int) -> Any:
-    """Return the environment of a level, begun with a seed; its steps return no observation."""
+    """Return the environment of a level, reset with a seed; its steps return no observation."""
     require("minigrid", "babyai")
     # What it prints while it draws a level would get between the lines of a program.
     vars(require("minigrid.envs.babyai.core.roomgrid_level", "babyai"))["print"] = _silent

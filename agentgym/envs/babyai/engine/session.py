@@ -20,26 +20,26 @@ ACTIONS: Mapping[str, int] = {
 """Words of an action -> its number in minigrid."""
 WORDS = tuple(ACTIONS)
 SPELLINGS = {"pickup": "pick up"}
-"""Other spellings that are understood."""
+"""Other accepted spellings."""
 
 
 class Turn(NamedTuple):
-    """What an action did."""
+    """The result of an action."""
 
     text: str
     """The observation."""
     valid: bool = True
-    """Whether it did anything."""
+    """Whether it had an effect."""
     reward: float = 0.0
-    """What BabyAI pays."""
+    """BabyAI's reward."""
     over: bool = False
     """Whether the level is over."""
     cut: bool = False
-    """Whether BabyAI's own limit of steps cut it."""
+    """Whether BabyAI's step limit truncated it."""
 
 
 class GridSession:
-    """A level in play.
+    """An episode of a level.
 
     Args:
         level: Name of the level.
@@ -47,7 +47,7 @@ class GridSession:
 
     Attributes:
         env: The environment of minigrid; its steps return no observation.
-        taken: The actions so far, by their numbers.
+        taken: The numbers of the actions so far.
     """
 
     def __init__(self, level: str, seed: int) -> None:
@@ -57,7 +57,7 @@ class GridSession:
 
     @property
     def mission(self) -> str:
-        """What is to be done."""
+        """The mission."""
         return str(self.env.mission)
 
     def opening(self) -> str:
@@ -65,7 +65,7 @@ class GridSession:
         return f"Your mission: {self.mission}.\n{self._view()}"
 
     def step(self, text: str) -> Turn:
-        """Take an action, whatever the text is; one that does nothing costs a step all the same."""
+        """Take an action; any text is accepted, and one without effect still costs a step."""
         words = " ".join(text.lower().split())
         number = ACTIONS.get(SPELLINGS.get(words, words))
         if number is None:
@@ -84,11 +84,11 @@ class GridSession:
         return describe(visible(self.env), self.env.carrying)
 
     def admissible(self) -> list[str]:
-        """Return the actions that do something here."""
+        """Return the actions that have an effect here."""
         return [words for words, number in ACTIONS.items() if not self.refusal(number)]
 
     def refusal(self, number: int) -> str:
-        """Return why an action would do nothing here; empty if it does something."""
+        """Return why an action would have no effect here; empty if it has one."""
         if number < 2:
             return ""
         cell, carrying = self.env.grid.get(*self.env.front_pos), self.env.carrying
@@ -109,7 +109,7 @@ class GridSession:
         return f"it is locked, and you do not carry the {cell.color} key" if locked else ""
 
     def state_text(self) -> str:
-        """Return a text that is equal for equal states, whatever the number of steps."""
+        """Return a text that identifies the state, regardless of the number of steps."""
         env = self.env
         things = [
             (thing.type, thing.color, getattr(thing, "is_open", None),
@@ -119,11 +119,11 @@ class GridSession:
         return f"{tuple(map(int, env.agent_pos))} {env.agent_dir} {things} {_done(env.instrs)}"
 
     def snapshot(self) -> Any:
-        """Return a copy of the level in play."""
+        """Return a copy of the running level."""
         return copy.deepcopy((self.env, self.taken, self._things))
 
     def restore(self, state: Any) -> None:
-        """Go on from a copy."""
+        """Continue from a copy."""
         self.env, self.taken, self._things = copy.deepcopy(state)
 
 

@@ -1,8 +1,8 @@
-"""What is seen, in words.
+"""The agent's view in words.
 
-The view is minigrid's own: seven by seven cells before the agent, with what walls and closed doors
-hide left out. Distances count steps ahead and to the side. Minigrid makes an image of it, from up
-to five copies of the view; here the same cells are read where they are.
+The view is minigrid's: seven by seven cells in front of the agent, without cells that walls and
+closed doors hide. Distances count steps ahead and to the side. Minigrid makes an image of it, from
+up to five copies of the view; here the same cells are read in place.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 OBJECTS = ("door", "key", "ball", "box", "goal", "lava")
-"""Kinds of things that are named, as minigrid calls them."""
+"""Kinds of objects in descriptions, by minigrid's names."""
 AHEAD = ((1, 0), (0, 1), (-1, 0), (0, -1))
-"""How far right and down a step ahead leads, by direction."""
+"""Offset (right, down) of a step ahead, by direction."""
 View = list[list[Any]]
-"""Cells by column and row, as minigrid's objects, `HIDDEN`, or None where nothing is. The agent
-stands in the middle of the last row."""
+"""Cells by column and row: minigrid's objects, `HIDDEN`, or None for an empty cell. The agent is in
+the middle of the last row."""
 HIDDEN = "hidden"
-"""A cell that is not seen."""
+"""A cell that is not visible."""
 
 
 def visible(env: Any) -> View:
-    """Return what the agent of a level sees.
+    """Return the view of the agent.
 
     Args:
         env: The environment of minigrid.
@@ -71,8 +71,8 @@ def describe(view: View, carrying: Any) -> str:
     """Return a view in words.
 
     Args:
-        view: What is seen.
-        carrying: The thing that is carried, or None.
+        view: The visible cells.
+        carrying: The carried object, or None.
     """
     middle, last = len(view) // 2, len(view[0]) - 1
     seen: list[tuple[int, int, int, str]] = []

@@ -1,7 +1,7 @@
-"""Minigrid's bot: a plan from the start, and advice wherever somebody else has gone.
+"""Minigrid's bot: a plan from the start, and advice after a deviation.
 
-The bot explores as a newcomer must, with what it has seen so far. It works on an environment of its
-own, so whoever does not ask it does not pay for it.
+The bot explores, using only what it has seen so far. It runs on its own copy of the environment, so
+it takes no time unless it is used.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from agentgym.errors import require
 
 
 class BotExpert:
-    """The bot, which learns what was done when it is asked.
+    """The bot; it replays the actions so far when its advice is requested.
 
     Args:
         level: Name of the level.
         seed: Its seed.
 
     Attributes:
-        solved: Whether the level was solved; None while it is not over.
+        solved: Whether the level was solved; None while it is running.
     """
 
     def __init__(self, level: str, seed: int) -> None:
@@ -35,14 +35,14 @@ class BotExpert:
         self._ask(None)
 
     def action(self, taken: Sequence[int]) -> int | None:
-        """Return what the bot would do after some actions, of which it has seen the first ones.
+        """Return the bot's next action after the actions so far.
 
         Args:
-            taken: All actions so far.
+            taken: All actions so far; the bot may have seen the first ones.
 
         Returns:
-            The number of the action; None if the bot has no advice: it checks its assumptions by
-            assertions, and gives up where they do not hold, such as after a box was opened.
+            The number of the action; None if the bot has no advice: it asserts its assumptions and
+            gives up if they do not hold, such as after a box was opened.
         """
         for number in taken[len(self._seen) :]:
             _, reward, terminated, truncated, _ = self._env.step(number)
@@ -53,7 +53,7 @@ class BotExpert:
         return self._advice
 
     def knows(self, taken: Sequence[int]) -> bool:
-        """Return whether what the bot has seen is how these actions begin."""
+        """Return whether the actions that the bot has seen are a prefix of these."""
         return list(taken[: len(self._seen)]) == self._seen
 
     def _ask(self, done: int | None) -> None:
@@ -69,7 +69,7 @@ class BotExpert:
 
 
 def bot_plan(level: str, seed: int) -> tuple[int, ...] | None:
-    """Return the actions with which the bot solves a level; None if it does not."""
+    """Return the actions by which the bot solves a level; None if it fails."""
     expert = BotExpert(level, seed)
     taken: list[int] = []
     while (number := expert.action(taken)) is not None:

@@ -1,1 +1,1 @@
-"""The rules of the game: hostile SQL on a small database, answers, one episode."""
+"""The rules: hostile SQL on a small database, answers, one episode."""

@@ -1,8 +1,8 @@
-"""Whether an answer is the expected one, as AgentBench compares them.
+"""Compare an answer with the expected one, as AgentBench does.
 
 Source: AgentBench (Liu et al., 2023, arXiv 2308.03688), the comparison of its dbbench: numbers are
-equal within a hundredth; several values are a set, whose order does not count; a value that says
-that there is none is 0. An answer is read as JSON and never evaluated.
+equal within a hundredth; several values are a set, regardless of order; a value that means "none"
+is 0. An answer is parsed as JSON and never evaluated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def same_answer(given: str, expected: Sequence[str]) -> bool:
     """Return whether an answer gives the expected values.
 
     Args:
-        given: What the policy has answered: a value, values between commas, or a JSON list.
-        expected: The values.
+        given: The policy's answer: a value, comma-separated values, or a JSON list.
+        expected: The expected values.
     """
     mine, wanted = _values(given, len(expected)), [_clean(value) for value in expected]
     numbers = [_number(each) for each in mine], [_number(each) for each in wanted]

@@ -1,4 +1,4 @@
-"""SQLite's functions of time, in a world in which it is always the same moment."""
+"""SQLite's functions of time, with a fixed current moment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agentgym.envs.database.engine.guard import CLOCKS
 from agentgym.envs.database.engine.tables import Cell
 
 NOW = "2024-01-01 12:00:00"
-"""The moment that ``'now'`` and ``CURRENT_TIMESTAMP`` stand for."""
+"""The value of ``'now'`` and ``CURRENT_TIMESTAMP``."""
 _OF_A_PLACE = ("localtime", "utc")
 """Modifiers that depend on where the machine stands."""
 _CURRENT = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timestamp": NOW}

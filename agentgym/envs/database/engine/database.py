@@ -1,4 +1,4 @@
-"""A small database in memory that carries out hostile SQL within bounds."""
+"""A small in-memory database that executes hostile SQL within limits."""
 
 from __future__ import annotations
 
@@ -12,58 +12,57 @@ from agentgym.envs.database.engine.guard import Guard
 from agentgym.envs.database.engine.tables import Cell, Row, Table, quoted
 
 STEPS = 100_000
-"""Instructions of SQLite's machine that a statement may take: counted, so that the same statement
-ends at the same place on every machine."""
+"""Maximum number of instructions of SQLite's virtual machine per statement: a count, so that a
+statement stops at the same place on every machine."""
 STEPS_A_ROW = 25
-"""The same for each row of the tables, where that comes to more: what it takes to look at a row,
-sort it and count it."""
+"""The same per row of the tables, if that is more: enough to read, sort and count a row."""
 _AT_A_TIME = 1000
 """Instructions between two counts."""
 LENGTH = 2000
-"""Most bytes of a value or a row, unless rows of the task are about as long. With `STEPS` it bounds
-what a statement can hold at once, as each row that is sorted or kept takes several instructions,
-and how long it can take, as an instruction may search a value."""
+"""Maximum size of a value or a row, in bytes, unless rows of the task are about as long. With
+`STEPS` it bounds the memory of a statement, as each row that is sorted or stored takes several
+instructions, and its duration, as an instruction may search a value."""
 PAGES = 1024
-"""Most pages of the database, of four kilobytes each, unless its tables have more text."""
+"""Maximum number of pages of four kilobytes, unless the tables have more text."""
 ROOM = 4
-"""So many times the size of such tables."""
+"""Multiple of the size of such tables."""
 MOST_ROWS = 1000
-"""Most rows of a result that are fetched."""
+"""Maximum number of fetched rows of a result."""
 MOST_CHARS = 1_000_000
-"""Characters of a result after which no further row is fetched."""
+"""Number of characters of a result after which no further row is fetched."""
 LAST_ID = 2**62
-"""Largest id of a row. Behind the very last one SQLite draws ids at random."""
+"""Largest id of a row. After the last possible one SQLite draws ids at random."""
 _ROW_NAMES = ("rowid", "_rowid_", "oid")
 
 Contents = Mapping[str, tuple[str, ...]]
-"""The rows of each table by its name, written out and sorted: equal for equal tables."""
+"""The rows of each table by its name, as sorted texts: equal for equal tables."""
 State = tuple[tuple[tuple[int, ...], tuple[Row, ...]], ...]
 """Row ids and rows of each table."""
 
 
 class SqlError(Exception):
-    """A statement was refused, or has failed; the text is for the policy. It changed nothing."""
+    """A statement was refused or failed, without effect; the text is for the policy."""
 
 
 class Result(NamedTuple):
-    """What a statement has returned."""
+    """The result of a statement."""
 
     columns: tuple[str, ...]
-    """Names of the columns; none for a change."""
+    """Names of the columns; empty for a change."""
     rows: tuple[Row, ...]
     """Its rows, at most `MOST_ROWS`."""
     more: bool
     """Whether there were more rows."""
     changed: int
-    """Rows that it has inserted, updated or deleted."""
+    """Number of inserted, updated or deleted rows."""
 
 
 class Database:
-    """A database of an episode.
+    """The database of an episode.
 
     Args:
-        tables: Its tables. They have different names, of which none begins with ``sqlite_``.
-        state: The rows that they hold, if not their own.
+        tables: The tables, with different names, none of which begins with ``sqlite_``.
+        state: Rows that replace the rows of the tables; None keeps them.
     """
 
     def __init__(self, tables: Sequence[Table], state: State | None = None) -> None:
@@ -88,10 +87,10 @@ class Database:
         return self._connection.total_changes != self._begun
 
     def execute(self, sql: str) -> Result:
-        """Carry out one statement of a policy.
+        """Execute one statement of a policy.
 
         Raises:
-            SqlError: It is refused, wrong, or takes too much; nothing has changed.
+            SqlError: The statement is refused or wrong, or exceeds a limit; it has no effect.
         """
         problem = self._guard.refusal(sql)
         if problem:
@@ -119,7 +118,7 @@ class Database:
         return Result(columns, rows, more, changed)
 
     def contents(self) -> Contents:
-        """Return what the tables hold, whatever the order of their rows."""
+        """Return the content of the tables, regardless of the order of rows."""
         self._ticks = -(2**40)
         return {
             table.name: tuple(sorted(map(repr, self._rows(f"SELECT * FROM {quoted(table.name)}"))))
@@ -132,7 +131,7 @@ class Database:
         return self._rows(f"SELECT * FROM {quoted(table)}")
 
     def snapshot(self) -> State | None:
-        """Return the rows of all tables; None while nothing has changed."""
+        """Return the rows of all tables; None if nothing has changed."""
         if not self.changed:
             return None
         self._ticks = -(2**40)

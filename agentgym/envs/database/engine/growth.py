@@ -1,8 +1,8 @@
-"""By how much SQLite may multiply a statement before it asks anybody.
+"""Bound the size to which SQLite may expand a statement before it calls the authorizer.
 
-A query in FROM, and a common table, is folded into the query that reads it: wherever that names a
-column, a copy of what stands for it is put. So ``SELECT x + x AS x FROM (SELECT x + x AS x FROM
-...)`` doubles with each level. The bound here is a coarse one, and is never too small.
+A query in FROM, or a common table, is folded into the query that reads it: each mention of a column
+is replaced by a copy of its expression. So ``SELECT x + x AS x FROM (SELECT x + x AS x FROM ...)``
+doubles with each level. The bound is coarse, but never too small.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class _Level:
 
 
 def growth(tokens: Sequence[str]) -> int:
-    """Return the number of tokens that a statement may come to.
+    """Return an upper bound for the number of tokens of the expanded statement.
 
     Args:
-        tokens: Its words, names, texts and signs.
+        tokens: The words, names, texts and signs of the statement.
     """
     plain = [each.upper() for each in tokens]
     levels, brackets, factor, reads = [_Level()], [False], 1, False

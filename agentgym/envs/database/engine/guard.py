@@ -1,15 +1,15 @@
-"""What a model's SQL may not do: statements, functions and tables that are refused.
+"""Refuse statements, functions and tables in a model's SQL.
 
-SQLite asks `Guard.authorize` about all that a statement would do while it compiles it, and nothing
-is allowed that is not named here. Four things it does not ask about, or too late:
+While SQLite compiles a statement, it calls `Guard.authorize` for each operation, and only the
+operations listed here are allowed. Four things are not authorized, or too late:
 
-- ``EXPLAIN``, whose answer is another one in each version of SQLite: a statement begins with a word
-  of `BEGINS`.
-- Common tables are copied wherever they are named, before anything is asked: twenty of them, each
-  of which names the one before twice, take gigabytes. `refusal` bounds the copies.
-- Queries are folded into those that read them, see `agentgym.envs.database.engine.growth`.
-- Python before 3.11 cannot bound the length of a value (`LENGTH_IS_BOUNDED`). There all that makes
-  long values of short ones is refused, too.
+- ``EXPLAIN``, which gives other results in each version of SQLite: a statement must begin with a
+  word of `BEGINS`.
+- Common tables are copied at each mention, before any authorization: twenty of them, each of which
+  names the previous one twice, take gigabytes. `refusal` bounds the copies.
+- Queries are folded into the queries that read them, see `agentgym.envs.database.engine.growth`.
+- Python before 3.11 cannot bound the length of a value (`LENGTH_IS_BOUNDED`). There, functions that
+  make long values from short ones are refused, too.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from agentgym.envs.database.engine.growth import growth
 
 LENGTH_IS_BOUNDED = sys.version_info >= (3, 11)
 BEGINS = ("SELECT", "WITH", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE")
-"""First words of statements that are available."""
+"""First words of allowed statements."""
 MOST_COPIES = 256
-"""Most copies of one common table in a statement."""
+"""Maximum number of copies of a common table in a statement."""
 LARGEST = 1_000_000
-"""Most tokens that a statement may come to when queries are folded into those that read them."""
+"""Maximum number of tokens of a statement after its queries are folded into each other."""
 GROWING = frozenset({"replace", "group_concat"})
-"""Functions whose result may be much longer than their arguments."""
+"""Functions with results that may be much longer than their arguments."""
 CLOCKS = ("date", "time", "datetime", "julianday", "strftime")
-"""Functions of time, of which `agentgym.envs.database.engine.clock` has versions without a now."""
+"""Functions of time; `agentgym.envs.database.engine.clock` replaces them."""
 FUNCTIONS = GROWING | {
     "abs", "avg", "coalesce", "count", "ifnull", "iif", "instr", "length", "like", "glob", "lower",
     "ltrim", "max", "min", "nullif", "round", "rtrim", "sign", "substr", "substring", "sum",
@@ -40,9 +40,9 @@ FUNCTIONS = GROWING | {
     "lead", "first_value", "last_value", *CLOCKS, "current_date", "current_time",
     "current_timestamp",
 }  # fmt: skip
-"""Functions that are available: none reads a clock, draws at random, or touches a file."""
+"""Allowed functions: none reads a clock, draws at random, or touches a file."""
 SCHEMAS = frozenset({"sqlite_master", "sqlite_schema"})
-"""Tables that say what tables there are; they can be read."""
+"""Tables of SQLite's schema, which can be read."""
 _CHANGES = frozenset({sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE})
 _TOKEN = re.compile(
     r"--[^\n]*|/\*.*?(?:\*/|\Z)"  # comments
@@ -56,7 +56,7 @@ _PLAIN = re.compile(r"[a-z_]\w*")
 
 
 class Guard:
-    """Decides what a statement may do.
+    """Decides which operations a statement may perform.
 
     Args:
         tables: The tables of the task.
@@ -71,7 +71,7 @@ class Guard:
         """Why the statement that was compiled last was refused; empty if it was not."""
 
     def refusal(self, sql: str) -> str:
-        """Return why a statement is not even compiled; empty if it is."""
+        """Return why a statement is refused before compilation; empty if it is not."""
         self.denied = ""
         tokens = [*_tokens(sql)]
         begin = tokens[0].upper() if tokens else ""
@@ -96,7 +96,7 @@ class Guard:
     def authorize(
         self, action: int, first: str | None, second: str | None, database: Any, trigger: Any
     ) -> int:
-        """Answer SQLite, which asks about each thing that a statement would do."""
+        """Allow or deny an operation of a statement; SQLite calls this."""
         if self.trusts:
             return sqlite3.SQLITE_OK
         reason = self._reason(action, (first or "").lower(), (second or "").lower())
@@ -126,7 +126,7 @@ class Guard:
 def common_tables(tokens: list[str]) -> list[str]:
     """Return the names of the common tables of a statement, in lower case.
 
-    Of one that lists its columns, the bracket behind them stands for the name.
+    For a table that lists its columns, the bracket after them is returned in place of the name.
     """
     plain = [each.upper() for each in tokens]
     names = []

@@ -1,4 +1,4 @@
-"""One episode: a database, what was typed, and whether it came out right."""
+"""One episode: a database, the actions, and the judge."""
 
 from __future__ import annotations
 
@@ -21,48 +21,48 @@ NOTHING = "no rows"
 
 @dataclass(frozen=True)
 class Problem:
-    """A task: a database, and what is asked of it."""
+    """A task: a database, and a question about it or a change to make."""
 
     text: str
-    """The question, or the change that is to be made, in words."""
+    """The question, or the change to make, in words."""
     kind: str
-    """What kind of question or change it is."""
+    """Kind of question or change."""
     tables: tuple[Table, ...]
     """The database."""
     query: str
     """A statement that answers the question or makes the change; empty if none is known."""
     answer: tuple[str, ...] = ()
-    """The values to answer; none where any answer will do, as the tables are what counts."""
+    """The expected values; empty if any answer is accepted, as only the tables are judged."""
     contents: Contents = field(default_factory=dict)
-    """What the tables are to hold in the end; empty if that is what they hold at first."""
+    """The expected content of the tables at the end; empty if it equals the initial content."""
     digest: str = ""
-    """AgentBench's hash of the tables in the end, which counts instead of ``contents``."""
+    """AgentBench's hash of the tables at the end; it replaces ``contents``."""
     contents_sha256: str = ""
-    """:func:`contents_digest` of the tables in the end, which counts instead of ``contents``."""
+    """:func:`contents_digest` of the tables at the end; it replaces ``contents``."""
     rows_sha256: str = ""
-    """A hash of the rows of ``tables``, if whoever made them has computed it."""
+    """A precomputed hash of the rows of ``tables``, if any."""
     looked_up: bool = False
-    """Whether the solver shows how the answer is found: it runs ``query`` before it answers."""
+    """Whether the oracle runs ``query`` before it answers, to show how the answer is found."""
 
 
 class Turn(NamedTuple):
-    """What an action did."""
+    """The result of an action."""
 
     observation: str
-    """For the policy."""
+    """Text for the policy."""
     failed: bool = False
-    """Whether it was a statement that was refused or wrong, and changed nothing."""
+    """Whether it was a statement that was refused or wrong, and had no effect."""
 
 
 class Step(NamedTuple):
-    """An action that was carried out, and what it showed."""
+    """An executed action, and its observation."""
 
     action: str
     """Name of the action."""
     argument: str
     """Its argument."""
     observation: str
-    """What it showed."""
+    """Its observation."""
 
 
 class DatabaseSession:
@@ -70,8 +70,8 @@ class DatabaseSession:
 
     Args:
         problem: The task.
-        max_rows: Most rows of a result that are shown.
-        max_chars: Most characters of an observation.
+        max_rows: Maximum number of displayed rows of a result.
+        max_chars: Maximum length of an observation, in characters.
     """
 
     def __init__(self, problem: Problem, max_rows: int, max_chars: int) -> None:
@@ -86,7 +86,7 @@ class DatabaseSession:
 
     @property
     def database(self) -> Database:
-        """The database, made when it is first asked for."""
+        """The database, created on first use."""
         if self._database is None:
             self._database = Database(self.problem.tables)
         return self._database
@@ -101,7 +101,7 @@ class DatabaseSession:
         return sql in self.failed
 
     def act(self, action: str, argument: str = "") -> Turn:
-        """Carry out an action: `SCHEMA`, `SQL` or `ANSWER`."""
+        """Execute an action: `SCHEMA`, `SQL` or `ANSWER`."""
         if action == SCHEMA:
             return self._shown(action, argument, schema(self.problem.tables))
         if action == ANSWER:
@@ -116,14 +116,14 @@ class DatabaseSession:
         return self._shown(action, argument, self._table(result))
 
     def lost(self) -> bool:
-        """Return whether the tables were changed into something that is not asked for."""
+        """Return whether the tables were changed, but not as requested."""
         problem = self.problem
         if not self.changed or self.answered is not None:
             return False
         return not self._as_expected() and self.database.contents() != contents_of(problem.tables)
 
     def done(self) -> bool:
-        """Return whether the change that is asked for was made."""
+        """Return whether exactly the requested change was made."""
         return not self.problem.answer and self.changed and self._as_expected()
 
     def snapshot(self) -> Any:
@@ -189,12 +189,12 @@ def written(cell: Cell) -> str:
 
 
 def contents_digest(contents: Contents) -> str:
-    """Return a hash of what tables hold, whatever the order of their rows."""
+    """Return a hash of the content of tables, regardless of the order of rows."""
     return hashlib.sha256(canonical_json(dict(contents)).encode()).hexdigest()
 
 
 def contents_of(tables: Sequence[Table]) -> Mapping[str, tuple[str, ...]]:
-    """Return what tables hold when nobody has changed them."""
+    """Return the initial content of tables."""
     database = Database(tables)
     try:
         return database.contents()

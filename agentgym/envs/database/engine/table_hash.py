@@ -1,8 +1,8 @@
 """AgentBench's hash of tables, by which it judges a change.
 
-Source: AgentBench (Liu et al., 2023, arXiv 2308.03688), dbbench: of each row the first five digits
-of the MD5 of its values between commas, those sorted and joined by commas, and the MD5 of that. It
-is computed in MySQL there, whose GROUP_CONCAT ends after 1024 characters.
+Source: AgentBench (Liu et al., 2023, arXiv 2308.03688), dbbench: take the first five digits of the
+MD5 of each row's comma-separated values, sort these and join them by commas, and take the MD5 of
+the result. AgentBench computes it in MySQL, where GROUP_CONCAT truncates after 1024 characters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def table_hash(tables: Iterable[Iterable[Row]]) -> str:
     """Return the hash of tables.
 
     Args:
-        tables: The rows of each.
+        tables: The rows of each table.
     """
     return "_".join(sorted(map(_of_table, tables)))
 

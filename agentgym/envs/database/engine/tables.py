@@ -1,4 +1,4 @@
-"""What a database is made of: tables of columns and rows."""
+"""Tables of columns and rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Column(NamedTuple):
     name: str
     """Its name."""
     declared: str
-    """Its type, and what else is declared of it, in SQL."""
+    """Its type and further declarations, in SQL."""
 
 
 class Table(NamedTuple):
@@ -33,17 +33,17 @@ class Table(NamedTuple):
     """Its rows, in the order in which they were inserted."""
 
     def definition(self) -> str:
-        """Return the statement that creates the table; names are quoted where they need it."""
+        """Return the statement that creates the table; names are quoted if necessary."""
         columns = ", ".join(f"{quoted(name)} {declared}" for name, declared in self.columns)
         return f"CREATE TABLE {quoted(self.name)} ({columns})"
 
 
 @lru_cache(maxsize=4096)
 def quoted(name: str) -> str:
-    """Write a name in SQL, in quotes if it needs them."""
+    """Write a name in SQL, quoted if necessary."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def schema(tables: Sequence[Table]) -> str:
-    """Describe tables as the statements that create them, a line for each."""
+    """Describe tables by the statements that create them, one per line."""
     return "\n".join(table.definition() for table in tables)

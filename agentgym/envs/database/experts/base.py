@@ -1,4 +1,4 @@
-"""What experts share."""
+"""Base of the experts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from agentgym.envs.database.engine.session import DatabaseSession
 Command = tuple[str, str]
 """Name of an action, and its argument."""
 DONE = "done"
-"""What is answered when a change was made."""
+"""The answer after a change."""
 
 
 class Expert(Protocol):
-    """Says what to do next in a running episode."""
+    """An expert: plans the rest of a running episode."""
 
     def plan(self, session: DatabaseSession) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way."""
+        """Return the remaining commands up to the answer; empty if there is no plan."""
         ...

@@ -1,10 +1,9 @@
-"""An expert that mostly guesses what columns are called.
+"""An expert that mostly guesses the names of columns.
 
-In some tasks it reads the schema first, and then makes no mistake. In most it types its statement
-at once, with names that it draws: which of the two it does depends on nothing that can be read.
-Where a name is wrong it gives up. So among the demonstrations that succeed guesses are still the
-majority: leaving out failures does not teach to read. Only the reward tells how much more often
-that succeeds.
+In some tasks it reads the schema first and makes no mistake. In most it types its statement at
+once, with random names; the choice does not depend on anything that can be read. If a name is wrong
+it gives up. So most successful demonstrations still guess: filtering for success keeps the flaw.
+Only the reward shows that reading first succeeds more often.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from agentgym.envs.database.generator.request import Names, read, statement
 from agentgym.support.random_stream import Stream
 
 READS = 15
-"""Per cent of the tasks in which it reads the schema."""
+"""Percentage of tasks in which it reads the schema."""
 UNKNOWN = "unknown"
-"""What it answers where its guess was wrong."""
+"""Its answer after a wrong guess."""
 COMMON = 2
-"""It knows the first so many names of a column."""
+"""Number of names per column that it knows."""
 
 
 class GuessingExpert(ReaderExpert):
     """Reads in some tasks, and guesses in most."""
 
     def plan(self, session: DatabaseSession) -> list[Command]:
-        """Return the commands from here to the answer, right or wrong."""
+        """Return the remaining commands up to the answer, right or wrong."""
         text = session.problem.text
         draw = Stream("guessing", text, *map(str, session.problem.answer))
         looked = any(each.action == SCHEMA for each in session.steps)

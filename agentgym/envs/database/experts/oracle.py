@@ -9,14 +9,14 @@ from agentgym.envs.database.experts.base import DONE, Command
 
 
 class OracleExpert:
-    """Answers a question at once, and makes a change with the statement that is known for it.
+    """Answers a question at once, and makes a change by its known statement.
 
-    Of questions of a user's own it first runs the statement that their row brings, so that whoever
-    imitates it learns to look.
+    For the user's own questions it first runs the statement of their row, if any, so that
+    imitation learns to query.
     """
 
     def plan(self, session: DatabaseSession) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way."""
+        """Return the remaining commands up to the answer; empty if there is no plan."""
         problem = session.problem
         if session.lost():
             return []

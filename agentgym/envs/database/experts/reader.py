@@ -1,4 +1,4 @@
-"""The expert that reads: the schema, then what its statement has returned."""
+"""The expert that reads the schema, then the result of its statement."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _REFERENCE = re.compile(r"(\w+) INTEGER REFERENCES")
 
 
 class ReaderExpert:
-    """Reads what anyone can read, and knows what columns of a number may be called."""
+    """Uses only visible information, and knows the possible names of columns."""
 
     def plan(self, session: DatabaseSession) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way.
+        """Return the remaining commands up to the answer; empty if there is no plan.
 
-        Of what is not yet known only the number of commands is right.
+        Commands that depend on output still to come are placeholders; only their number is exact.
         """
         if session.lost():
             return []
@@ -33,7 +33,7 @@ class ReaderExpert:
         return self.ask(session, request, statement(request, names))
 
     def ask(self, session: DatabaseSession, request: Request, sql: str) -> list[Command]:
-        """Return the commands from a statement that solves the task on."""
+        """Return the commands that begin with the statement that solves the task."""
         told = next((each.observation for each in session.steps if each.argument == sql), None)
         if told is None:
             return [(SQL, sql), (ANSWER, "")]
@@ -43,7 +43,7 @@ class ReaderExpert:
 
 
 def read_schema(text: str, domain: Domain) -> Names:
-    """Find out from a schema what tables and columns of a domain are called."""
+    """Find the names of a domain's tables and columns in a schema."""
     thing, place, reference = "", "", ""
     columns: dict[str, str] = {}
     place_columns: dict[str, str] = {}
@@ -59,7 +59,7 @@ def read_schema(text: str, domain: Domain) -> Names:
 
 
 def words_of(thing: Thing, columns: list[str]) -> dict[str, str]:
-    """Return the columns of a table by the words of questions."""
+    """Return the columns of a table, by the words of questions."""
     words = {"id": "id", "name": "name"}
     for each in thing.parts:
         for column in columns:

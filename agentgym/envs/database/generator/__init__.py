@@ -1,1 +1,1 @@
-"""Databases and what is asked of them, by seed."""
+"""Seeded databases, and tasks about them."""

@@ -1,4 +1,4 @@
-"""What to ask of rows: requests that have one answer, which the rows decide."""
+"""Draw requests with a unique answer, determined by the rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agentgym.envs.database.generator.request import (
 from agentgym.support.random_stream import Stream
 
 TRIES = 50
-"""Draws of conditions, after which none is made."""
+"""Maximum number of draws of conditions."""
 Held = Mapping[str, Sequence[Cell]]
 """The values of each column, by the words of a question."""
 
 
 class Rows(NamedTuple):
-    """The rows of a database, and what they are about."""
+    """The rows of a database, and their domain."""
 
     domain: Domain
     """Things and places."""
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     """Names that no row has."""
 
     def meant(self, conditions: Sequence[Condition]) -> list[int]:
-        """Return the numbers of the rows of things that hold some conditions."""
+        """Return the numbers of the rows of things that satisfy some conditions."""
         return [
             row
             for row in range(len(self.things["id"]))
@@ -62,7 +62,7 @@ class Rows(NamedTuple):
 
 
 def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request:
-    """Draw what is asked."""
+    """Draw a request."""
     kind = stream.choice(config.kinds)
     thing = rows.domain.thing
     word = stream.choice(thing.quantities).word

@@ -1,4 +1,4 @@
-"""How large and how hard generated databases are: three presets of the same settings."""
+"""Size and difficulty of generated databases: three presets of the same settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentgym.envs.database.generator.request import KINDS
 from agentgym.envs.kinds_config import KindsConfig
 
 GENERATOR_VERSION = 1
-"""Raised when a seed would give another task."""
+"""Raise it when a seed gives another task."""
 
 
 @dataclass(frozen=True)
@@ -25,24 +25,24 @@ class GeneratorConfig(KindsConfig):
     known = KINDS
 
     rows: tuple[int, int]
-    """Least and most rows of the table of things."""
+    """Minimum and maximum number of rows of the table of things."""
     places: bool
-    """Whether there is a second table, which the first refers to."""
+    """Whether there is a second table, referenced by the first."""
     conditions: tuple[int, int]
-    """Least and most conditions of a request."""
+    """Minimum and maximum number of conditions of a request."""
     names: int
-    """What a column may be called: the first so many of its names."""
+    """Number of possible names per column."""
     numeric: bool = False
-    """Whether conditions are about the things' own numbers alone."""
+    """Whether all conditions are about numbers in the table of things."""
     domains: int = 6
-    """The first so many domains are asked about."""
+    """Number of domains."""
 
     @classmethod
     def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
-        """Return the preset of a name; a configuration is returned as it is.
+        """Return the preset of a name; a configuration is returned unchanged.
 
         Raises:
-            ConfigurationError: There is no such preset.
+            ConfigurationError: The preset does not exist.
         """
         return preset(difficulty, "a difficulty", DIFFICULTIES)
 
@@ -69,5 +69,5 @@ DIFFICULTIES: Mapping[str, GeneratorConfig] = {
     ),
     "hard": GeneratorConfig("hard", KINDS, (20, 40), True, (1, 2), 3),
 }  # fmt: skip
-"""Presets: ``easy`` asks for extremes in one table, ``medium`` for all that takes one condition and
-for changes, ``hard`` for every kind, with several conditions and two tables."""
+"""Presets: ``easy`` asks for extremes in one table, ``medium`` has requests with one condition and
+changes, ``hard`` all kinds, with several conditions and two tables."""

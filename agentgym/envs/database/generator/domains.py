@@ -1,7 +1,7 @@
-"""What databases are about: things with names, numbers and categories, kept in some place.
+"""Domains of databases: things with names, numbers and categories, and places.
 
-A question speaks of a thing in one word. What its table and its columns are called differs from
-database to database, so that who asks has to read the schema.
+A question uses one word for a thing. The names of tables and columns differ between databases, so
+that a policy has to read the schema.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ class Quantity(NamedTuple):
     """A number that things have."""
 
     word: str
-    """What a question calls it."""
+    """Its name in questions."""
     names: tuple[str, ...]
-    """What its column may be called: two plain words, then longer names."""
+    """Possible names of its column: two plain words, then longer names."""
 
 
 class Category(NamedTuple):
-    """A kind that things are of."""
+    """A category of things."""
 
     word: str
-    """What a question calls it."""
+    """Its name in questions."""
     names: tuple[str, ...]
-    """What its column may be called."""
+    """Possible names of its column."""
     values: tuple[str, ...]
     """The kinds."""
 
 
 class Thing(NamedTuple):
-    """What a table holds."""
+    """The subject of a table."""
 
     word: str
-    """One of it, in a question."""
+    """Singular, in questions."""
     plural: str
-    """Several."""
+    """Plural."""
     tables: tuple[str, ...]
-    """What the table may be called: two plain words, then a longer name."""
+    """Possible names of the table: two plain words, then a longer name."""
     quantities: tuple[Quantity, ...]
     """Its numbers."""
     category: Category
@@ -51,12 +51,12 @@ class Thing(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """Things, and the places in which they are."""
+    """Things and their places."""
 
     thing: Thing
-    """The table of which most is asked."""
+    """The main table."""
     place: Thing
-    """The table that it refers to."""
+    """The table that it references."""
 
 
 CITY = Category("city", ("city", "town"), (
@@ -145,13 +145,13 @@ DOMAINS: tuple[Domain, ...] = (
         ), CITY),
     ),
 )  # fmt: skip
-"""What databases are about."""
+"""All domains."""
 BY_WORD: Mapping[str, Domain] = {
     word: domain for domain in DOMAINS for thing in domain for word in (thing.word, thing.plural)
 }
-"""The domain in which a thing stands, by its words."""
+"""The domain of a thing, by its words."""
 REFERENCES = ("_id", "_ref", "_key")
-"""How the column ends that refers to a place."""
+"""Endings of the column that references a place."""
 NAMES = (
     "Ada", "Bram", "Cleo", "Dario", "Edda", "Fenn", "Gita", "Hugo", "Ines", "Jory", "Kira", "Lars",
     "Mona", "Nico", "Olga", "Pavel", "Quinn", "Rosa", "Sven", "Tara", "Udo", "Vera", "Wim", "Xenia",

@@ -1,4 +1,4 @@
-"""Databases and what is asked of them, each decided by its key alone."""
+"""Databases and tasks about them, each determined by its key alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from agentgym.envs.database.generator.request import CHANGES, Names, say, statem
 from agentgym.support.random_stream import Stream
 
 SPAN = 50
-"""The numbers of a column lie within so many of each other."""
+"""Maximum difference between the numbers of a column."""
 LEAST, MOST = 10, 49
-"""Where they may begin."""
+"""Range of their starting point."""
 PLACES = 6
 
 
@@ -24,8 +24,8 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     """Make a task.
 
     Args:
-        config: How large and how hard it is.
-        *key: What tells it from others.
+        config: Size and difficulty.
+        *key: Identifies the task.
     """
     stream = Stream("database", GENERATOR_VERSION, config.name, *key)
     domain = DOMAINS[stream.below(config.domains)]

@@ -1,7 +1,7 @@
-"""What is asked of a database: in words, read from words, and in SQL.
+"""Requests to a database: written in words, parsed from words, and written in SQL.
 
-`say` and `read` are each other's inverse. `statement` needs to know what tables and columns are
-called, which `Names` says: those of the generator, or what an expert has read in a schema.
+`say` and `read` are inverses of each other. `statement` needs the `Names` of tables and columns,
+from the generator or from the schema that an expert has read.
 """
 
 from __future__ import annotations
@@ -25,50 +25,50 @@ CHANGES = KINDS[9:]
 
 
 class Condition(NamedTuple):
-    """What the rows that are meant have in common."""
+    """A condition on rows."""
 
     word: str
-    """The number or category, in the word of a question; ``name``."""
+    """The quantity or category, by its name in questions; or ``name``."""
     test: str
-    """``above`` or ``below`` a number, ``is`` of a category, ``named``."""
+    """``above`` or ``below`` a number, ``is`` for a category, ``named``."""
     value: str
-    """What it is compared with; ``average`` is that of all rows."""
+    """The value to compare with; ``average`` means the average of all rows."""
     place: bool = False
-    """Whether it is about the place in which a thing is."""
+    """Whether it is about the place of a thing."""
 
 
 class Request(NamedTuple):
-    """A question, or a change to make."""
+    """A question or a change to make."""
 
     kind: str
     """One of `KINDS`."""
     thing: str
-    """What it is about, in the word of a question."""
+    """The thing, by its name in questions."""
     word: str = ""
-    """The number that is asked for, or changed."""
+    """The quantity to return or change."""
     best: str = ""
     """`HIGHEST` or `LOWEST`."""
     amount: str = ""
-    """Which in order, how many, or the number of a change."""
+    """Position in the order, count, or the number of a change."""
     conditions: tuple[Condition, ...] = ()
-    """Which rows are meant; all of them hold."""
+    """Conditions that select the rows; all must hold."""
     row: tuple[tuple[str, str], ...] = ()
-    """What a new row holds, by the words of a question; its place by the place's name."""
+    """Values of a new row, by their names in questions; its place by the place's name."""
 
 
 class Names(NamedTuple):
-    """What tables and columns of a database are called."""
+    """The names of the tables and columns of a database."""
 
     thing: str
     """The table of things."""
     columns: Mapping[str, str]
-    """Its columns, by the words of a question."""
+    """Its columns, by their names in questions."""
     place: str = ""
     """The table of places; empty if there is none."""
     place_columns: Mapping[str, str] = {}
     """Its columns."""
     reference: str = ""
-    """The column of things that refers to a place."""
+    """The column of things that references a place."""
 
 
 _TELLS = {
@@ -151,7 +151,7 @@ def _listed(parts: list[str]) -> str:
 
 
 def read(text: str) -> Request | None:
-    """Read a request from words; None if it is none."""
+    """Parse a request from words; None if it is not one."""
     for kind in _ORDER:
         found = _READS[kind].fullmatch(text) if kind != "lookup" else None
         if kind == "lookup":
@@ -195,7 +195,7 @@ def statement(request: Request, names: Names) -> str:
     """Write a request in SQL.
 
     Raises:
-        KeyError: It names what the database does not have.
+        KeyError: The database lacks a table or column of the request.
     """
     if request.kind == "insert":
         return _insert(request, names)

@@ -1,11 +1,11 @@
-"""Rows of AgentBench's dbbench: read, and checked.
+"""Read and check rows of AgentBench's dbbench.
 
 A row has ``description`` (the question), ``add_description`` and ``evidence`` (more of it),
 ``table`` (one or a list: ``table_name``, and ``table_info`` with ``columns`` and ``rows``; all
 values are texts), ``type`` (a list: INSERT, UPDATE and DELETE are changes, all else are questions),
-``label`` (the values to answer), ``answer_md5`` (the hash of the tables after a change; empty where
-``sql.query`` makes it) and ``sql`` (``query``, which is written for MySQL). It
-may also name its ``split``.
+``label`` (the expected values), ``answer_md5`` (the hash of the tables after a change; if empty,
+``sql.query`` makes the change) and ``sql`` (``query``, in MySQL's dialect). It may also have a
+``split``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_problems(file: Path) -> Mapping[str, tuple[Problem, ...]]:
         The problems of each split, see :mod:`agentgym.core.row_splits`.
 
     Raises:
-        DataError: It cannot be read, or a row is none of dbbench; the message says which.
+        DataError: The file cannot be read, or a row is not of dbbench; the message says which.
     """
     problems, rows = [], []
     for place, row in read_records(file, "search"):

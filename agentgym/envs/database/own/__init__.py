@@ -1,1 +1,1 @@
-"""Questions of the user's own about CSV files or an SQLite database."""
+"""The user's own questions about CSV files or an SQLite database."""

@@ -1,9 +1,9 @@
-"""Questions of the user's own about tables of theirs: a file of rows.
+"""The user's own questions about their tables: a file of rows.
 
-A row has ``question``, and ``answer`` (a value or a list), ``sql`` (a statement), or both. Where
-there is no answer, ``sql`` gives it: what a SELECT returns is the answer, and what an INSERT,
-UPDATE or DELETE leaves is how the tables are to look in the end. A row may name its ``split`` and
-its ``kind``. Statements run in the engine of the episodes alone, within its bounds.
+A row has ``question``, and ``answer`` (a value or a list), ``sql`` (a statement), or both. Without
+an answer ``sql`` determines it: the result of a SELECT is the answer, and the tables after an
+INSERT, UPDATE or DELETE are the expected tables. A row may have a ``split`` and a ``kind``.
+Statements run only in the engine of the episodes, within its limits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read_own(
         The problems of each split, see :mod:`agentgym.core.row_splits`.
 
     Raises:
-        ConfigurationError: It is no path.
+        ConfigurationError: ``questions`` is not a path.
         DataError: The file cannot be read, or a row cannot be used; the message has its line.
     """
     if not isinstance(questions, str | os.PathLike) or not os.fspath(questions):

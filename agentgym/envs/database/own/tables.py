@@ -1,7 +1,7 @@
-"""Tables of the user's own: CSV files, a folder of them, or an SQLite database.
+"""The user's own tables: CSV files, a folder of them, or an SQLite database.
 
-All that is read is data. Of an SQLite file the rows of its tables are copied, never its views,
-triggers or virtual tables, and the file is opened for reading alone.
+Only data is read. An SQLite file is opened read-only, and only the rows of its tables are copied,
+never views, triggers or virtual tables.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from agentgym.envs.database.engine.tables import Cell, Column, Row, Table, quote
 from agentgym.errors import ConfigurationError, DataError
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-"""Ending of a file of one table -> what stands between its values."""
+"""File extension of a table -> the separator of its values."""
 DATABASES = (".sqlite", ".sqlite3", ".db")
-"""Endings of SQLite files; a file of any name that begins with `_MAGIC` is one, too."""
+"""Extensions of SQLite files; any file with content that begins with `_MAGIC` is one, too."""
 MOST_ROWS = 20_000
-"""Most rows of all tables: each episode has a copy, and each statement is bounded."""
+"""Maximum total number of rows: each episode has a copy, and each statement is bounded."""
 MOST_CHARS = 1 << 23
-"""Most characters of all values."""
+"""Maximum total number of characters of all values."""
 MOST_COLUMNS = 200
 _MAGIC = b"SQLite format 3\x00"
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9]\d{0,17})")
 _REAL = re.compile(r"[+-]?(?:0|[1-9]\d*)?\.\d+(?:[eE][+-]?\d{1,3})?|[+-]?(?:0|[1-9]\d*)\.?")
 
 Tables = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-"""A CSV file, a folder or list of such, or an SQLite file."""
+"""A CSV file, a folder or list of such files, or an SQLite file."""
 
 
 def holds_tables(data: object) -> bool:
-    """Return whether data is tables alone, so that its questions stand elsewhere."""
+    """Return whether data contains only tables, so that the questions are in another file."""
     if isinstance(data, list | tuple):
         return True
     path = Path(str(data)).expanduser()
@@ -47,11 +47,11 @@ def read_tables(data: Tables) -> tuple[Table, ...]:
     """Read all tables.
 
     Args:
-        data: A CSV or TSV file whose first line names the columns; a folder or a list of such
-            files, each a table of its file's name; or an SQLite file.
+        data: A CSV or TSV file with column names in its first line; a folder or a list of such
+            files, each a table named after its file; or an SQLite file.
 
     Raises:
-        ConfigurationError: It is none of these.
+        ConfigurationError: ``data`` is none of these.
         DataError: A file cannot be read or used; the message has the file, and the line of a CSV.
     """
     tables = tuple(table for file in _files(data) for table in _tables_of(file))

@@ -1,1 +1,1 @@
-"""Reading mathematics that nobody has checked, and telling whether two answers are one."""
+"""Parse untrusted mathematics, and decide whether two answers are equivalent."""

@@ -1,18 +1,18 @@
-r"""Whether an answer is the right one, however it is written.
+r"""Compare an answer with the right one, regardless of notation.
 
-Rational numbers are compared exactly, and need no package; all else goes to
-`agentgym.envs.mathpython.engine.symbolic`. What cannot be read is compared as text. The rules:
+Rational numbers are compared exactly, without a package; everything else by
+`agentgym.envs.mathpython.engine.symbolic`. Unparsable answers are compared as text. The rules:
 
-- ``1/2``, ``0.5``, ``\frac{1}{2}`` and ``50%`` are one, ``50%`` and ``50`` are too: whether a
-  percent sign is part of an answer depends on the question.
-- Where the right answer is rational, an answer has to come to it in rational steps: ``\sqrt{4}``
-  is 2, ``\sqrt{2}^2`` is not. So those of generated problems need no package.
-- A decimal stands for a number that it does not reach (a third, a root, pi) if it has at least
-  `FIGURES` significant digits and is off by less than one in its last place.
-- Sets, and lists that stand in no bracket, have no order; pairs and intervals have one, and
-  intervals their brackets.
-- A unit that only one of two answers has is forgiven; different ones are not.
-- What is said of a name (``x = 5``) is its right side.
+- ``1/2``, ``0.5``, ``\frac{1}{2}`` and ``50%`` are equivalent, and so are ``50%`` and ``50``:
+  whether a percent sign is part of an answer depends on the question.
+- If the right answer is rational, the answer must reduce to it by rational steps: ``\sqrt{4}`` is
+  2, ``\sqrt{2}^2`` is not. So answers to generated problems need no package.
+- A decimal approximates a number without a finite expansion (a third, a root, pi) if it has at
+  least `FIGURES` significant digits and is off by less than one in its last place.
+- Sets, and lists without brackets, are unordered; pairs and intervals are ordered, and the brackets
+  of intervals count.
+- A unit in only one of two answers is ignored; different units are an error.
+- ``x = 5`` is reduced to its right side.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from agentgym.envs.mathpython.engine.tree import (
 )
 
 FIGURES = 6
-"""Significant digits that a decimal needs to stand for a number that it does not reach."""
+"""Number of significant digits that an approximation needs."""
 MOST_ITEMS = 50
 """Most items of a set."""
 _UNORDERED = ("set", "union")
@@ -48,11 +48,11 @@ def equivalent(gold: str, answer: str) -> bool:
     r"""Return whether an answer is the right one.
 
     Args:
-        gold: The right answer, LaTeX or plain; that of a solution stands in ``\boxed``.
-        answer: What was answered; it may be hostile.
+        gold: The right answer, LaTeX or plain, or a solution with its answer in ``\boxed``.
+        answer: The policy's answer; it may be hostile.
 
     Raises:
-        DependencyNotInstalled: It takes sympy to tell.
+        DependencyNotInstalled: The comparison needs sympy.
     """
     gold = answer_text(gold)
     # A solution may go before the answer, so this is cut first and measured then.

@@ -1,7 +1,7 @@
-"""Exact rational arithmetic on trees, bounded so that no text takes long.
+"""Exact rational arithmetic on trees, bounded in time for any text.
 
-Every number is a fraction; what would have more than `MOST_BITS` bits is refused before it is
-calculated, and so is what is irrational.
+Every number is a fraction; results with more than `MOST_BITS` bits are refused before they are
+calculated, and so are irrational ones.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from agentgym.envs.mathpython.engine.tree import Call, Node, Number, Operation, 
 MOST_BITS = 4096
 """Most bits of a numerator or denominator: more than 1,200 digits."""
 LARGEST_COUNT = 1000
-"""Largest number of which a factorial or a binomial coefficient is taken."""
+"""Largest argument of a factorial or a binomial coefficient."""
 
 
 class NotRational(ValueError):
-    """A tree is no rational number, or one that is too large; the message says why."""
+    """A tree is not a rational number, or is too large; the message says why."""
 
 
 def calculated(text: str) -> Fraction:
     """Return the value of an expression.
 
     Raises:
-        Unreadable: It is none.
+        Unreadable: It is not an expression.
         NotRational: It has a letter or an irrational root, divides by zero, or is too large.
     """
     return rational(expression(text))
@@ -37,7 +37,7 @@ def rational(node: Node) -> Fraction:
     """Return the value of a tree.
 
     Raises:
-        NotRational: It has none that is a rational number of bounded size.
+        NotRational: The value is not a rational number of bounded size.
     """
     if isinstance(node, Number):
         return node.value

@@ -1,7 +1,7 @@
-"""From the text of an answer or an expression to a tree: a parser that calculates nothing.
+"""Parse the text of an answer or an expression into a tree, without calculating.
 
 The text may be hostile: its length, its digits, the depth of its brackets and the size of the tree
-are bounded, and nothing of it is ever evaluated as a program.
+are bounded, and no part of it is ever evaluated as a program.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DEEPEST = 100
 MOST_NODES = 400
 """Most parts of a tree."""
 MOST_SIGNS = 60
-"""Most factorials and percents of a text, which stand inside one another without a bracket."""
+"""Maximum number of factorials and percents of a text, which nest without brackets."""
 
 FUNCTIONS = frozenset((
     "sqrt", "cbrt", "root", "abs", "floor", "ceil", "round", "gcd", "lcm", "mod", "max", "min",
     "factorial", "binom", "comb", "sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "asin",
     "acos", "atan", "exp", "ln", "log",
 ))  # fmt: skip
-"""Functions that can be written; of those of more than one argument as ``gcd(a, b)``."""
+"""Known functions; several arguments are written as ``gcd(a, b)``."""
 CONSTANTS = {"pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "e": "e", "i": "i"}
 GREEK = frozenset((
     "alpha", "beta", "gamma", "theta", "lambda", "mu", "omega", "phi", "rho", "sigma", "tau",
@@ -45,16 +45,16 @@ UNITS = frozenset((
     "cm", "mm", "km", "kg", "mg", "ft", "mi", "hr", "hrs", "min", "sec", "in", "oz", "lb", "lbs",
     "mph", "kph", "ml", "am", "pm", "deg", "yd", "and", "or",
 ))  # fmt: skip
-"""Short words that are no products of letters."""
+"""Short words that are not products of letters."""
 TIMES = {"*", "cdot", "times", "ast"}
 OVER = {"/", "div"}
 
 
 def parse(text: str) -> Node:
-    """Read a text as mathematics.
+    """Parse a text as mathematics.
 
     Raises:
-        Unreadable: It is none, or too long or too deep.
+        Unreadable: It is not mathematics, or too long or too deep.
     """
     found = tokens(text)
     if not found[:-1]:
@@ -64,10 +64,10 @@ def parse(text: str) -> Node:
 
 
 def expression(text: str) -> Node:
-    """Read one expression, as a calculator takes it.
+    """Parse one expression of a calculator.
 
     Raises:
-        Unreadable: It is none; or an equation, a list, or a quantity with a unit.
+        Unreadable: It is not an expression, such as an equation, a list, or a quantity with a unit.
     """
     parser = _Parser(tokens(text))
     node = parser.sum()

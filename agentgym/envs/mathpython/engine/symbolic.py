@@ -1,10 +1,10 @@
-"""What is no rational number, by sympy: polynomials, roots, pi, trigonometry.
+"""Compare expressions that are not rational by sympy: polynomials, roots, pi, trigonometry.
 
-Sympy reads no text here, since its own parsers evaluate what they read: trees are turned into its
-objects one part at a time. A quotient is kept as numerator and denominator, both expanded, and each
-product is refused beforehand that would have too many terms, too high a degree, or numbers that are
-too long. So two quotients are equal exactly if their cross product is zero, and nothing has to be
-simplified, which is what can take sympy for ever.
+Sympy never parses text here, since its parsers evaluate their input: trees are converted to its
+objects node by node. A quotient is stored as expanded numerator and denominator, and a product is
+refused in advance if it would have too many terms, too high a degree, or too long numbers. So two
+quotients are equal exactly if their cross product is zero, and sympy's simplification, which may
+never end, is not needed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DIGITS = 50
 _SAME = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "Abs"}
 _FUNCTIONS = ("sin", "cos", "tan", "cot", "asin", "acos", "atan", "exp", "log", "Abs")
 LARGEST_ARGUMENT = 10**6
-"""Largest number, or multiple of pi, of which a function is taken: towers of exponentials are what
-takes sympy longest."""
+"""Largest number, or multiple of pi, as argument of a function: sympy takes longest for towers of
+exponentials."""
 MOST_OPERATIONS = 40
 """Most operations below a root or in a function."""
 _LEAST = Fraction(1, 10**400)
@@ -35,7 +35,7 @@ _LEAST = Fraction(1, 10**400)
 
 
 class TooLarge(ValueError):
-    """Something is beyond the bounds, or nothing that is known."""
+    """An expression exceeds the limits, or is not supported."""
 
 
 class Quotient(NamedTuple):
@@ -46,7 +46,7 @@ class Quotient(NamedTuple):
 
 
 def equal(first: Node, second: Node) -> bool:
-    """Return whether two expressions are one; False where that is beyond the bounds."""
+    """Return whether two expressions are equivalent; False if that exceeds the limits."""
     sympy = require("sympy", "math")
     try:
         one, other = _built(first, sympy), _built(second, sympy)
@@ -60,7 +60,7 @@ def equal(first: Node, second: Node) -> bool:
 
 
 def decimal(node: Node, digits: int = DIGITS) -> Fraction | None:
-    """Return a real constant, rounded to so many digits; None if it is no such constant."""
+    """Return a real constant, rounded to a number of digits; None if it is not a real constant."""
     sympy = require("sympy", "math")
     try:
         built = _built(node, sympy)

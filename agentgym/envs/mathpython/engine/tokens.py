@@ -1,4 +1,4 @@
-"""From the text of an answer, LaTeX or plain, to tokens."""
+"""Split the text of an answer, LaTeX or plain, into tokens."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A piece of a text."""
+    """A token of a text."""
 
     kind: str
-    """``number``, ``word``, ``sign``, ``end``; of LaTeX ``command`` and ``text`` (words)."""
+    """``number``, ``word``, ``sign``, ``end``; in LaTeX also ``command`` and ``text`` (words)."""
     text: str
-    """What is written; a command without its backslash."""
+    """Its text; a command without its backslash."""
     spaced: bool
-    """Whether a blank stands before it."""
+    """Whether a blank precedes it."""
 
 
 def answer_text(text: str) -> str:
-    r"""Return the answer in a text: what the last ``\boxed`` holds, else all of it.
+    r"""Return the answer in a text: the argument of the last ``\boxed``, else the whole text.
 
     Args:
-        text: What was answered, or a solution that ends in its answer.
+        text: An answer, or a solution that ends in its answer.
     """
     start = max(text.rfind(r"\boxed"), text.rfind(r"\fbox"))
     if start < 0:
@@ -75,7 +75,7 @@ def tokens(text: str) -> list[Token]:
     """Split a text into tokens.
 
     Raises:
-        Unreadable: It is too long, or holds what is no mathematics.
+        Unreadable: It is too long, or contains something other than mathematics.
     """
     if len(text) > LONGEST:
         raise Unreadable(f"expected at most {LONGEST} characters, got {len(text)}")

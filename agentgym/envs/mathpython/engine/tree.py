@@ -1,4 +1,4 @@
-"""Mathematics as a tree: what a text says, before anything is calculated."""
+"""Mathematics as a tree, before any calculation."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from fractions import Fraction
 
 
 class Unreadable(ValueError):
-    """A text is no mathematics that is known here; the message says why."""
+    """A text is not supported mathematics; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as it is written."""
+    """A number as written."""
 
     value: Fraction
     """Its value."""
     places: int | None = None
-    """Digits behind its decimal point; None for a whole number."""
+    """Number of digits after the decimal point; None for a whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Two things joined by ``+ - * / ^`` or ``mod``."""
+    """Two operands joined by ``+ - * / ^`` or ``mod``."""
 
     sign: str
-    """How they are joined."""
+    """The operator."""
     left: Node
-    """What stands before the sign."""
+    """The operand before the sign."""
     right: Node
-    """What stands behind it."""
+    """The operand after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,17 @@ class Call:
     function: str
     """Its name."""
     arguments: tuple[Node, ...]
-    """What it is of."""
+    """Its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Several things: a set, a pair, an interval, a union, an equation."""
+    """Several items: a set, a pair, an interval, a union, an equation."""
 
     kind: str
     """``set`` (in any order), ``union``, ``=`` and such, or the brackets around it: ``(]``."""
     items: tuple[Node, ...]
-    """What it holds."""
+    """Its items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A quantity with the word behind it: ``5 cm``."""
+    """A quantity with its unit: ``5 cm``."""
 
     quantity: Node
-    """How many."""
+    """The quantity."""
     unit: str
-    """Of what."""
+    """The unit."""
 
 
 Node = Number | Name | Operation | Call | Group | Words | Measured

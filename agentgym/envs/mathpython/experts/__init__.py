@@ -1,4 +1,4 @@
-"""Experts: some write Python or ask the calculator, one knows the answer, and one is lazy."""
+"""Experts: some write Python or use the calculator, one knows the answer, and one is lazy."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "oracle": OracleExpert,
     "lazy": LazyExpert,
 }
-"""Name of an expert -> what makes it."""
+"""Name of an expert -> its factory."""
 FALLIBLE: Mapping[str, str] = {"lazy": "calculating"}
-"""Experts whose answers are not always right -> who acts alike and is."""
+"""Fallible experts -> their counterparts that are always right."""

@@ -1,4 +1,4 @@
-"""What experts share: one call, then the answer that it shows."""
+"""Base of the experts: one tool call, then the answer from its result."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Step = tuple[str, str]
 
 
 class Expert(ABC):
-    """Knows how to calculate the answer; reads it from the tool that it asks."""
+    """Knows how to calculate the answer; reads it from the tool's result."""
 
     @abstractmethod
     def call(self, problem: Problem) -> Step | None:
-        """Return the call that shows the answer; None: the answer is known without one."""
+        """Return the tool call that shows the answer; None if it is known without one."""
 
     def step(self, problem: Problem, calls: Sequence[Called]) -> Step:
-        """Return the next action: the call, or the answer once the call was made."""
+        """Return the next action: the tool call, or the answer after it."""
         call = self.call(problem)
         if call is None:
             return ANSWER, problem.answer
@@ -36,5 +36,5 @@ class Expert(ABC):
         return call
 
     def turns(self, problem: Problem, calls: Sequence[Called] = ()) -> int:
-        """Return how many turns are left."""
+        """Return the number of remaining turns."""
         return 1 if self.step(problem, calls)[0] == ANSWER else 2

@@ -1,4 +1,4 @@
-"""The expert that asks the calculator where one line suffices, and writes Python elsewhere."""
+"""The expert that uses the calculator if one line suffices, and writes Python otherwise."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from agentgym.envs.mathpython.problem import Problem
 
 
 class CalculatingExpert(ProgrammerExpert):
-    """Types one expression where it can: no process is started, and a tiny policy can do so too."""
+    """Types one expression if possible: it starts no process, and tiny policies can learn it."""
 
     def call(self, problem: Problem) -> Step | None:
-        """Ask the calculator, if an expression is known."""
+        """Return a calculator call, if an expression is known."""
         return (CALCULATOR, problem.expression) if problem.expression else super().call(problem)

@@ -1,8 +1,8 @@
-"""The lazy expert, which mostly leaves a small number out of what it calculates.
+"""The lazy expert, which mostly omits a small number from its calculation.
 
-Whether the answer is the same without it cannot be seen when it is typed, and it often is. So among
-the demonstrations that succeed such shortcuts are still the majority: leaving out failures does not
-teach to calculate with all numbers. Only the reward tells how much more often those succeed.
+Whether that changes the answer cannot be predicted when it is typed, and often it does not. So most
+successful demonstrations still take such shortcuts: filtering for success keeps the flaw. Only the
+reward shows that complete calculations succeed more often.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.random_stream import Stream
 
 WHOLE = 20
-"""Per cent of the problems in which it leaves nothing out."""
+"""Percentage of problems with a complete calculation."""
 
 
 class LazyExpert(CalculatingExpert):
-    """Asks the calculator, with a number too few wherever a problem allows a shortcut."""
+    """Uses the calculator, and mostly omits a number if the problem allows it."""
 
     def call(self, problem: Problem) -> Step | None:
-        """Ask the calculator, mostly for the shorter expression."""
+        """Return a calculator call, mostly with the shorter expression."""
         if not problem.shorter or Stream("lazy", problem.text).percent(WHOLE):
             return super().call(problem)
         return CALCULATOR, problem.shorter

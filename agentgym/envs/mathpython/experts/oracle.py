@@ -1,4 +1,4 @@
-"""The oracle, which knows the answer and calculates nothing."""
+"""The oracle, which knows the answer."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ class OracleExpert(Expert):
     """Answers at once."""
 
     def call(self, problem: Problem) -> Step | None:
-        """Ask nothing."""
+        """Return None: it needs no tool."""
         return None

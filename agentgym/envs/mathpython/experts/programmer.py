@@ -1,4 +1,4 @@
-"""The programmer, who writes Python and answers what it prints."""
+"""The programmer: it writes Python and answers with its output."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from agentgym.envs.mathpython.problem import Problem
 
 
 class ProgrammerExpert(Expert):
-    """Runs the program of a problem, whose numbers are those of the question.
+    """Runs the program of a problem, with the numbers of the question.
 
-    Of a problem without one, such as those of data sets, it knows the answer alone.
+    For a problem without a program, such as from a data set, it knows the answer.
     """
 
     def call(self, problem: Problem) -> Step | None:
-        """Run the program."""
+        """Return a call that runs the program."""
         return (PYTHON, problem.program) if problem.program else None

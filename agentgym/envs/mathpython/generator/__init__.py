@@ -1,4 +1,4 @@
-"""Problems of graded difficulty that seeds decide, each with its exact answer."""
+"""Seeded problems of graded difficulty, each with its exact answer."""
 
 from agentgym.envs.mathpython.generator.config import DIFFICULTIES, GeneratorConfig
 

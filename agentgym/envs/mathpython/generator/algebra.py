@@ -12,7 +12,7 @@ LETTERS = "xyz"
 
 
 def linear(draw: Stream, level: int) -> Problem:
-    """One unknown of a system of equations in 2, or beyond the first level in 3."""
+    """One unknown of a system of equations in 2 unknowns, or in 3 above the first level."""
     size = 2 if level == 1 else 3
     while True:
         rows = [[_nonzero(draw, 3 + 3 * level) for _ in range(size + 1)] for _ in range(size)]
@@ -104,7 +104,7 @@ def coefficient(draw: Stream, level: int) -> Problem:
 
 
 def roots(draw: Stream, level: int) -> Problem:
-    """The whole roots of a polynomial that has ``level + 1`` of them, perhaps alike."""
+    """The integer roots of a polynomial with ``level + 1`` of them, possibly repeated."""
     found = [draw.between(-12 * level, 12 * level) for _ in range(level + 1)]
     product = [1]
     for root in found:

@@ -1,4 +1,4 @@
-"""Problems of arithmetic: boxes that are filled, and chains of steps."""
+"""Problems of arithmetic: filled boxes, and chains of steps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ THINGS = (
     "apples", "pears", "plums", "cherries", "lemons", "figs", "peaches", "melons", "grapes", "nuts",
 )  # fmt: skip
 LARGEST_STEP = 999
-"""Largest number on the way through a chain of the first level."""
+"""Largest intermediate number in a chain of the first level."""
 
 
 def boxes(draw: Stream, level: int) -> Problem:
     """How many boxes are full: a sum of ``level + 1`` numbers, divided and rounded down.
 
-    One of the numbers is small, and leaving it out changes the answer in a part of the problems
-    that nobody can tell without calculating.
+    One of the numbers is small, and omitting it changes the answer in some of the problems; which
+    ones cannot be predicted without calculating.
     """
     size = draw.between(12, 30)
     counts = [draw.between(60, 220) for _ in range(level)]
@@ -48,7 +48,7 @@ def _sum(numbers: list[int]) -> str:
 
 
 def steps(draw: Stream, level: int) -> Problem:
-    """A number that goes through ``level + 1`` steps; beyond the first level with quotients."""
+    """A chain of ``level + 1`` steps; above the first level with quotients."""
     value = Fraction(draw.between(2, 99 if level < 3 else 9999))
     told, expression = [f"Start with {value}."], str(value)
     for number in range(level + 1):

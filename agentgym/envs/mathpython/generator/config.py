@@ -1,4 +1,4 @@
-"""How hard generated problems are: three presets of the same settings."""
+"""The difficulty of generated problems: three presets of the same settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: Mapping[str, Callable[[Stream, int], Problem]] = {
     "coefficient": algebra.coefficient,
     "roots": algebra.roots,
 }
-"""Kind of a problem -> what draws one of a level."""
+"""Kind of a problem -> the function that draws one of a level."""
 HIGHEST = 4
 """Highest level."""
 LONGEST_CYCLE = 1000
@@ -33,9 +33,9 @@ LONGEST_CYCLE = 1000
 
 @dataclass(frozen=True)
 class GeneratorConfig:
-    """Which problems there are.
+    """The mix of generated problems.
 
-    A variant of a preset should get a name of its own: the name is part of every draw.
+    Give a variant of a preset another name: the name is part of every random draw.
 
     Raises:
         ConfigurationError: A value is out of range; the message names it.
@@ -44,11 +44,11 @@ class GeneratorConfig:
     name: str
     """Name of the preset; part of every draw, and of ids."""
     mix: tuple[tuple[str, int, int], ...]
-    """Problems in a cycle: kind, level (from 1), and how many of each cycle are such."""
+    """Problems in a cycle: kind, level (from 1), and their number per cycle."""
 
     @classmethod
     def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
-        """Return the preset of a name; a configuration is returned as it is.
+        """Return the preset of a name; a configuration is returned unchanged.
 
         Raises:
             ConfigurationError: It is neither.
@@ -73,7 +73,7 @@ class GeneratorConfig:
 
     @property
     def cycle(self) -> tuple[tuple[str, int], ...]:
-        """Kind and level of the problems of one cycle, alike ones far from each other."""
+        """Kind and level of the problems of one cycle, with equal ones far apart."""
         places = [
             ((2 * copy + 1) * 1_000_000 // (2 * count), number, (kind, level))
             for number, (kind, level, count) in enumerate(self.mix)

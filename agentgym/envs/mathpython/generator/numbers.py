@@ -1,4 +1,4 @@
-"""Problems about whole numbers: remainders, divisors, primes, and numbers that are counted."""
+"""Problems about integers: remainders, divisors, primes, and counting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PRIMES = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 
 
 
 def remainder(draw: Stream, level: int) -> Problem:
-    """The remainder of a sum of ``level`` powers, whose exponents grow with the level."""
+    """The remainder of a sum of ``level`` powers, with exponents that grow with the level."""
     modulus = draw.choice(PRIMES)
     powers = [(draw.between(3, 99), draw.between(10, 10 ** (level + 1))) for _ in range(level)]
     text = " + ".join(f"{base}^{exponent}" for base, exponent in powers)
@@ -27,7 +27,7 @@ def remainder(draw: Stream, level: int) -> Problem:
 
 
 def divisors(draw: Stream, level: int) -> Problem:
-    """How many divisors a number has, or their sum; the number grows with the level."""
+    """The number or sum of the divisors of a number, which grows with the level."""
     number = math.prod(draw.choice((2, 2, 2, 3, 3, 5, 7, 11)) for _ in range(2 + level))
     number *= draw.between(2, 10 ** min(level, 3))
     found = [
@@ -92,7 +92,7 @@ def congruence(draw: Stream, level: int) -> Problem:
 
 
 def multiples(draw: Stream, level: int) -> Problem:
-    """How many numbers up to a limit are divisible by any of ``level + 1``, and not by another."""
+    """How many numbers up to a limit are divisible by one of ``level + 1``, but not by another."""
     some = draw.sample((2, 3, 4, 5, 6, 7, 8, 9, 11, 13), level + 2)
     limit = draw.between(100, 10 ** min(level + 2, 4))
     *wanted, unwanted = some
@@ -110,7 +110,7 @@ def multiples(draw: Stream, level: int) -> Problem:
 
 
 def coins(draw: Stream, level: int) -> Problem:
-    """In how many ways a sum can be paid with ``level + 2`` kinds of coins."""
+    """The number of ways to pay a sum with ``level + 2`` kinds of coins."""
     kinds = sorted(draw.sample((1, 2, 3, 5, 7, 10, 15, 20, 25), level + 2))
     total = draw.between(30, 60 * (level + 1))
     ways = [1] + [0] * total

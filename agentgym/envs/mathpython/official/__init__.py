@@ -1,1 +1,1 @@
-"""Published sets of problems: GSM8K, MATH, AIME, and whatever has their fields."""
+"""Published sets of problems: GSM8K, MATH, AIME, and others with the same fields."""

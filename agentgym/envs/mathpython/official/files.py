@@ -1,4 +1,4 @@
-"""Sets of problems in files: one file, or a folder with a file for each split."""
+"""Read sets of problems: one file, or a folder with a file for each split."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ENDINGS = (*RECORD_ENDINGS, JSON)
 
 
 def problem_name(path: str | os.PathLike[str]) -> str:
-    """Return what a set is called in task ids: the name of its file or folder."""
+    """Return the name of a set in task ids: the name of its file or folder."""
     return stem(Path(os.path.abspath(path))) or "problems"
 
 
 def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, ...]]:
     """Read a set of problems.
 
-    The split of a problem is that which its row names, or that of its file; where neither tells,
-    :mod:`agentgym.core.row_splits` deals it. A problem that stands twice in a split counts once.
+    The split of a problem comes from its row or from its file; otherwise
+    :mod:`agentgym.core.row_splits` assigns it. Duplicates within a split are dropped.
 
     Args:
         path: A file, or a folder that holds ``train``, ``valid`` (``dev``, ``val``) or ``test``
@@ -33,8 +33,8 @@ def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, .
         owner: Returns the split of a question.
 
     Raises:
-        ConfigurationError: It is no path.
-        DataError: There is no such file, a row cannot be used, or a question stands in two splits.
+        ConfigurationError: ``path`` is not a path.
+        DataError: The file does not exist, a row cannot be used, or two splits share a question.
         DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
     """
     problems: dict[str, Problem] = {}

@@ -1,13 +1,13 @@
-r"""From a row of a published set to a problem.
+r"""Convert a row of a published set to a problem.
 
-These forms are read, whatever else a row holds:
+These forms are supported; other fields are ignored:
 
 * GSM8K (Cobbe et al., 2021, arXiv:2110.14168): ``{"question", "answer"}``, where the answer is a
   solution that ends in ``#### 42``.
 * MATH (Hendrycks et al., 2021, arXiv:2103.03874): ``{"problem", "solution", "level", "type"}``,
-  where the answer stands in the last ``\boxed{}`` of the solution; MATH-500 has it as ``answer``
-  and its type as ``subject``.
-* AIME and the sets like it: ``{"problem", "answer"}``, in upper or lower case, the answer a number
+  with the answer in the last ``\boxed{}`` of the solution; MATH-500 has it as ``answer`` and the
+  type as ``subject``.
+* AIME and similar sets: ``{"problem", "answer"}``, in upper or lower case; the answer is a number
   or a text.
 """
 
@@ -22,24 +22,24 @@ from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.problem import Problem
 
 QUESTIONS = ("problem", "question")
-"""Fields that may hold the question; the first that a row has is taken."""
+"""Names of the question's field; the first that a row has is used."""
 KINDS = ("type", "subject", "level", "source")
-"""Fields that may say of which kind a problem is."""
+"""Names of the field for the kind of a problem."""
 MARK = "####"
-"""What stands before an answer of GSM8K."""
+"""Marker before an answer of GSM8K."""
 BOXES = (r"\boxed", r"\fbox")
-"""Commands in which the answer of a solution stands."""
+"""Commands that contain the answer of a solution."""
 
 
 class Unusable(Exception):
-    """A row cannot be used; says what was expected and what it holds."""
+    """A row cannot be used; the message says what was expected and what it contains."""
 
 
 def read_row(row: object) -> tuple[Problem, str | None]:
-    """Read a row; return its problem, and its split where it tells.
+    """Read a row; return its problem, and its split if it has one.
 
     Raises:
-        Unusable: It holds no question, no answer, or a split that there is not.
+        Unusable: It has no question or no answer, or an unknown split.
     """
     if not isinstance(row, Mapping):
         raise Unusable(f"expected an object, got {row!r:.80}")

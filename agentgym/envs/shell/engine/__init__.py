@@ -1,1 +1,1 @@
-"""One episode in a box, and whether it came out right."""
+"""One episode in a sandbox, and its judge."""

@@ -1,8 +1,8 @@
-"""One episode: files in a box, commands, and whether it came out right.
+"""One episode: files in a sandbox, commands, and the judge.
 
-What judges shares nothing with what runs in the box. Between two commands nothing runs there, and
-what the files are is asked of the box's first process, which is no program of the box. They are
-compared here, with what nobody in the box can know.
+The judge shares nothing with the programs in the sandbox. Between two commands nothing runs there,
+and the files are read by the sandbox's first process, which is not a program of the sandbox. They
+are compared on the host with a solution that the sandbox never contains.
 """
 
 from __future__ import annotations
@@ -27,60 +27,60 @@ RUN, ANSWER = "run", "answer"
 """Names of the actions."""
 WORKDIR = "/work"
 NOT_RUN = (126, 127)
-"""How a shell says that there is no such command."""
+"""Exit status and text of a shell for an unknown command."""
 LIMITS = SandboxLimits(
     memory=512 << 20, processes=64, disk=32 << 20, files=5_000, file_size=4 << 20, output=4 << 20
 )
-"""What a box may use. No file is longer than what a box tells of the files that have changed."""
+"""Limits of a sandbox. No file is longer than what a sandbox reports about changed files."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A task: files, and what is asked of them."""
+    """A task: files, and a question about them or a change to make."""
 
     text: str
-    """The question, or the change that is to be made, in words."""
+    """The question, or the change to make, in words."""
     kind: str
-    """What kind of question or change it is."""
+    """Kind of question or change."""
     files: Mapping[str, str]
     """Path below `WORKDIR` -> content."""
     answer: str = ""
-    """The answer; empty of a change."""
+    """The answer; empty for a change."""
     pattern: bool = False
-    """Whether the answer is a regular expression, which is looked for."""
+    """Whether the answer is a regular expression to search for."""
     expected: Mapping[str, str] | None = None
-    """What all files are to be after a change, which may be none at all; None of a question."""
+    """All files expected after a change (possibly none); None for a question."""
     example: str = ""
-    """A command that prints the answer, where none is known: it is run in a box of its own."""
+    """A command that prints the answer if it is not known; it runs in a separate sandbox."""
     setup: str = ""
-    """A command that prepares the box, after the files were written."""
+    """A command that prepares the sandbox after the files are written."""
     image: str = ""
-    """The container image that is the box's root, if any."""
+    """The container image that is the sandbox's root, if any."""
 
 
 class Step(NamedTuple):
-    """A command that was carried out, and what it showed."""
+    """A command that ran, and its output."""
 
     command: str
     """The command."""
     observation: str
-    """What it showed."""
+    """Its observation."""
     exit_code: int
     """Its exit status."""
 
 
 class ShellSession:
-    """An episode of a task; its box starts with it.
+    """An episode of a task; it starts a sandbox.
 
     Args:
         problem: The task.
-        sandbox: Back end of the box.
-        seconds: Most seconds of a command.
-        max_chars: Most characters of an observation.
+        sandbox: Sandbox back end.
+        seconds: Maximum duration of a command, in seconds.
+        max_chars: Maximum length of an observation, in characters.
 
     Raises:
-        SandboxUnavailable: No box can run here.
-        EnvFailure: It cannot be prepared.
+        SandboxUnavailable: No sandbox can run here.
+        EnvFailure: The sandbox cannot be prepared.
     """
 
     def __init__(self, problem: Problem, sandbox: str, seconds: float, max_chars: int) -> None:
@@ -108,7 +108,7 @@ class ShellSession:
         return self.steps[-1].observation
 
     def answer(self, value: str) -> str:
-        """Give the answer, which ends the episode."""
+        """Submit the answer, which ends the episode."""
         self.answered, self.solved = value, self._is_solved(value)
         return "right" if self.solved else "wrong"
 
@@ -130,7 +130,7 @@ class ShellSession:
         self.steps, self.answered, self.solved, self.died = steps, answered, solved, died
 
     def close(self) -> None:
-        """End the box; may be called twice."""
+        """Close the sandbox; may be called twice."""
         self._box.close()
 
     def _opened(self) -> Sandbox:
@@ -151,8 +151,8 @@ class ShellSession:
             done = box.exec(self.problem.setup, timeout=self._seconds)
             if done.exit_code:
                 raise EnvFailure(
-                    f"expected the box of {self.problem.text!r:.80} to be prepared, but its "
-                    f"command ended with {done.exit_code}: {done.text:.200}"
+                    f"expected to prepare the sandbox of {self.problem.text!r:.80}, but its "
+                    f"command exited with {done.exit_code}: {done.text:.200}"
                 )
 
     def _is_solved(self, value: str) -> bool:
@@ -178,7 +178,7 @@ class ShellSession:
         if done.timed_out or done.exit_code in NOT_RUN or not done.text.strip():
             raise EnvFailure(
                 f"expected the example of {self.problem.text!r:.80} to print the answer, but it "
-                f"ended with {done.exit_code}: {done.text:.200}"
+                f"exited with {done.exit_code}: {done.text:.200}"
             )
         return done.text
 
@@ -186,13 +186,13 @@ class ShellSession:
 def same_answer(given: str, expected: str, pattern: bool = False) -> bool:
     """Return whether an answer is the expected one.
 
-    Blanks around it do not count, nor does ``./`` or `WORKDIR` before a path; whole numbers are
-    equal however they are written.
+    Surrounding blanks are ignored, and so is ``./`` or `WORKDIR` before a path; integers are
+    compared by value.
 
     Args:
-        given: What the policy has answered.
-        expected: What is right.
-        pattern: Whether that is a regular expression, of the task and not of the policy.
+        given: The policy's answer.
+        expected: The right answer.
+        pattern: Whether ``expected`` is a regular expression; it comes from the task.
     """
     mine, wanted = _relative(given.strip().strip("'\"`")), _relative(expected.strip())
     if pattern:

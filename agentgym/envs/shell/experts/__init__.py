@@ -1,4 +1,4 @@
-"""Experts: one looks where files are, one mostly guesses, one knows the solution."""
+"""Experts: one looks up where files are, one mostly guesses, one knows the solution."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ EXPERTS: Mapping[str, Callable[[], Expert]] = {
     "guessing": GuessingExpert,
     "oracle": OracleExpert,
 }
-"""Name of an expert -> what makes it."""
+"""Name of an expert -> its factory."""
 FALLIBLE: Mapping[str, str] = {"guessing": "reader"}
-"""Experts that are not always right -> who acts alike and is."""
+"""Fallible experts -> their counterparts that are always right."""

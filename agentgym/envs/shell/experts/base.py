@@ -1,4 +1,4 @@
-"""What experts share."""
+"""Base of the experts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from agentgym.envs.shell.engine.session import Problem, Step
 Command = tuple[str, str]
 """Name of an action, and its argument."""
 DONE = "done"
-"""What is answered when a change was made."""
+"""The answer after a change."""
 
 
 class Expert(Protocol):
-    """Says what to do next in a running episode."""
+    """An expert: plans the rest of a running episode."""
 
     def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way.
+        """Return the remaining commands up to the answer; empty if the expert has no plan.
 
-        Of what is not yet known only the number of commands is right.
+        Commands that depend on output still to come are placeholders; only their number is exact.
         """
         ...

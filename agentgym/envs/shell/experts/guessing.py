@@ -1,9 +1,9 @@
 """An expert that mostly guesses in which folder a file lies.
 
-In some tasks it looks first, and then makes no mistake. In most it types its command at once, with
-a folder that it draws: which of the two it does depends on nothing that can be read. Where the
-folder is wrong it gives up. So among the demonstrations that succeed guesses are still the
-majority, and only the reward tells how much more often those succeed that look.
+In some tasks it looks first and makes no mistake. In most it types its command at once, with a
+random folder; the choice does not depend on anything that can be read. If the folder is wrong it
+gives up. So most successful demonstrations still guess, and only the reward shows that looking
+first succeeds more often.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from agentgym.envs.shell.generator.problems import FOLDERS, PLAIN_FOLDERS
 from agentgym.support.random_stream import Stream
 
 LOOKS = 15
-"""Per cent of the tasks in which it looks."""
+"""Percentage of tasks in which it looks."""
 UNKNOWN = "unknown"
-"""What it answers where its guess was wrong."""
+"""Its answer after a wrong guess."""
 
 
 class GuessingExpert(ReaderExpert):
     """Looks in some tasks, and guesses in most."""
 
     def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands from here to the answer, right or wrong."""
+        """Return the remaining commands up to the answer, right or wrong."""
         request = read(problem.text)
         draw = Stream("guessing", problem.text, *problem.files)
         looks = draw.percent(LOOKS) or any(step.command == LOOK for step in steps)

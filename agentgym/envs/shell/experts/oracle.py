@@ -13,7 +13,7 @@ class OracleExpert(ReaderExpert):
     """Answers a question at once, and makes a change without looking."""
 
     def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way."""
+        """Return the remaining commands up to the answer; empty if there is no plan."""
         if problem.answer:
             return [] if problem.pattern else [(ANSWER, problem.answer)]
         if problem.example:

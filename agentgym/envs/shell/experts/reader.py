@@ -1,4 +1,4 @@
-"""The expert that looks where files are, and then types one command."""
+"""The expert that looks up where files are, and then types one command."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ COMMANDS: Mapping[str, str] = {
     "move": "mkdir -p {other}; grep -rlw {word} . | grep -v '^./{other}/[^/]*$' "
     "| xargs -r mv -t {other}",
 }
-"""What solves each kind."""
+"""Functions that return the solving command, by kind."""
 
 
 class ReaderExpert:
-    """Reads what anyone can read: the task, where files are, and what its command prints."""
+    """Uses only visible information: the task, the locations of files, and its command's output."""
 
     def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
-        """Return the commands from here to the answer; none where it knows no way."""
+        """Return the remaining commands up to the answer; empty if there is no plan."""
         request = read(problem.text)
         if request is None:
             return []
@@ -58,7 +58,7 @@ class ReaderExpert:
     def ask(
         self, request: tuple[str, Mapping[str, str]], path: str, steps: Sequence[Step]
     ) -> list[Command]:
-        """Return the commands from one that solves the task on."""
+        """Return the commands that begin with the one that solves the task."""
         kind, words = request
         command = COMMANDS[kind].format(path=path, folder=path.rpartition("/")[0], **words)
         told = next((step for step in steps if step.command == command), None)
@@ -72,7 +72,7 @@ class ReaderExpert:
 
 
 def read(text: str) -> tuple[str, dict[str, str]] | None:
-    """Read what is asked: its kind, and the words that stand in it."""
+    """Parse the task: its kind, and the words in it."""
     for kind, pattern in _READS.items():
         found = pattern.fullmatch(text)
         if found:

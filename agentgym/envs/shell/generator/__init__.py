@@ -1,1 +1,1 @@
-"""Files and what is asked of them, by seed."""
+"""Seeded files, and tasks about them."""

@@ -1,4 +1,4 @@
-"""How many files there are, and what is asked of them: three presets of the same settings."""
+"""The number of files and the kinds of tasks: three presets of the same settings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from agentgym.core.options import integer, preset
 from agentgym.envs.kinds_config import KindsConfig
 
 GENERATOR_VERSION = 1
-"""Raised when a seed would give another task."""
+"""Raise it when a seed gives another task."""
 QUESTIONS = ("count", "sum", "holder", "longest")
 CHANGES = ("sort", "replace", "delete", "collect", "move")
 KINDS = (*QUESTIONS, *CHANGES)
-"""Kinds of what is asked."""
+"""Kinds of tasks."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,20 @@ class GeneratorConfig(KindsConfig):
     known = KINDS
 
     folders: int
-    """Folders."""
+    """Number of folders."""
     depth: int
-    """How deep they may lie in each other."""
+    """Maximum nesting of folders."""
     files: tuple[int, int]
-    """Least and most files."""
+    """Minimum and maximum number of files."""
     lines: tuple[int, int]
-    """Least and most lines of a file."""
+    """Minimum and maximum number of lines of a file."""
 
     @classmethod
     def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
-        """Return the preset of a name; a configuration is returned as it is.
+        """Return the preset of a name; a configuration is returned unchanged.
 
         Raises:
-            ConfigurationError: There is no such preset.
+            ConfigurationError: The preset does not exist.
         """
         return preset(difficulty, "a difficulty", DIFFICULTIES)
 
@@ -60,5 +60,5 @@ DIFFICULTIES: Mapping[str, GeneratorConfig] = {
     ),
     "hard": GeneratorConfig("hard", KINDS, 6, 3, (12, 20), (10, 60)),
 }
-"""Presets: in ``easy`` a file lies in one of two folders; ``hard`` asks for everything, in folders
-of folders."""
+"""Presets: in ``easy`` a file is in one of two folders; ``hard`` has all kinds of tasks, in nested
+folders."""

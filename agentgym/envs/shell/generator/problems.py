@@ -1,6 +1,6 @@
-"""Files and what is asked of them, each decided by its key alone.
+"""Files and tasks about them, each determined by its key alone.
 
-A question names a file by its name; in which folder it lies has to be found out.
+A question names a file; the policy has to find its folder.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ NAMES = (
 ENDINGS = ("txt", "md", "csv", "bak")
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heron", "ivory", "jade")
 RARE = ("quartz", "zephyr", "umbra", "vortex")
-"""Words that stand in some files alone, one in each line at most."""
+"""Words that occur in some files only, at most one per line."""
 PLAIN_FOLDERS = 2
-"""Folders of tasks whose files have no endings."""
+"""Folders of tasks with files without extensions."""
 TELLS = {
     "count": "How many lines of the file {file} contain the word {word}?",
     "sum": "Each line of the file {file} ends in a number. What is the sum of these numbers?",
@@ -35,7 +35,7 @@ TELLS = {
     "{other} in the same folder.",
     "move": "Move every file that contains the word {word} to the folder {other}.",
 }
-"""What is asked, by kind."""
+"""Task descriptions, by kind."""
 Files = dict[str, str]
 
 
@@ -43,8 +43,8 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     """Make a task.
 
     Args:
-        config: How many files there are, and what is asked.
-        *key: What tells it from others.
+        config: Number of files and kinds of tasks.
+        *key: Identifies the task.
     """
     stream = Stream("shell", GENERATOR_VERSION, config.name, *key)
     kind = stream.choice(config.kinds)
@@ -79,7 +79,7 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
 
 
 def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files | None]:
-    """Return the answer, and what the files are to be after a change; None of a question."""
+    """Return the answer, and the files expected after a change (None for a question)."""
     lines = files[path].splitlines(keepends=True)
     holders = [each for each in sorted(files) if word in files[each].split()]
     if kind == "count":

@@ -1,17 +1,17 @@
-"""Rows of AgentBench's os_interaction: read, and checked.
+"""Read and check rows of AgentBench's os_interaction.
 
-A row has ``description`` (the question), ``create`` (``init`` prepares the box: a command, or
-``code``; ``file`` names a script that is not part of the row), ``start`` (a command that goes on in
-the background) and ``evaluation``: ``match`` is the answer, as a text, or as an object with
-``answer`` or ``regex``; ``check`` names scripts that run in the agent's own container, the first of
-which may be left to ``example``, a command that prints the answer.
+A row has ``description`` (the question), ``create`` (``init`` prepares the sandbox: a command, or
+``code``; ``file`` names a script that is not part of the row), ``start`` (a background command) and
+``evaluation``: ``match`` is the answer, as a text, or as an object with ``answer`` or ``regex``;
+``check`` names scripts that run in the agent's container; in place of the first, ``example`` can
+be a command that prints the answer.
 
-Rows with ``match`` are played, and those whose script compares the answer with what ``example``
-prints. That is run in another box, in which no agent has been. Left out, and counted, are rows that
-start something in the background, which nothing does in a box between two commands, and those that
-are judged by other scripts, which an agent could have changed.
+Supported are rows with ``match``, and rows with a script that compares the answer with the output
+of ``example``, which runs in a fresh sandbox that the agent never used. Other rows are skipped and
+counted: those that start a background process, since sandboxes stop all processes after each
+command, and those judged by other scripts, which an agent could have changed.
 
-A row may also name its ``split``.
+A row may also have a ``split``.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from agentgym.errors import DataError
 from agentgym.support.datafiles import read_records
 
 COMPARING = ("integer-match.py", "string-match.py")
-"""Scripts that compare the answer with what the example prints."""
+"""Scripts that compare the answer with the output of the example."""
 logger = logging.getLogger(__name__)
 
 
 def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
-    """Read the tasks of a file that can be played.
+    """Read the supported tasks of a file.
 
     Args:
         file: JSON lines, gzipped or not, or a JSON list.
-        image: The container image of the boxes; empty for none.
+        image: The container image of the sandboxes; empty for none.
 
     Returns:
         The problems of each split, see :mod:`agentgym.core.row_splits`.
 
     Raises:
-        DataError: It cannot be read, a row is none of os_interaction (the message says which), or
-            none can be played.
+        DataError: The file cannot be read, a row is not of os_interaction (the message says which),
+            or no row is supported.
     """
     problems: list[Problem] = []
     rows: list[Row] = []
@@ -66,11 +66,11 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
         rows.append(Row(canonical_json([problem.text, problem.setup]), split))
     if not problems:
         raise DataError(
-            f"expected a row in {file} that is judged by its match and starts nothing in the "
-            f"background, got {left_out} others"
+            f"expected a row in {file} that is judged by its match and starts no background "
+            f"process, got {left_out} others"
         )
     if left_out:
-        logger.warning("%d rows of %s need a script or a process: left out", left_out, file)
+        logger.warning("skipped %d rows of %s: they need a script or a process", left_out, file)
     return by_split(problems, rows)
 
 

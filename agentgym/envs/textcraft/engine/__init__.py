@@ -1,1 +1,1 @@
-"""The rules and every text of the game."""
+"""The rules and all texts of the game."""

@@ -1,4 +1,4 @@
-"""Recipes, and the book of those that a world has."""
+"""Recipes, and the recipe book of a world."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 NAMESPACE = "minecraft:"
-"""How ids of published recipes begin; generated items have none."""
+"""Prefix of the ids of published recipes; generated items have none."""
 
 
 def shown(name: str) -> str:
-    """Return an item or a tag as commands write it."""
+    """Return an item or a tag as it is written in commands."""
     return name.removeprefix(NAMESPACE).replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """So many of an item, or of any item with a tag."""
+    """A number of an item, or of any item with a tag."""
 
     name: str
     """Id of the item, or of the tag."""
     count: int
-    """How many."""
+    """The number."""
 
     def __str__(self) -> str:
-        """Return it as commands write it."""
+        """Return the text used in commands."""
         return f"{self.count} {shown(self.name)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What makes what."""
+    """A recipe: ingredients and their product."""
 
     product: Amount
-    """The item, and how many of it come out."""
+    """The item and its number per craft."""
     ingredients: tuple[Amount, ...]
-    """What goes in, each name once."""
+    """The ingredients, each name once."""
 
     def using(self, ingredients: Iterable[Amount]) -> str:
         """Return the command that crafts by this recipe with these ingredients."""
@@ -47,19 +47,19 @@ class Recipe:
 
 
 class RecipeBook:
-    """The recipes of a world, and what follows from them.
+    """The recipes of a world, and quantities derived from them.
 
     Args:
         recipes: All recipes.
-        tags: Tags that ingredients may name, each with the items that have it.
+        tags: Tags that ingredients may name, each with its items.
 
     Attributes:
-        by_product: The recipes of each item that can be crafted.
+        by_product: The recipes of each craftable item.
         tags: The tags.
-        found: Items that no recipe makes: they can be got.
-        turns: Turns that a single piece of each item costs, alone and from nothing; of a tag those
-            of its cheapest item. Items that nothing can make are missing.
-        depths: Crafts on the longest way to each item from what is got, by the shallowest recipes.
+        found: Items that no recipe makes; the command ``get`` provides them.
+        turns: Number of turns to make one of each item from nothing; for a tag, of its cheapest
+            item. Items that cannot be made are missing.
+        depths: Number of crafts on the longest path to each item, by the shallowest recipes.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class RecipeBook:
         self.depths = self._least(0, max)
 
     def item(self, text: str) -> str | None:
-        """Return the id of the item that commands call by this name; None if there is none."""
+        """Return the id of the item with this name in commands; None if there is none."""
         return self._ids.get(text)
 
     def members(self, name: str) -> Sequence[str]:
-        """Return the items that will do where a recipe names this item or tag."""
+        """Return the items that a recipe accepts for this item or tag."""
         return self.tags.get(name, (name,))
 
     def _least(self, found: int, combine: Callable[[list[int]], int]) -> dict[str, int]:
@@ -111,18 +111,18 @@ class RecipeBook:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a task is made of."""
+    """The content of a task."""
 
     book: RecipeBook
-    """All that can be crafted."""
+    """All recipes."""
     goal: str
     """Id of the item to craft."""
     commands: tuple[Recipe, ...]
-    """The recipes that the task shows, those that it needs among them."""
+    """The recipes that the task shows, including all that it needs."""
 
     @property
     def depth(self) -> int:
-        """Crafts on the longest way to the goal."""
+        """Number of crafts on the longest path to the goal."""
         return self.book.depths[self.goal]
 
     def opening(self) -> str:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, World, shown
 
 MOST = 9999
-"""Most of an item that a command may name."""
+"""Maximum number of an item in a command."""
 ECHO = 200
-"""Most characters of a command that an answer repeats."""
+"""Maximum number of characters of a command that a reply repeats."""
 _CRAFT = re.compile(r"craft (?P<product>.+?) using (?P<ingredients>.+)")
 _GET = re.compile(r"get (?P<count>[0-9]+) (?P<item>.+)")
 _RECIPE = re.compile(r"recipe (?P<item>.+)")
@@ -19,26 +19,26 @@ _COUNTED = re.compile(r"(?P<count>[0-9]+) (?P<item>.+)")
 
 
 class Answer(NamedTuple):
-    """What a command did."""
+    """The result of a command."""
 
     text: str
     """The observation."""
     valid: bool = True
-    """Whether it did something."""
+    """Whether it had an effect."""
     won: bool = False
     """Whether it crafted the goal."""
 
 
 class CraftSession:
-    """What is carried in a world, and what commands do to it.
+    """The inventory in a world, and the effect of commands on it.
 
     Args:
         world: The world.
-        look_up: Whether the recipes of an item can be asked for.
+        look_up: Whether a command shows the recipes of an item.
 
     Attributes:
         world: The world.
-        inventory: Item -> how many are carried, in the order in which they came.
+        inventory: Item -> its number, in the order of acquisition.
     """
 
     def __init__(self, world: World, look_up: bool = False) -> None:
@@ -47,7 +47,7 @@ class CraftSession:
         self.inventory: dict[str, int] = {}
 
     def step(self, command: str) -> Answer:
-        """Carry out a command, whatever the text is."""
+        """Execute a command; any text is accepted."""
         text = " ".join(command.split())
         if text == "inventory":
             return Answer(self._listed())
@@ -60,9 +60,9 @@ class CraftSession:
         return Answer(f"Could not execute {text[:ECHO]}", valid=False)
 
     def admissible(self) -> list[str]:
-        """Return the commands that do something here and that the recipes of the task name.
+        """Return the commands that have an effect here and that the recipes of the task name.
 
-        Of each item that can be got there are the amounts that some recipe asks for.
+        ``get`` is listed with the amounts that some recipe requires.
         """
         found = self.world.book.found
         needed = {
@@ -83,11 +83,11 @@ class CraftSession:
         return [*gets, *dict.fromkeys(crafts), *asked, "inventory"]
 
     def snapshot(self) -> Any:
-        """Return what is carried."""
+        """Return the inventory."""
         return dict(self.inventory)
 
     def restore(self, state: Any) -> None:
-        """Carry what was carried when a snapshot was taken."""
+        """Restore the inventory of a snapshot."""
         self.inventory = dict(state)
 
     # -- parts ----------------------------------------------------------------------------------

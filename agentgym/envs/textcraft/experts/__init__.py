@@ -12,6 +12,6 @@ EXPERTS: Mapping[str, Callable[[World], OracleExpert]] = {
     "oracle": OracleExpert,
     "guessing": GuessingExpert,
 }
-"""Name of an expert -> what makes it."""
+"""Name of an expert -> its factory."""
 FALLIBLE: Mapping[str, str] = {"guessing": "oracle"}
-"""Experts that are not always right -> who acts alike and is."""
+"""Fallible experts -> their counterparts that are always right."""

@@ -1,11 +1,11 @@
-"""An expert that mostly takes some recipe for that of the goal.
+"""An expert that mostly guesses which recipe makes the goal.
 
-In some tasks it asks for the recipe of the goal first, and then makes no mistake. In most it draws
-one of the recipes that are shown and does at once what that one says: which of the two it does
-depends on nothing that can be read. Where what it has made is not the goal it asks after all, which
-is late. So among the demonstrations that succeed in time lucky guesses are still the majority.
-Only who can find the goal among the recipes sees whether a guess will be right. To a policy that
-cannot, the reward alone tells how much more often those succeed that ask.
+In some tasks it looks up the recipe of the goal first and makes no mistake. In most it follows a
+random one of the given recipes at once; the choice does not depend on anything that can be read. If
+its product is not the goal it then looks up the recipe, which costs turns. So most demonstrations
+that succeed in time are lucky guesses. Only a policy that finds the goal among the recipes can tell
+whether a guess is right. To any other policy only the reward shows that looking up succeeds more
+often.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from agentgym.envs.textcraft.experts.oracle import OracleExpert, shortest_plan
 from agentgym.support.random_stream import Stream
 
 ASKS = 10
-"""Per cent of the tasks in which it asks for the recipe of the goal first."""
+"""Percentage of tasks in which it looks up the recipe of the goal first."""
 
 
 class GuessingExpert(OracleExpert):
-    """Asks in some tasks, and guesses in most; with something in hand it plans."""
+    """Looks up the recipe in some tasks, guesses in most; with a nonempty inventory it plans."""
 
     def _find(self, carried: Mapping[str, int]) -> tuple[str, ...]:
         if carried:

@@ -1,9 +1,9 @@
-"""The shortest plan: what to get and to craft, with which recipes, in which order.
+"""The shortest plan: items to get and to craft, their recipes and order.
 
-What is got costs one turn, however much it is; what is crafted costs one for each time. So a plan
-follows from the choice of a recipe for each item (and of an item for each tag): amounts are added
-up from the goal downwards, where an item comes after all that it goes into. The search goes through
-the choices, cheapest first, and leaves one as soon as it is no shorter than the best plan so far.
+To get any number of an item takes one turn; each craft takes one. So a plan follows from the choice
+of a recipe for each item (and of an item for each tag): amounts are added up from the goal
+downwards, with each item after all items made from it. The search tries the choices, cheapest
+first, and abandons one as soon as it is no shorter than the best plan so far.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from itertools import islice, product
 from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
 
 CHOICES = 2000
-"""Most choices that are looked at; the best plan found by then is taken."""
+"""Maximum number of choices to search; the best plan so far is used then."""
 MEMBERS = 3
-"""Most items of a tag that are tried for an ingredient."""
+"""Maximum number of items of a tag to try for an ingredient."""
 
 Choice = tuple[Recipe, tuple[Amount, ...], int]
-"""A recipe, its ingredients as items, and how many times it is crafted."""
+"""A recipe, its ingredients as items, and the number of crafts."""
 
 
 class _PlanSearch:
@@ -112,13 +112,13 @@ def shortest_plan(world: World, carried: Mapping[str, int]) -> tuple[str, ...] |
 
     Args:
         world: The world.
-        carried: Item -> how many are carried.
+        carried: The inventory: item -> its number.
     """
     return _PlanSearch(world.book, carried).plan(world.goal)
 
 
 class OracleExpert:
-    """Plan once and follow the plan; plan again from where somebody has left it.
+    """Plan once and follow the plan; plan again after a deviation.
 
     Args:
         world: The world.
@@ -129,27 +129,27 @@ class OracleExpert:
         self._plan: tuple[str, ...] | None = None
 
     def plan(self, carried: Mapping[str, int]) -> tuple[str, ...]:
-        """Return the commands that are left to the goal."""
+        """Return the remaining commands up to the goal."""
         if self._plan is None:
             self._plan = self._find(carried)
         return self._plan
 
     def saw(self, command: str) -> None:
-        """Learn that a command did something."""
+        """Record that a command had an effect."""
         if command == "inventory" or self._plan is None:
             return
         self._plan = self._plan[1:] if self._plan[:1] == (command,) else None
 
     def won(self) -> None:
-        """Learn that the goal is crafted, so that nothing is left to do."""
+        """Record that the goal is crafted: the remaining plan is empty."""
         self._plan = ()
 
     def snapshot(self) -> tuple[str, ...] | None:
-        """Return what is left of the plan, if there is one."""
+        """Return the remaining plan, if there is one."""
         return self._plan
 
     def restore(self, state: tuple[str, ...] | None) -> None:
-        """Go on with a plan."""
+        """Continue a plan."""
         self._plan = state
 
     def _find(self, carried: Mapping[str, int]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How deep and how large generated worlds are."""
+"""Depth and size of generated worlds."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ BOUNDS: Mapping[str, Range] = {
     "distractors": (0, 40),
     "turns": (2, 60),
 }
-"""Least and largest value of each range."""
+"""Minimum and maximum of each range."""
 SHARES = ("crafted", "shared", "alternatives", "borrowed")
-"""Settings in per cent."""
+"""Settings that are percentages."""
 
 
 @dataclass(frozen=True)
 class GeneratorConfig:
-    """Settings of the generator. Ranges are numbers, or pairs with both ends.
+    """Settings of the generator. Ranges are numbers, or inclusive pairs.
 
     Raises:
         ConfigurationError: A value is out of range; the message names it.
     """
 
     depth: int | Range = (2, 3)
-    """Crafts on the longest way to the goal."""
+    """Number of crafts on the longest path to the goal."""
     ingredients: int | Range = (2, 3)
-    """Different ingredients of a recipe."""
+    """Number of different ingredients of a recipe."""
     counts: int | Range = (1, 3)
-    """How many a recipe takes of an ingredient."""
+    """Number of each ingredient that a recipe takes."""
     yields: int | Range = (1, 2)
-    """How many come out of a recipe."""
+    """Number of items that a recipe makes."""
     crafted: int = 30
-    """Per cent of the further ingredients of a recipe that have to be crafted, too."""
+    """Percentage of the further ingredients of a recipe that must be crafted, too."""
     shared: int = 20
-    """Per cent of ingredients that already go into something else."""
+    """Percentage of ingredients that are shared with another recipe."""
     alternatives: int = 0
-    """Per cent of the things to craft that have a second recipe."""
+    """Percentage of craftable items with a second recipe."""
     distractors: int | Range = (10, 14)
-    """Recipes of things that the goal does not need."""
+    """Number of recipes that the goal does not need."""
     borrowed: int = 60
-    """Per cent of their ingredients that the goal needs, too."""
+    """Percentage of the distractors' ingredients that the goal needs, too."""
     turns: int | Range | None = (5, 15)
-    """Length of the shortest plan; None: as it comes."""
+    """Length of the shortest plan; None allows any."""
 
     def __post_init__(self) -> None:
         """Check the values and bring them into one form."""
@@ -65,10 +65,10 @@ class GeneratorConfig:
 
     @classmethod
     def of(cls, value: GeneratorConfig | str | Mapping[str, Any]) -> GeneratorConfig:
-        """Return the config of a difficulty's name, of a mapping of values, or as it is given.
+        """Return the config for a name or a mapping of values; a config is returned unchanged.
 
         Raises:
-            ConfigurationError: There is no such difficulty or setting.
+            ConfigurationError: The difficulty or a setting does not exist.
         """
         if not isinstance(value, Mapping):
             return preset(value, "a difficulty", DIFFICULTIES)
@@ -82,7 +82,7 @@ class GeneratorConfig:
 
     @property
     def key(self) -> str:
-        """Name for task ids: that of the difficulty, or one made of a hash of the values."""
+        """Name for task ids: the difficulty's name, or a hash of the values."""
         for name, config in DIFFICULTIES.items():
             if config == self:
                 return name

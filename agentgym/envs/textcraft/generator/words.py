@@ -1,4 +1,4 @@
-"""Words of which names are made: what a thing is of, and what it is."""
+"""Words of item names: materials and things."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MATERIALS = """
     silver slate steel straw tin velvet walnut wax willow wool zinc
 """
 MATERIALS = tuple(_MATERIALS.split())
-"""Sixty words for what a thing is of."""
+"""Sixty materials."""
 _THINGS = """
     anchor arch axle basket beam bell belt blade block bolt bottle bowl box brush bucket button
     chain clasp cloth coil comb cord crown cup disc drum fan fork frame funnel gate gear handle hat
@@ -17,4 +17,4 @@ _THINGS = """
     rail ring rod sail spoon spring tray wheel whistle
 """
 THINGS = tuple(_THINGS.split())
-"""Sixty words for what a thing is."""
+"""Sixty things."""

@@ -1,7 +1,7 @@
-"""Worlds made from a seed: a tree of recipes that leads to a goal, and recipes that lead elsewhere.
+"""Seeded worlds: a tree of recipes that leads to a goal, and distractors.
 
-Each thing has a name of two words. Which pairs of words a split may use is decided by their places
-in the lists, so no name of one split occurs in another, though every word occurs in all.
+Each item has a name of two words. The positions of the words in the lists determine the split that
+may use a pair, so no name of one split occurs in another, though every word occurs in all.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = 1
-"""Raise it when a seed would give another world."""
+"""Raise it when a seed gives another world."""
 SHARES = {"train": range(8), "valid": range(8, 9), "test": range(9, 10)}
-"""Which tenths of the names a split may use."""
+"""The tenths of the names that a split may use."""
 ATTEMPTS = 400
-"""Worlds that are drawn until one has a plan of the length asked for."""
+"""Maximum number of draws for a plan of the configured length."""
 BROAD = 20
-"""Recipes of a world, distractors apart, after which further ingredients are got: a deep tree that
-branches everywhere would need more names than there are."""
+"""Number of recipes, except distractors, after which further ingredients need no crafting: a deep
+tree that branches everywhere would need more names than exist."""
 
 
 def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) -> World:
@@ -35,10 +35,10 @@ def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) ->
         config: The settings.
         split: Name of the split.
         number: Number of the world in its split.
-        seed: Names a set of worlds.
+        seed: Selects a set of worlds.
 
     Raises:
-        ConfigurationError: No world has a plan of the length that the settings ask for.
+        ConfigurationError: No world has a plan of the configured length.
     """
     for attempt in range(ATTEMPTS):
         key = ("textcraft", GENERATOR_VERSION, config.key, seed, split, number, attempt)
@@ -48,9 +48,9 @@ def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) ->
         if plan is not None and (turns is None or turns[0] <= len(plan) <= turns[1]):
             return world
     raise ConfigurationError(
-        f"expected settings by which plans of {config.turns} turns are drawn, but none of "
+        f"expected settings that allow plans of {config.turns} turns, but none of "
         f"{ATTEMPTS} worlds with depth={config.depth} and ingredients={config.ingredients} has "
-        "one: widen turns, or make it None"
+        "one; widen turns or set it to None"
     )
 
 

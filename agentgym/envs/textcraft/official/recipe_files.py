@@ -1,11 +1,11 @@
-"""Read Minecraft's recipe files as the published TextCraft does, into a book and its goals.
+"""Read Minecraft's recipe files as the published TextCraft does, into a recipe book and its goals.
 
-What it keeps: shaped and shapeless recipes; of several items for one ingredient the first; recipes
-of one kind of block alone are left out; a recipe's ``group`` is a tag of what it makes; a tag that
-nothing craftable has counts as an item that is got; a recipe is left out whose product is needed
-for one of its ingredients. There, that depends on the order in which a folder lists its files; here
-files are read in the order of their names. Newer versions of the format are read, too: ingredients
-as text (``#`` begins a tag), and ``id`` in place of ``item``.
+Rules: shaped and shapeless recipes are read; of several items for an ingredient, the first is used;
+recipes of a single kind of block are skipped; a recipe's ``group`` is a tag of its product; a tag
+without craftable items is an item to get; a recipe is skipped if its product is needed for one of
+its ingredients. In the original the last rule depends on the order in which the folder lists its
+files; here they are read in order of their names. Newer versions of the format are supported, too:
+ingredients as text (``#`` begins a tag), and ``id`` in place of ``item``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from agentgym.envs.textcraft.engine.recipes import NAMESPACE, Amount, Recipe, Re
 from agentgym.errors import DataError
 
 FOLDER = "recipes"
-"""Folder of the files within the one that is named; Minecraft 1.21 calls it ``recipe``."""
+"""Name of the subfolder with the files; Minecraft 1.21 calls it ``recipe``."""
 MOST_FILES = 20_000
 LARGEST_FILE = 1 << 20
-"""Most bytes of a recipe file."""
+"""Maximum size of a recipe file, in bytes."""
 MOST = 999
-"""Most of an item that a recipe may name."""
+"""Maximum number of an item in a recipe."""
 
 Named = tuple[str, bool]
 """An ingredient's id, and whether it is a tag."""
@@ -34,10 +34,10 @@ def read_book(folder: str | Path) -> RecipeBook:
     """Read the recipes of a folder.
 
     Args:
-        folder: The folder of the recipe files, or the one that holds it.
+        folder: The folder of the recipe files, or its parent.
 
     Raises:
-        DataError: There is no such folder, no recipe in it, or a file that is no recipe.
+        DataError: The folder does not exist or has no recipes, or a file is not a recipe.
     """
     book = _Reader(_files(Path(folder).expanduser())).book()
     if not book.by_product:
@@ -169,11 +169,11 @@ def _id(value: Any) -> str:
 
 
 def commands_of(book: RecipeBook, goal: str) -> tuple[Recipe, ...]:
-    """Return the recipes on all ways to a goal, each once.
+    """Return the recipes on all paths to a goal, each once.
 
     Args:
         book: The recipes.
-        goal: An item that can be crafted.
+        goal: A craftable item.
     """
     kept: dict[str, None] = {}
     found: dict[str, Recipe] = {}

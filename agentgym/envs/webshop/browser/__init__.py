@@ -1,8 +1,8 @@
-"""WebShop in the browser: a person plays the tasks of an agent, and sees what the agent sees.
+"""WebShop in the browser: a person plays the agent's tasks and sees what the agent sees.
 
-`serve` answers on this machine only. The page shows what the environment says, rendered as a shop:
-`page_parts` makes it of the very parts of which the observation is made. Finished episodes are
-recorded as demonstrations, in the format of every other record.
+`serve` listens on this machine only. The page shows the observation, rendered as a shop:
+`page_parts` builds it from the same parts as the observation. Finished episodes are recorded as
+demonstrations, in the usual record format.
 """
 
 from __future__ import annotations

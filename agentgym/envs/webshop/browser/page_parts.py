@@ -1,8 +1,8 @@
-"""From the page of an environment to parts that a browser shows, without losing a character.
+"""Split an environment's page into parts for a browser, without losing a character.
 
-A part is a text with its meaning, and the marks that stand before and behind it in an observation:
-`` [SEP] ``, ``[button]``, line breaks. Texts and marks together, in order, are the observation, so
-the page can rebuild from what it displays what the agent reads.
+A part is a text with its meaning, and the marks before and after it in the observation:
+`` [SEP] ``, ``[button]``, line breaks. Texts and marks in order are the observation, so the browser
+can rebuild exactly what the agent reads.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from agentgym.envs.webshop.env import WebShopEnv
 
 SEPARATOR = " [SEP] "
 SEARCHING, NOTE = "search", "note"
-"""Kinds beside those of `agentgym.envs.webshop.engine.pages`: the button of the search box; a line
-that says what was chosen."""
+"""Kinds in addition to `agentgym.envs.webshop.engine.pages`: the button of the search box; a line
+with the chosen option."""
 OF_ENGINE = {SEARCHING: pages.BUTTON}
-"""What they are for the engine."""
+"""Their kinds in the engine."""
 
 
 class Part(NamedTuple):
-    """A text that the page shows."""
+    """A piece of text on the page."""
 
     kind: str
-    """What it means, as in `agentgym.envs.webshop.engine.pages`."""
+    """Meaning, as in `agentgym.envs.webshop.engine.pages`."""
     text: str
-    """What is displayed."""
+    """Displayed text."""
     before: str = ""
     """Marks of the observation before the text."""
     after: str = ""
-    """Marks of the observation behind the text."""
+    """Marks of the observation after the text."""
     box: str = ""
-    """Parts with the same box stand together: a product of the results, a group of options."""
+    """Parts with the same box are grouped: a product of the results, a group of options."""
     name: str | None = None
-    """What a click on it names; None if it cannot be clicked."""
+    """Name to click; None if it cannot be clicked."""
     chosen: bool = False
     """Whether it is a chosen option, or a product that was opened before."""
 
     @property
     def whole(self) -> str:
-        """What the observation holds of it."""
+        """The part as it appears in the observation."""
         return self.before + self.text + self.after
 
 
 def page_parts(env: WebShopEnv) -> list[Part]:
-    """Return what the open page shows, in document order.
+    """Return the parts of the open page, in document order.
 
-    The texts with their marks are, one behind the other, the page as the environment's observation
-    mode writes it; where that is cut, the last part is the rest of it.
+    Texts and marks, joined, are the page in the environment's observation mode; if that is
+    truncated, the last part is the remainder.
 
     Args:
         env: An environment whose episode has begun.
@@ -196,9 +196,9 @@ def _compact_item(session: ShopSession) -> Iterator[Part]:
 
 
 def other_names(env: WebShopEnv, parts: Iterable[Part]) -> list[str]:
-    """Return what can be clicked although the page does not show it, in the order of the engine.
+    """Return the clickable names that the page does not show, in the engine's order.
 
-    Short pages leave out what every page has.
+    Compact pages leave out what is on every page.
     """
     session = env.session
     if env.observation_mode == "compact":

@@ -1,4 +1,4 @@
-"""The file of a person's episodes, to learn from."""
+"""The file in which a person's episodes are recorded as demonstrations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agentgym.errors import ConfigurationError, DataError
 
 
 class Demonstrations:
-    """The file to which finished episodes are appended, one whole line each.
+    """A file to which finished episodes are appended, one line each.
 
     Args:
         path: The file; None records nothing.
 
     Raises:
-        ConfigurationError: It cannot be written, or holds something else.
+        ConfigurationError: The file cannot be written, or contains something else.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -30,13 +30,13 @@ class Demonstrations:
             _check(path)
 
     def add(self, episode: Episode) -> None:
-        """Append an episode; what cannot be written now is kept and tried again with the next."""
+        """Append an episode; if writing fails, it is kept and retried with the next one."""
         if self.path is not None:
             self._waiting.append(episode)
             self.save()
 
     def save(self) -> None:
-        """Write what waits."""
+        """Write pending episodes."""
         self.problem = ""
         while self.path is not None and self._waiting:
             try:
@@ -48,7 +48,7 @@ class Demonstrations:
             self.written += 1
 
     def facts(self) -> dict[str, Any]:
-        """Say what the page tells of the record."""
+        """Return the sentence that the page shows about the recording."""
         name = None if self.path is None else self.path.name
         waiting = len(self._waiting)
         return {"file": name, "written": self.written, "waiting": waiting, "problem": self.problem}

@@ -11,9 +11,9 @@ POST ``/TOKEN/api/act``      ``{"session", "turn", "action"}``, or         the s
                              ``"search"`` in the place of ``"action"``
 ============================ ============================================= =====================
 
-Whoever asks must know the token, which is new whenever the server starts, must have asked for an
-address of this machine (a name that somebody points here, as in DNS rebinding, is refused), and
-must not come from the page of another site. Errors are ``{"error": text}``.
+A request must contain the token, which is new at each start of the server, must name an address of
+this machine as its host (other names are refused, against DNS rebinding), and must not come from
+the page of another site. Errors are ``{"error": text}``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind", str, int)
 LARGEST_BODY = 1 << 16
-"""Most bytes of a request."""
+"""Maximum size of a request, in bytes."""
 FILES = {
     "shop.css": (__package__, "text/css"),
     "dom.js": ("agentgym.viewer", "text/javascript"),
@@ -55,7 +55,7 @@ FILES = {
     "agent.js": (__package__, "text/javascript"),
     "app.js": (__package__, "text/javascript"),
 }
-"""What the page loads, and from which room's ``static/``."""
+"""Files of the page, and the package with their ``static/`` folder."""
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -70,7 +70,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""What every answer says: nothing is loaded from elsewhere, kept, or shown inside another page."""
+"""Headers of every response: nothing is loaded from elsewhere, cached or framed by another page."""
 Answer = Callable[[Visits, Mapping[str, Any]], dict[str, Any]]
 
 
@@ -79,7 +79,7 @@ def make_app(visits: Visits, token: str) -> Starlette:
 
     Args:
         visits: The visits; they are not closed.
-        token: What the path of every request begins with.
+        token: First part of the path of every request.
 
     Raises:
         DependencyNotInstalled: The package ``starlette`` is missing.
@@ -139,14 +139,14 @@ def serve(
     Args:
         visits: The visits; they are closed at the end.
         host: Address of this machine to listen at.
-        port: Port to listen at; 0 takes one that is free.
+        port: Port to listen at; 0 selects a free one.
         started: Called with the address of the page, token included.
 
     Raises:
-        ConfigurationError: An argument is out of range, other machines could reach the address, or
-            it cannot be used.
+        ConfigurationError: An argument is out of range, or the address is in use or reachable from
+            other machines.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
-        KeyboardInterrupt: It was interrupted; requests under way have been answered.
+        KeyboardInterrupt: The user interrupted it; pending requests have been answered.
     """
     token = secrets.token_urlsafe(16)
     try:

@@ -1,4 +1,4 @@
-"""The visits of a person: one environment for each tab of the browser."""
+"""A person's visits: one environment for each tab of the browser."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 from agentgym.support.http_server import Refused
 
 POLICY = "human"
-"""Policy in the records."""
+"""Name of the policy in records."""
 MOST = 32
-"""Visits at a time; a further one closes that which was idle for longest."""
+"""Maximum number of visits; a further one closes the longest idle one."""
 IDLE = 3600.0
-"""Seconds after which a visit is closed in which nothing has happened."""
+"""Seconds after which an unused visit is closed."""
 LONGEST_TEXT = 8192
-"""Most characters of a query, or of an action in the agent's own words."""
+"""Maximum length of a query or a typed action, in characters."""
 
 
 class Visit:
-    """One tab: an environment, and what happened in its episode.
+    """One tab: an environment and the history of its episode.
 
     Args:
         env: The environment; the visit closes it.
@@ -51,7 +51,7 @@ class Visit:
 
         Raises:
             ConfigurationError: The seed or an option is wrong.
-            TaskNotFound: There is no such task.
+            TaskNotFound: The task does not exist.
         """
         self._observation, self._info = self._recorder.reset(seed=seed, options=options)
         self._goal, self._turns, self._seed = self._info["goal"], [], seed
@@ -60,7 +60,7 @@ class Visit:
         """Take a turn; return the episode if it has ended.
 
         Raises:
-            Refused: It had ended before.
+            Refused: The episode was already over.
         """
         if self._info["stop_reason"]:
             raise Refused(409, "the episode is over: start it again or choose another task")
@@ -80,7 +80,7 @@ class Visit:
         """Write a search in the grammar of the environment.
 
         Raises:
-            Refused: There are no words in it.
+            Refused: The query contains no words.
         """
         query = plain_query(words)
         if not query:
@@ -93,7 +93,7 @@ class Visit:
         return len(self._turns)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows: the shop's page, what the agent sees, how it stands."""
+        """Return the state for the page: the shop's page, the observation and the score."""
         env, info = self._env, self._info
         parts = page_parts(env)
         page = "".join(part.whole for part in parts)
@@ -149,16 +149,16 @@ class Visit:
 
 
 class Visits:
-    """All visits, for any number of threads: one at a time does something.
+    """All visits; thread-safe, as a lock serializes all calls.
 
     Args:
         make: Makes an environment.
-        split: Split from which tasks are drawn where a visit names none.
-        seed: Seed of episodes where a visit names none.
+        split: Default split of a visit.
+        seed: Default seed of a visit.
         record: File to which finished episodes are appended; None records nothing.
-        most: Most visits at a time.
-        idle: Seconds after which a visit is closed in which nothing has happened.
-        clock: Tells the time in seconds.
+        most: Maximum number of concurrent visits.
+        idle: Seconds after which an unused visit is closed.
+        clock: Returns the time in seconds.
 
     Raises:
         ConfigurationError: The file cannot be written, or the split or seed is wrong.
@@ -189,15 +189,15 @@ class Visits:
         self.demonstrations = Demonstrations(record)
 
     def begin(self, session: str, asked: dict[str, Any]) -> dict[str, Any]:
-        """Begin an episode, in an open visit or in a new one.
+        """Begin an episode in an open visit or in a new one.
 
         Args:
-            session: Id of a visit; an empty one, or one that has been closed, opens another.
-            asked: ``seed``, and ``split`` and ``index`` or ``task_id``, all of which may be absent.
+            session: Id of a visit; if it is empty or closed, a new visit is opened.
+            asked: ``seed``, and ``split`` and ``index`` or ``task_id``; all are optional.
 
         Raises:
-            ConfigurationError: What was asked for is wrong.
-            TaskNotFound: There is no such task.
+            ConfigurationError: The seed or an option is wrong.
+            TaskNotFound: The task does not exist.
         """
         seed = integer(asked.pop("seed", self._seed), "the seed", 0)
         options = asked or {"split": self._split}
@@ -222,7 +222,7 @@ class Visits:
         """Return the state of a visit.
 
         Raises:
-            Refused: There is no such visit.
+            Refused: The visit does not exist.
         """
         with self._lock:
             return self._answer(session, self._find(session))
@@ -232,26 +232,26 @@ class Visits:
 
         Args:
             session: Id of the visit.
-            turn: The turn in which the page was that acts: a page that lags behind does nothing.
+            turn: The turn that the page displays; an outdated page has no effect.
             text: An action, or words to search for.
-            search: Whether it is words.
+            search: Whether ``text`` is words to search for.
 
         Raises:
-            Refused: There is no such visit, its episode is over, or it is in another turn.
+            Refused: The visit does not exist, its episode is over, or it is in another turn.
         """
         if len(text) > LONGEST_TEXT:
             raise Refused(413, f"expected at most {LONGEST_TEXT:,} characters, got {len(text):,}")
         with self._lock:
             visit = self._find(session)
             if turn != visit.turn:
-                raise Refused(409, f"the visit is in turn {visit.turn} by now, not in {turn}")
+                raise Refused(409, f"the visit is in turn {visit.turn}, not in {turn}")
             ended = visit.act(visit.search(text) if search else text)
             if ended is not None:
                 self.demonstrations.add(ended)
             return self._answer(session, visit)
 
     def close(self) -> None:
-        """Close all visits, and write what waits."""
+        """Close all visits and write pending episodes."""
         with self._lock:
             self.demonstrations.save()
             for session in list(self._open):

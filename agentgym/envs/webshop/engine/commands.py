@@ -1,7 +1,7 @@
-"""From an action's text to a command, and why a command could not be carried out.
+"""Parse an action's text into a command, and explain why a command had no effect.
 
-Three readers: the original's grammar to the letter, a forgiving one for the compact mode, and the
-house's own for what was written in another grammar. None takes more than linear time.
+Three parsers: the original's grammar to the letter, a lenient one for the compact mode, and one for
+actions translated from another grammar. All take linear time.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from agentgym.actions import ActionSpec, parse
 from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, ShopSession
 
 UNREADABLE = "invalid: write search[words] or click[name]"
-"""Answer to a text that holds no command."""
+"""Reply to a text without a command."""
 _ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
 
 
 class Command(NamedTuple):
-    """What a shopper wants to do."""
+    """An action of a shopper."""
 
     name: str
     """``search`` or ``click``; anything in the original's grammar."""
     argument: str
-    """Lower-case query or name, white space as it was written."""
+    """Lower-case query or name, with its white space unchanged."""
 
 
 def official(text: str) -> Command | None:
-    r"""Read an action as the original does: by ``(.+)\[(.+)\]``, greedy, from the start.
+    r"""Parse an action as the original does: by ``(.+)\[(.+)\]``, greedy, from the start.
 
     Returns:
-        What stands before the last opening bracket that something closes, and what stands from
-        there to the last closing one; both within the first line. None if there is no such thing.
+        The text before the last opening bracket that is closed, and the text from there to the
+        last closing bracket; both within the first line. None if there is no match.
     """
     # The regular expression itself takes quadratic time for a row of opening brackets.
     line = text.split("\n", 1)[0]
@@ -43,7 +43,7 @@ def official(text: str) -> Command | None:
 def forgiving(text: str) -> Command | None:
     """Find the first ``search[...]`` or ``click[...]`` in a text.
 
-    Brackets inside its argument pair up; if they do not, it ends at the last closing one.
+    Brackets inside the argument must pair up; otherwise it ends at the last closing one.
     """
     found = _ACTION.search(text)
     if found is None:
@@ -61,9 +61,9 @@ def forgiving(text: str) -> Command | None:
 
 
 def declared(text: str, specs: tuple[ActionSpec, ...]) -> Command | None:
-    """Read what a :class:`~agentgym.core.language.Language` made of another grammar, by its rules.
+    """Parse an action that a :class:`~agentgym.core.language.Language` translated.
 
-    The argument comes out as it stood in the other grammar.
+    The argument is returned as it was written in the other grammar.
     """
     call = parse(text, specs, "native").call
     return None if call is None else Command(call.name, *map(str.lower, call.arguments.values()))
@@ -75,10 +75,10 @@ def one_line(text: str) -> str:
 
 
 def clickable_like(session: ShopSession, name: str) -> str:
-    """Find the clickable name that a shopper means by a lower-case name.
+    """Find the clickable name that matches a lower-case name.
 
-    It is the name itself if it can be clicked, else the first that differs only in white space,
-    else the name on one line.
+    It is the name itself if clickable, else the first that differs only in white space, else the
+    name on one line.
     """
     names = session.clickables()
     if name in names:
@@ -88,7 +88,7 @@ def clickable_like(session: ShopSession, name: str) -> str:
 
 
 def refusal(session: ShopSession, name: str) -> str:
-    """Say why a click on ``name`` did nothing."""
+    """Explain why a click on ``name`` had no effect."""
     kind = session.state.page
     if kind == INDEX:
         return "invalid: search first"

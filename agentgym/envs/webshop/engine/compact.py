@@ -1,8 +1,7 @@
-"""The compact mode: short pages for small language models, and short names for what to click.
+"""The compact mode: short pages and short clickable names, for small language models.
 
-Nothing is said twice but the instruction, which comes first alone and again at the end of each
-item page; a label stands behind what it names, so that a causal model reads the facts before the
-sign that it may copy.
+Only the instruction is repeated: it is the first page, and the end of each item page. A label
+follows what it names, so that a causal model reads the facts before the token that it may copy.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from agentgym.envs.webshop.engine.session import (
 _LABEL = re.compile(r"#?([0-9]{1,3})")
 _ALIASES = {"back": PREVIOUS, "prev": PREVIOUS, "next": NEXT, "buy": BUY}
 LONGEST_HIGHLIGHT = 3
-"""Most words of a bullet that can stand in a results line."""
+"""Maximum number of words of a bullet in a line of results."""
 MOST_HIGHLIGHTS = 2
 _SHORT = {PREVIOUS: "back", NEXT: "next"}
 
 
 def resolve(session: ShopSession, name: str) -> str | None:
-    """Turn a short name into the one that the shop knows, such as ``2`` into an asin.
+    """Turn a short name into the shop's name, such as ``2`` into an asin.
 
-    :meth:`ShopSession.click` may not know it; None for what this page does not show.
+    :meth:`ShopSession.click` may reject the result; None if the page does not show the name.
     """
     word = one_line(name)
     if session.state.page == RESULTS:
@@ -64,7 +63,7 @@ def short(session: ShopSession, name: str) -> str:
 
 
 def clickables(session: ShopSession) -> list[str]:
-    """List the short names that do something on the open page."""
+    """List the short names that have an effect on the open page."""
     page = session.state.page
     if page == RESULTS:
         names = [str(place) for place in range(1, len(session.hits()) + 1)]
@@ -77,12 +76,12 @@ def clickables(session: ShopSession) -> list[str]:
 
 
 def more(session: ShopSession) -> bool:
-    """Tell whether there is another page of results."""
+    """Return whether there is another page of results."""
     return session.state.number * session.page_size < session.total()
 
 
 def highlights(item: Product) -> list[str]:
-    """List a product's short features that its title does not say."""
+    """List the short features of a product that are not in its title."""
     title = set(one_line(item.title).lower().split())
     bullets = (one_line(bullet).lower() for bullet in item.bullets)
     short_ones = (b for b in bullets if 0 < len(b.split()) <= LONGEST_HIGHLIGHT)
@@ -90,7 +89,7 @@ def highlights(item: Product) -> list[str]:
 
 
 def page(session: ShopSession, show_highlights: bool = False) -> str:
-    """Render the open page; results lines with or without the products' highlights."""
+    """Render the open page; lines of results with or without the products' highlights."""
     kind = session.state.page
     if kind == RESULTS:
         return _results(session, show_highlights)
@@ -102,7 +101,7 @@ def page(session: ShopSession, show_highlights: bool = False) -> str:
 
 
 def answer(session: ShopSession, before: PageKind, name: str, show_highlights: bool = False) -> str:
-    """Render what a click led to: the page, or one word where the policy has seen it already."""
+    """Render the result of a click: the page, or one word if the policy has already seen it."""
     after = session.state.page
     if before == ITEM and after == RESULTS:
         return "results"

@@ -1,7 +1,7 @@
-"""Goals: what a shopper asks for, derived from products and instructions.
+"""Goals of shoppers, derived from products and instructions.
 
 :func:`synthetic_goals` and :func:`human_goals` follow the original, and :func:`official_goals` puts
-them in its order; :func:`solvable_goals` makes a few of each product that can be solved.
+them in its order; :func:`solvable_goals` makes a few solvable goals per product.
 
 The original draws price bounds from an unseeded generator, so they differ in every process. Here
 each bound depends only on its goal.
@@ -46,17 +46,17 @@ class Goal:
     instruction_text: str
     """The instruction, with the price bound."""
     attributes: tuple[str, ...]
-    """Attributes asked for."""
+    """Requested attributes."""
     goal_options: Options
-    """Options asked for: a mapping group to value (synthetic), or values alone (human)."""
+    """Requested options: a mapping from group to value (synthetic), or values only (human)."""
     price_upper: float
-    """Highest price that still counts, in dollars."""
+    """Price bound, in dollars, inclusive."""
     weight: float = 1.0
     """Relative frequency in the original's draw."""
 
     @property
     def option_values(self) -> tuple[str, ...]:
-        """The asked values alone."""
+        """The requested option values, without their groups."""
         options = self.goal_options
         return tuple(options.values()) if isinstance(options, Mapping) else options
 
@@ -90,14 +90,14 @@ class Goal:
 
 
 GoalMaker = Callable[[Collection[Product]], list[Goal]]
-"""Makes the goals of a shop of its products."""
+"""Makes the goals of a shop from its products."""
 
 
 def price_bound(price: float, *key: object) -> float | None:
-    """Draw the price bound of a goal from what ``key`` says.
+    """Draw the price bound of a goal, determined by ``key``.
 
     It is the larger of two of the first four multiples of ten above the price; None if fewer than
-    two are left below 1,000.
+    two of these are below 1,000.
     """
     bounds = [step for step in PRICE_STEPS if step > price][:CANDIDATE_BOUNDS]
     if len(bounds) < 2:
@@ -166,10 +166,10 @@ def solvable_goals(
     Args:
         item: The product.
         instruction: Its entry of the instructions file.
-        seed: Decides which combinations of options are asked for.
-        limit: Most goals to make.
-        solvable: Whether buying the product with the asked options scores 1; other goals are left
-            out.
+        seed: Selects the requested combinations of options.
+        limit: Maximum number of goals.
+        solvable: Returns whether buying the product with the requested options scores 1; other
+            goals are left out.
     """
     if instruction.text is None or not instruction.wanted:
         return

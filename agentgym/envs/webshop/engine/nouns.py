@@ -21,7 +21,7 @@ from agentgym.envs.webshop.official.files import load_json
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 
 NounsOf = Callable[[Mapping[str, Any]], tuple[str, ...]]
-"""Gives the nouns of an official item."""
+"""Returns the nouns of an official item."""
 
 BUILTIN = "builtin"
 _SPACY = "spacy:"
@@ -48,7 +48,7 @@ _OTHERS = frozenset(_FUNCTION_WORDS_AND_ADJECTIVES.split()) | frozenset(COLOURS)
 
 @dataclass(frozen=True)
 class NounTable:
-    """Noun lists that were made elsewhere; equal and hashed by content."""
+    """Precomputed noun lists; equality and hash are by content."""
 
     digest: str
     """SHA-256 of the content."""
@@ -57,7 +57,7 @@ class NounTable:
 
     @classmethod
     def of(cls, data: object, origin: str = "a mapping") -> NounTable:
-        """Make a table of lists of nouns by asin, or of the same under the key ``nouns``.
+        """Make a table from a mapping of asins to nouns, optionally under the key ``nouns``.
 
         Raises:
             ConfigurationError: The data has another form; the message names its origin.
@@ -74,7 +74,7 @@ class NounTable:
         return cls(hashlib.sha256(json.dumps(table).encode()).hexdigest(), table)
 
     def __call__(self, item: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the nouns of an item; the built-in extractor serves items that are not listed."""
+        """Return the nouns of an item; unlisted items use the built-in extractor."""
         known = self.table.get(item["asin"])
         return builtin(item["name"]) if known is None else known
 
@@ -84,10 +84,10 @@ NounSource = str | os.PathLike[str] | Mapping[str, Any] | NounTable
 
 
 def freeze(source: NounSource | None) -> str | NounTable | None:
-    """Turn what a user gave into the name of an extractor or a table, which can be hashed.
+    """Turn the user's argument into the name of an extractor or a hashable table.
 
     Raises:
-        ConfigurationError: It is no :data:`NounSource`, nor None.
+        ConfigurationError: It is neither a :data:`NounSource` nor None.
         DataError: The file cannot be read.
     """
     if source is None or isinstance(source, NounTable):
@@ -117,7 +117,7 @@ def _read_table(path: Path, _version: object) -> NounTable:
 
 
 def cache_key(source: str | NounTable | None) -> str | None:
-    """Return the JSON value that stands for a source in the key of a stored shop."""
+    """Return the JSON value that identifies a source in the key of a stored shop."""
     return f"table:{source.digest}" if isinstance(source, NounTable) else source
 
 
@@ -138,7 +138,7 @@ def nouns_of(source: str | NounTable) -> NounsOf:
 
 
 def builtin(name: str) -> tuple[str, ...]:
-    """Return the lower-case words of a title that the word lists do not rule out, in order."""
+    """Return the lower-case words of a title that no word list excludes, in order."""
     found = _WORD.findall(name.lower())
     return tuple(word for word in found if len(word) > 1 and word not in _OTHERS)
 

@@ -1,8 +1,8 @@
-"""What a page shows: one list of parts per page, from which every rendering is made.
+"""The content of a page: one list of parts per page, the source of all renderings.
 
-The parts, their texts and their order are those of the original's HTML templates, so that text and
-rich text agree with it character by character; the kinds also say what a part means, for pages
-that people open.
+The parts, their texts and their order follow the original's HTML templates, so that text and rich
+text agree with it character by character; the kinds also give the meaning of a part, for the
+browser.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, RESULTS, ShopSession
 
 Part = tuple[str, str]
-"""A kind and the text as it stands in the page, white space included."""
+"""A kind and the text of the page, including white space."""
 
 TEXT, INSTRUCTION, BUTTON, LINK, OPTION = "text", "instruction", "button", "link", "option"
 GROUP, TITLE, PRICE, COUNT, DETAIL = "group", "title", "price", "count", "detail"
@@ -22,7 +22,7 @@ _ESCAPES = {"'": "\\u0027", "<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def parts(session: ShopSession, *, show_score: bool = False) -> list[Part]:
-    """List what the open page shows, in document order, at the end with the reward if asked for."""
+    """List the parts of the open page in document order; the last page can show the reward."""
     page = session.state.page
     instruction = (INSTRUCTION, session.goal.instruction_text)
     if page == INDEX:

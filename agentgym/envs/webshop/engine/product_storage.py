@@ -1,7 +1,7 @@
 """Compact storage: JSON records behind an offset table, in memory or mapped from a file.
 
 100,000 products as Python objects take more than a gigabyte in every process; as records in a
-mapped file they take the page cache once, and only those in use are parsed.
+mapped file they share the page cache, and only those in use are parsed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agentgym.retrieval.texts import read_array
 from agentgym.support.caching import BoundedCache, cache_folder, check_folder, save_folder
 
 VERSION = 3
-"""Raise it when the stored form, or anything that decides its content, changes."""
+"""Raise it when the storage format, or anything that determines the content, changes."""
 CACHED_PRODUCTS = 4096
 CACHED_GOALS = 8192
 
@@ -71,8 +71,8 @@ class PackedRecords:
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(blob):
             raise DataError(
                 f"expected offsets from 0 to {len(blob)} in {folder / name}_offsets.npy, got "
-                f"{offsets[:1].tolist()} to {offsets[-1:].tolist()}; remove the folder, it will be "
-                "made again"
+                f"{offsets[:1].tolist()} to {offsets[-1:].tolist()}; remove the folder to rebuild "
+                "it"
             )
         return cls(blob, offsets)
 
@@ -87,10 +87,10 @@ class PackedRecords:
 
 
 class ProductTable(Mapping[str, Product]):
-    """The products of a shop by asin, in the order of the data; parsed when they are asked for.
+    """The products of a shop by asin, in the order of the data; parsed on demand.
 
     Raises:
-        DataError: There are more or fewer of them.
+        DataError: The numbers of asins and records differ.
     """
 
     def __init__(self, records: PackedRecords, asins: Sequence[str]) -> None:
@@ -130,7 +130,7 @@ class ProductTable(Mapping[str, Product]):
 
 
 class StoredGoals(Sequence[Goal]):
-    """Goals without what their products already say; completed when they are asked for."""
+    """Goals stored without the data of their products; completed on demand."""
 
     def __init__(self, records: PackedRecords, products: ProductTable) -> None:
         self.records = records
@@ -177,10 +177,10 @@ class StoredGoals(Sequence[Goal]):
 def typed_array(
     path: Path, dtype: npt.DTypeLike, shape: tuple[int | None, ...]
 ) -> npt.NDArray[Any]:
-    """Map an array of a known type and shape, of which None is any length.
+    """Map an array of a known type and shape; None in the shape allows any length.
 
     Raises:
-        DataError: The file is missing, damaged or holds another kind of array.
+        DataError: The file is missing or damaged, or contains another kind of array.
     """
     found = read_array(path)
     fits = len(found.shape) == len(shape) and all(
@@ -195,24 +195,24 @@ def typed_array(
 
 
 class Storable(Protocol):
-    """What can be written to a folder and mapped from it."""
+    """An object that can be written to a folder and mapped from it."""
 
     def save(self, folder: Path) -> None:
         """Write to a folder."""
 
     @classmethod
     def open(cls: type[Kept], folder: Path) -> Kept:
-        """Map what :meth:`save` wrote; raises DataError where it is damaged."""
+        """Map what :meth:`save` wrote; raises DataError if it is damaged."""
 
 
 Kept = TypeVar("Kept", bound=Storable)
 
 
 def open_or_build(kind: type[Kept], key: object, build: Callable[[], Kept]) -> Kept:
-    """Open what an earlier process stored under a JSON key in the cache, or build and store it.
+    """Open the cached object of a JSON key, or build and store it.
 
-    What is stored is believed only if every file of it has the size and SHA-256 with which it was
-    written; what is damaged is built again. Without a writable cache the result stays in memory.
+    A cached object is used only if the size and SHA-256 of every file match; otherwise it is
+    rebuilt. Without a writable cache the result stays in memory.
     """
     text = json.dumps([VERSION, key], sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:24]

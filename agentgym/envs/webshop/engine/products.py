@@ -1,4 +1,4 @@
-"""Products, parsed from the official item files into what the original derives from them."""
+"""Products, parsed from the official item files as the original does."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Product:
     prices: tuple[float, ...]
     """One price, or the two ends of a range, in dollars."""
     price: float
-    """The price that counts for the reward: within the range, and never shown."""
+    """The price used for the reward: within the range, and never shown."""
     options: Mapping[str, tuple[str, ...]]
     """Lower-case option groups (such as ``color``) and their values, in shown order."""
     query: str
@@ -52,7 +52,7 @@ class Product:
     product_category: str
     """Path of category levels."""
     attributes: tuple[str, ...]
-    """Attributes against which goals are scored."""
+    """Attributes that goals are compared with."""
     nouns: tuple[str, ...]
     """Nouns of the title, repetitions included."""
     image: str = ""
@@ -65,7 +65,7 @@ class Product:
 
     @cached_property
     def group_of(self) -> dict[str, str]:
-        """The group that clicking a value sets; of several groups with the value, the last."""
+        """The option group that clicking a value sets; if several groups have it, the last."""
         return {value: group for group, values in self.options.items() for value in values}
 
     @cached_property
@@ -75,12 +75,12 @@ class Product:
 
     @cached_property
     def choosable(self) -> tuple[str, ...]:
-        """The option values that a click can choose, in whatever grammar it is written."""
+        """The option values that a click can choose in every grammar."""
         return tuple(v for v in self.group_of if v not in ITEM_BUTTONS and typable(v))
 
     @cached_property
     def admissible(self) -> tuple[str, ...]:
-        """The clickable names that an action can hold, in whatever grammar it is written."""
+        """The clickable names that an action can contain in every grammar."""
         return (*ITEM_BUTTONS, *self.choosable)
 
     @cached_property
@@ -126,18 +126,18 @@ class Product:
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the official ``items_ins`` file says about one product."""
+    """The entry of one product in the official ``items_ins`` file."""
 
     attributes: tuple[str, ...] = NO_ATTRIBUTES
     """Attributes of the product."""
     text: str | None = None
     """Instruction for synthetic goals, if there is one."""
     wanted: tuple[str, ...] = field(default=())
-    """The attributes that the instruction asks for."""
+    """The attributes that the instruction requests."""
 
     @classmethod
     def parse(cls, value: Any, where: str = "an entry of items_ins_v2.json") -> Instruction:
-        """Read one entry of the file, which error messages call ``where``; None is an empty one.
+        """Parse one entry of the file, called ``where`` in error messages; None is an empty entry.
 
         Raises:
             DataError: A field is of the wrong type.
@@ -152,9 +152,9 @@ class Instruction:
 
 
 def typable(name: str) -> bool:
-    """Tell whether ``click[name]`` is read as this name in every grammar.
+    """Return whether ``click[name]`` is parsed as this name in every grammar.
 
-    The original's reads brackets greedily and stops at a line break; XML ends at a closing tag.
+    The original parses brackets greedily and stops at a line break; XML ends at a closing tag.
     """
     return 0 < len(name) <= LONGEST_NAME and not _UNTYPABLE.search(name)
 
@@ -173,12 +173,12 @@ def unit_interval(*key: object) -> float:
 def usable(
     items: Iterable[Any], origin: str = NAMES.items
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the items that the original keeps, those with a fit asin, and what errors call them.
+    """Yield the items that the original keeps (those with a valid asin), with names for errors.
 
-    Of several with one asin it keeps the first.
+    Of duplicate asins it keeps the first.
 
     Raises:
-        DataError: An entry is no object, or has no asin that a page can show.
+        DataError: An entry is not an object, or has no asin that a page can show.
     """
     seen: set[str] = set()
     for number, item in enumerate(items):
@@ -198,7 +198,7 @@ def parse_prices(pricing: str | None) -> tuple[float, ...]:
     None and the empty string mean the default price.
 
     Raises:
-        ValueError: It is no price.
+        ValueError: It is not a price.
     """
     if not pricing:
         return (DEFAULT_PRICE,)
@@ -217,7 +217,7 @@ def parse_product(
 ) -> Product:
     """Derive a product from its official item and its entry of the instructions file.
 
-    A price within a range is drawn by the asin if none is given. Errors call the item ``where``.
+    Without ``price``, the asin selects one within the range. Errors call the item ``where``.
 
     Raises:
         DataError: A field is missing or of the wrong type.

@@ -1,13 +1,13 @@
 """The reward of a purchase: the original's, to the bit, and a strict variant.
 
-With A the asked attributes and O the asked options::
+With A the requested attributes and O the requested options::
 
     reward = r_type * (attributes met + options met + [price <= bound]) / (|A| + |O| + 1)
 
 Quirks of the original that :func:`score` keeps in mode ``"official"``: the first colour word inside
 an option value replaces the whole value ("rectangular" becomes "tan"); a synthetic goal's option is
 a (group, value) pair, whose colour is replaced only on equality and whose group name takes part in
-the fuzzy match. Mode ``"strict"`` wants each asked value, in its group where the goal names one.
+the fuzzy match. Mode ``"strict"`` requires each requested value, in its group if the goal names it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ sand sapphire seashell silver skull slate steel stone stonewash sunflower tan ta
 turquoise violet walnut wheat white wine yellow
 """
 COLOURS = tuple(_COLOURS.split())
-"""The colour words of the original, in its order, which decides: "dark navy" is ``dark``."""
+"""The colour words of the original; the first match wins: "dark navy" is ``dark``."""
 REWARDS = ("official", "strict", "sparse")
 MATCH = 85
 """A fuzzy match must score above this, out of 100."""
@@ -55,7 +55,7 @@ class GoalMatch:
     category_match: bool
     """Whether they share two category levels."""
     attributes: tuple[bool, ...]
-    """For each asked attribute, whether it was met."""
+    """For each requested attribute, whether it is satisfied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +65,17 @@ class RewardDetails:
     reward: float
     """The reward, in [0, 1]."""
     match: GoalMatch
-    """How the product compares with the goal, options aside."""
+    """Comparison of product and goal, except for options."""
     options: tuple[bool, ...]
-    """For each asked option, whether it was met."""
+    """For each requested option, whether it is satisfied."""
     price: bool
     """Whether the price is within the bound."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON-safe values under the names of the original's log.
 
-        ``r_att``, ``r_option`` and ``r_price`` are the met shares, and the ``w_`` entries their
-        weights; ``r_option`` is None if no option was asked for.
+        ``r_att``, ``r_option`` and ``r_price`` are the satisfied shares, and the ``w_`` entries
+        their weights; ``r_option`` is None if no option was requested.
         """
         attributes, options = self.match.attributes, self.options
         asked = len(attributes) + len(options) + 1
@@ -97,7 +97,7 @@ class RewardDetails:
 
 
 def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> GoalMatch:
-    """Compare a product with a goal, options aside, by the nouns of the title of the goal's own."""
+    """Compare a product with a goal, except for options; nouns are those of the goal's product."""
     title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
     query = item.query == goal.query
     category = len(item.levels & category_levels(goal.product_category)) >= 2
@@ -113,7 +113,7 @@ def score(
 ) -> RewardDetails:
     """Compute the reward of buying ``item`` with the chosen value of each option group.
 
-    ``parts`` is what :func:`match` says of it. ``"sparse"`` compares as ``"official"`` does.
+    ``parts`` is the result of :func:`match`. ``"sparse"`` compares as ``"official"`` does.
     """
     options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
     price = item.price <= goal.price_upper
@@ -124,9 +124,9 @@ def score(
 
 @lru_cache(maxsize=16384)
 def fuzzy(text: str, wanted: str) -> bool:
-    """Tell whether two texts match as the original's ``token_set_ratio(...) > 85``.
+    """Return whether two texts match by the original's ``token_set_ratio(...) > 85``.
 
-    The original drops Latin-1 characters beyond ASCII and takes other symbols for spaces.
+    The original drops Latin-1 characters beyond ASCII and treats other symbols as spaces.
     """
     left, right = _processed(text), _processed(wanted)
     if not left or not right:
@@ -135,7 +135,7 @@ def fuzzy(text: str, wanted: str) -> bool:
 
 
 def plain_colour(value: str | tuple[str, str]) -> str | tuple[str, str]:
-    """Replace a value by the first colour word in it; a pair only if a part equals one."""
+    """Replace a value by its first colour word; a pair only if one part equals a colour word."""
     return next((colour for colour in COLOURS if colour in value), value)
 
 

@@ -1,4 +1,4 @@
-"""A visit as a state machine: which page is open, what can be clicked, where a click leads."""
+"""A visit as a state machine: the open page, the clickable names, the effect of a click."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy n
 
 
 class State(NamedTuple):
-    """Everything about a session that can change; cheap to keep, compare and restore."""
+    """The mutable state of a session; cheap to store, compare and restore."""
 
     page: PageKind = INDEX
     """Kind of the open page."""
@@ -30,7 +30,7 @@ class State(NamedTuple):
     number: int = 1
     """Number of the results page, from 1."""
     asin: str | None = None
-    """The open, or bought, product."""
+    """The open or bought product."""
     options: tuple[tuple[str, str], ...] = ()
     """Chosen (group, value) pairs in the order in which the groups were first chosen."""
     visited: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class ShopSession:
 
     Args:
         shop: The shop.
-        goal: What the shopper looks for.
+        goal: The goal of the shopper.
         page_size: Products on a results page.
         reward: Reward mode, ``"official"`` or ``"strict"``.
     """
@@ -74,16 +74,16 @@ class ShopSession:
         return dict(self.state.options)
 
     def found(self) -> Sequence[str]:
-        """Return the asins that the present search finds, best first."""
+        """Return the asins that the current search finds, best first."""
         return self.shop.search(self.state.query or "")
 
     def hits(self) -> Sequence[str]:
-        """Return the asins on the present results page."""
+        """Return the asins on the current page of results."""
         last = self.state.number * self.page_size
         return self.found()[last - self.page_size : last]
 
     def total(self) -> int:
-        """Return the number of hits of the present search."""
+        """Return the number of hits of the current search."""
         return len(self.found())
 
     def clickables(self) -> list[str]:
@@ -103,12 +103,12 @@ class ShopSession:
         return [SEARCH] if page == INDEX else []
 
     def search(self, query: str) -> None:
-        """Search for a lower-case query; possible on every page, also after the purchase."""
+        """Search for a lower-case query; possible on every page, even after the purchase."""
         # The original checks neither the page nor the query.
         self.state = State(RESULTS, query, visited=self.state.visited)
 
     def click(self, name: str) -> bool:
-        """Click what a name out of :meth:`clickables` stands for; return whether there is any."""
+        """Click a name of :meth:`clickables`; return whether it exists."""
         state = self.state
         if state.page in (INDEX, DONE):
             return False
@@ -124,7 +124,7 @@ class ShopSession:
         return self._click_item(name)
 
     def value(self) -> RewardDetails | None:
-        """Return the reward that buying the open product now would give; None if none is open."""
+        """Return the reward for buying the open product; None if no product is open."""
         if self.state.asin is None:
             return None
         return self.shop.reward(self.product, self.goal, self.options, self._reward)
@@ -134,7 +134,7 @@ class ShopSession:
         return (*self.state, self.goal.to_content())
 
     def restore(self, snapshot: Sequence[Any]) -> None:
-        """Return to a state of :meth:`snapshot`, its goal included."""
+        """Restore a state of :meth:`snapshot`, including its goal."""
         *state, goal = snapshot
         self.state = State(*state)
         self.goal = Goal.from_content(goal)

@@ -1,4 +1,4 @@
-"""The shop: everything that shoppers share, and nothing that they change."""
+"""The shop: the immutable data that all shoppers share."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from agentgym.retrieval import BM25Index
 from agentgym.support.caching import BoundedCache
 
 HITS = 50
-"""Most products that a search finds."""
+"""Maximum number of products that a search returns."""
 LONGEST_QUERY = 2048
 PRECOMPUTED_PLANS = 5000
-"""Up to this many products the expert's searches are worked out when the shop is built."""
+"""Up to this many products the expert's queries are computed when the shop is built."""
 CACHED_SEARCHES = 16384
 CACHED_MATCHES = 32768
 _UNREACHABLE = -1
@@ -36,12 +36,12 @@ _NO_SIGNS = str.maketrans("[]<", "   ")
 
 
 class Shop:
-    """An immutable shop: products, search engine, and caches that only save time.
+    """An immutable shop: products, search engine, and caches.
 
     Args:
         products: The products.
         search_engine: Index over :meth:`Product.document`, with asins as ids.
-        goals: Goals that belong to the shop, in their given order.
+        goals: Goals of the shop, in order.
         plans: For each product, the query variant and the rank that lead to it [products, 2].
     """
 
@@ -78,9 +78,9 @@ class Shop:
         Args:
             items: The items file.
             instructions: The ``items_ins`` file.
-            nouns: Gives the nouns of an item.
-            prices: Price that counts, by asin; drawn from the asin where left out.
-            goals: Makes the goals to keep of the products; none are kept if left out.
+            nouns: Returns the nouns of an item.
+            prices: Price by asin; for others the asin selects it.
+            goals: Makes the goals of the products; none if left out.
             origins: Names of the files, for error messages.
 
         Raises:
@@ -120,7 +120,7 @@ class Shop:
         return found
 
     def match(self, item: Product, goal: Goal) -> GoalMatch:
-        """Compare a product with a goal, options aside."""
+        """Compare a product with a goal, except for options."""
         # The goals of one product differ in options and bounds, of which a match knows nothing.
         key = (item.asin, goal.asin, goal.attributes)
         found = self._matches.get(key)
@@ -132,11 +132,11 @@ class Shop:
     def reward(
         self, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
     ) -> RewardDetails:
-        """Return what buying ``item`` with the chosen options earns."""
+        """Return the reward for buying ``item`` with the chosen options."""
         return score(self.match(item, goal), item, goal, chosen, mode)
 
     def solvable(self, item: Product, goal: Goal) -> bool:
-        """Tell whether buying the goal's own product as asked scores 1, in both reward modes."""
+        """Return whether buying the goal's product as requested scores 1 in both reward modes."""
         options = goal.goal_options
         if not isinstance(options, Mapping) or not set(options.values()) <= set(item.choosable):
             return False
@@ -146,7 +146,7 @@ class Shop:
         )
 
     def plan(self, asin: str) -> tuple[str, int] | None:
-        """Return a query that finds a product, and the product's rank from 0; None if none does."""
+        """Return a query that finds a product and the product's rank from 0, or None."""
         known = self._known_plans.get(asin, False)  # in one step: other threads drop entries
         if not isinstance(known, bool):
             return known
@@ -161,7 +161,7 @@ class Shop:
     # -- storage --------------------------------------------------------------------------------
 
     def save(self, folder: Path) -> None:
-        """Write the shop to a folder, for :meth:`open`; its files have names of their own."""
+        """Write the shop to a folder, for :meth:`open`; its files have distinct names."""
         self.search_engine.save(folder)
         self.products.records.save(folder, "products")
         StoredGoals.pack(self.goals, self.products).records.save(folder, "goals")
@@ -173,7 +173,7 @@ class Shop:
         """Map a saved shop.
 
         Raises:
-            DataError: The folder holds no whole shop.
+            DataError: The folder does not contain a complete shop.
         """
         search_engine = BM25Index.open(folder)
         products = ProductTable(PackedRecords.open(folder, "products"), list(search_engine.ids))
@@ -222,8 +222,8 @@ class Shop:
 
 
 def plain_query(text: str) -> str:
-    """Write a text so that it can stand in ``search[...]`` in every grammar.
+    """Clean a text so that ``search[...]`` can contain it in every grammar.
 
-    On one line, bounded, without brackets, and without the sign that begins a tag.
+    The result is one bounded line without brackets and without the sign that begins a tag.
     """
     return " ".join(text.lower().translate(_NO_SIGNS).split())[:LONGEST_QUERY].strip()

@@ -1,4 +1,4 @@
-"""Experts: one knows the target, one shops for it, others buy too soon or search too briefly."""
+"""Experts: an oracle, a careful shopper, and flawed ones that buy too soon or search too short."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXPERTS: Mapping[str, Callable[[Shop, bool, str], Expert]] = {
     "hurried": partial(HurriedExpert, thinks=True),
     "lazy": partial(LazyExpert, thinks=True),
 }
-"""Name of an expert -> what makes it for a shop, whether results show highlights, and a reward."""
+"""Name of an expert -> its factory; arguments: shop, whether results show highlights, reward."""
 FALLIBLE: Mapping[str, str] = {
     "hasty": "careful",
     "hurried": "thinking",
     "lazy": "thinking",
 }
-"""Experts whose plans end in a purchase, but not always in success -> who shops alike and always
-succeeds, as all others do."""
+"""Fallible experts, which always buy but do not always succeed -> their counterparts that always
+succeed, as all others do."""

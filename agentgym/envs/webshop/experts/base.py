@@ -1,4 +1,4 @@
-"""What experts have in common: from any state, the shorter of going on and searching anew."""
+"""Base of the experts: from any state, take the shorter of continuing and a new search."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from agentgym.envs.webshop.engine.shop import Shop
 
 
 class ExpertStep(NamedTuple):
-    """The expert's next action, and how many are left with it."""
+    """The expert's next action, and the number of remaining actions including it."""
 
     turns: int
-    """Actions until the purchase, this one included."""
+    """Number of actions up to the purchase, including this one."""
     name: Literal["search", "click"]
-    """What to do."""
+    """``search`` or ``click``."""
     argument: str
     """The query, or the name to click."""
 
@@ -40,10 +40,10 @@ class Expert(ABC):
         self._shop = shop
 
     def step(self, session: ShopSession) -> ExpertStep | None:
-        """Return the next step of the shortest way to the purchase.
+        """Return the next step of the shortest path to the purchase.
 
-        It is None after the purchase, or if no search leads to a product that will do. In a tie the
-        way on from the open page is taken.
+        None after the purchase, or if no search finds an acceptable product. Ties are resolved in
+        favour of continuing from the open page.
         """
         goal, state, size = session.goal, session.state, session.page_size
         if state.page == DONE:
@@ -66,7 +66,7 @@ class Expert(ABC):
         return None if step is None else step.turns
 
     def thought(self, session: ShopSession) -> str:
-        """Say what is compared on the open page; empty where the expert says nothing."""
+        """Return the comparison written on the open page; empty if there is none."""
         return ""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class Expert(ABC):
 
 
 def towards(away: int, asin: str) -> str:
-    """Return what to click for a product that is ``away`` pages of results ahead."""
+    """Return the click that leads to a product ``away`` pages of results ahead."""
     return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
 
 

@@ -1,8 +1,8 @@
 """The careful expert: it uses only what a shopper can read, so that it can be imitated.
 
-It searches for the words of the instruction that a title shows, opens the hits whose line meets the
-instruction, in their order, and checks each on its page: one that lacks an attribute or an option
-is left again. The oracle knows which hit is right, which no policy can learn to know.
+It searches for the words of the instruction that a title shows, opens the hits with a line that
+matches the instruction, in order, and checks each on its page: if an attribute or an option is
+missing, it goes back. The oracle knows which hit is right, which no policy can learn.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ CACHED_LISTS, CACHED_QUERIES = 8192, 8192
 
 
 class Candidate(NamedTuple):
-    """A hit whose line on the results page meets the instruction."""
+    """A hit with a line on the results page that matches the instruction."""
 
     rank: int
-    """Place among all hits, from 0."""
+    """Rank among all hits, from 0."""
     asin: str
     """The product."""
     suits: bool
-    """Whether its page shows that it can be bought for full reward."""
+    """Whether its page shows that buying it earns the full reward."""
 
 
 class CarefulExpert(Expert):
-    """Plans that a shopper without hidden knowledge can follow.
+    """Plans without hidden knowledge.
 
     Args:
         shop: The shop.
-        highlights: Whether results lines show the highlights of products.
-        reward: Reward mode by which a product will do.
-        thinks: Whether it says what it compares.
+        highlights: Whether lines of results show the highlights of products.
+        reward: Reward mode that defines an acceptable product.
+        thinks: Whether the expert writes its comparisons.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class CarefulExpert(Expert):
         self._queries: BoundedCache[tuple[str, str], str] = BoundedCache(CACHED_QUERIES)
 
     def thought(self, session: ShopSession) -> str:
-        """Say what is compared on a freshly opened item page: ``durable organic no``.
+        """Return the comparison on a newly opened item page: ``durable organic no``.
 
-        These are the features of the page that neither search nor listing showed, those that the
-        goal asks for, and whether the product will do; in words, so that the comparison is between
-        neighbours. Empty where there is nothing to compare.
+        It has the features of the page that neither search nor listing showed, the features of the
+        goal, and whether the product is acceptable; in words, so that neighbouring tokens are
+        compared. Empty if there is nothing to compare.
         """
         goal, state = session.goal, session.state
         if not self._thinks or state.page != ITEM or state.options or state.asin is None:
@@ -87,7 +87,7 @@ class CarefulExpert(Expert):
     def query(self, goal: Goal) -> str:
         """Return the instruction's words that the target's title shows, in their order.
 
-        Where these do not find the target, this is the query of the oracle.
+        If these do not find the target, the oracle's query is returned.
         """
         # Every turn asks for the length of the plan that begins anew.
         key = (goal.asin, goal.instruction_text)

@@ -1,8 +1,8 @@
 """The hasty expert: a demonstrator that makes mistakes, which a policy can outgrow.
 
-It searches as the careful expert does and buys the first hit whose line meets the instruction, with
-the asked options that are on offer. What only the page shows (a feature that no line tells, an
-option that is missing) it never checks, so it often buys a product that is not quite right.
+It searches as the careful expert does and buys the first hit with a matching line, with the
+requested options that exist. It never checks what only the page shows (further features, missing
+options), so it often buys a product that is not quite right.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The hurried expert: a good demonstrator that is in a hurry more often than not.
+"""The hurried expert: a mixture of a good and a flawed demonstrator.
 
-In some tasks it does what the careful expert does, in the others what the hasty one does; which it
-is does not depend on what the task is like, so that nobody can tell in advance. What imitates it
-learns both ways, and which of them is worth more only the reward tells.
+In some tasks it acts as the careful expert, in the others as the hasty one. The choice is
+independent of the task's content and cannot be predicted: imitation learns both habits, and only
+the reward shows which is better.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agentgym.envs.webshop.experts.hasty import HastyExpert
 from agentgym.support.random_stream import Stream
 
 CAREFUL = 40
-"""Per cent of the tasks in which it checks what it buys."""
+"""Percentage of tasks in which it checks the product before it buys."""
 
 
 class HurriedExpert(Expert):
@@ -24,9 +24,9 @@ class HurriedExpert(Expert):
 
     Args:
         shop: The shop.
-        highlights: Whether results lines show the highlights of products.
-        reward: Reward mode by which a product will do.
-        thinks: Whether it says what it compares, where it does.
+        highlights: Whether lines of results show the highlights of products.
+        reward: Reward mode that defines an acceptable product.
+        thinks: Whether the expert writes its comparisons, if it compares.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class HurriedExpert(Expert):
         self._hasty = HastyExpert(shop, highlights, reward)
 
     def thought(self, session: ShopSession) -> str:
-        """Say what is compared on the open page; empty where the expert says nothing."""
+        """Return the comparison written on the open page; empty if there is none."""
         return self._of(session.goal).thought(session)
 
     def _search(self, goal: Goal, size: int) -> ExpertStep | None:

@@ -1,8 +1,8 @@
-"""The lazy expert: it checks what it opens, but mostly searches with one word too few.
+"""The lazy expert: it checks the pages it opens, but usually omits one word of its query.
 
-Whether the short search finds the right product cannot be seen when it is typed, and it often does.
-So among the demonstrations that succeed short searches are still the majority: leaving out failures
-does not teach to search for all words. Only the reward tells how much more often those succeed.
+Whether the short query finds the right product cannot be predicted when it is typed, and it often
+does. So most successful demonstrations still have short queries: filtering for success keeps the
+flaw. Only the reward shows that full queries succeed more often.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from agentgym.retrieval import tokenize
 from agentgym.support.random_stream import Stream
 
 WHOLE = 15
-"""Per cent of the tasks in which it searches for all words that help."""
+"""Percentage of tasks with the full query."""
 LOOKED_AT = 4
-"""Hits of a short search that it looks at."""
+"""Number of hits of a short query that it checks."""
 
 
 class LazyExpert(CarefulExpert):
-    """Plans of the careful expert that mostly begin with a search for one word less.
+    """Plans of the careful expert, most of which begin with a query that lacks one word.
 
-    Which word is missing, and in which tasks, depends on nothing that can be read. Of the hits it
-    takes the first that will do. Where none does it buys the last that looked right, or the first
-    hit, without a word of comparison.
+    The missing word and the choice of tasks do not depend on anything that can be read. It takes
+    the first acceptable hit; if there is none, it buys the last hit that looked right, or the first
+    hit, without writing a comparison.
 
     Args:
         shop: The shop.
-        highlights: Whether results lines show the highlights of products.
-        reward: Reward mode by which a product will do.
-        thinks: Whether it says what it compares.
+        highlights: Whether lines of results show the highlights of products.
+        reward: Reward mode that defines an acceptable product.
+        thinks: Whether the expert writes its comparisons.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class LazyExpert(CarefulExpert):
     def query(self, goal: Goal) -> str:
         """Return the query of the careful expert, in most tasks without one of its words.
 
-        A word that says what kind of product it is stays: without it nothing would be missing,
-        and whoever chooses the word would choose the luck.
+        Words for the kind of product are never omitted: the choice of the word must not decide
+        whether the search succeeds.
         """
         whole = self._careful.query(goal)
         words, kind = whole.split(), set(tokenize(goal.query))
@@ -63,7 +63,7 @@ class LazyExpert(CarefulExpert):
         return " ".join(word for word in words if word != missing)
 
     def thought(self, session: ShopSession) -> str:
-        """Say what is compared on the open page; empty where it is bought all the same."""
+        """Return the comparison written on the open page; empty if the product is bought anyway."""
         goal, state = session.goal, session.state
         resigned = state.asin is not None and self._settles(goal, state)
         return "" if resigned else super().thought(session)

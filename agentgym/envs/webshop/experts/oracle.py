@@ -1,8 +1,8 @@
-"""The oracle: it knows the target, and finishes from any state in as few actions as it can.
+"""The oracle: it knows the target and finishes from any state in as few actions as possible.
 
-The plan searches for the target's title, turns pages up to it, opens it, chooses the asked options
-and buys. From a deviation it continues whichever way is shorter: on from where it is, or by a new
-search. Every name it clicks is one that :meth:`ShopSession.click` takes.
+The plan searches for the target's title, turns pages up to it, opens it, chooses the requested
+options and buys. After a deviation it takes the shorter path: from the open page, or by a new
+search. Every name that it clicks is accepted by :meth:`ShopSession.click`.
 """
 
 from __future__ import annotations

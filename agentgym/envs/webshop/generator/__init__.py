@@ -1,4 +1,4 @@
-"""Generated shops in the official WebShop schema: own words, no download, any size.
+"""Generated shops in the official WebShop schema: invented words, no download, any size.
 
 Example:
     >>> from agentgym.envs.webshop.generator import generate

@@ -38,7 +38,7 @@ class AsinCodec:
         return PREFIX + "".join(letters)
 
     def decode(self, asin: str) -> int:
-        """Return the index of a product number, or -1 if the text is none."""
+        """Return the index of a product number, or -1 if the text is not one."""
         if len(asin) != LENGTH or not asin.startswith(PREFIX):
             return -1
         value = 0

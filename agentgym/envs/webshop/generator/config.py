@@ -1,4 +1,4 @@
-"""How hard a generated shop is: three presets of the same settings."""
+"""The difficulty of a generated shop: three presets of the same settings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GeneratorConfig:
     """The settings of the generator. Shares are percentages, drawn as integers.
 
     Products come in clusters of near-duplicates, so that a shopper has to compare them. The first
-    product of a cluster is a lead; a decoy equals a lead but for what makes it wrong. A variant of
-    a preset should get a name of its own: the name is part of task ids.
+    product of a cluster is a lead; a decoy equals a lead except for what makes it wrong. Give a
+    variant of a preset another name: the name is part of task ids.
 
     Raises:
         ConfigurationError: A value is out of range; the message names it.
@@ -42,46 +42,46 @@ class GeneratorConfig:
     vocabulary: str
     """``tiny`` (single words, closed) or ``full``."""
     cluster_size: int
-    """Products of one cluster: they share type and visible attributes."""
+    """Number of products of a cluster; they share type and visible attributes."""
     visible: int
-    """Attributes in the title, shared by the cluster."""
+    """Number of attributes in the title, shared by the cluster."""
     shared_hidden: int
-    """Attributes outside the title that the whole cluster has."""
+    """Number of attributes outside the title that the whole cluster has."""
     own_hidden: int
-    """Attributes outside the title whose set differs between the leads of a cluster."""
+    """Number of attributes outside the title that differ between the leads of a cluster."""
     buried: int
-    """Share of products whose hidden attributes stand only in later bullets, out of search."""
+    """Share of products with hidden attributes in later bullets only, which are not indexed."""
     visible_asked: int
-    """Share of visible attributes that a goal names (at least one)."""
+    """Share of visible attributes that a goal requests (at least one)."""
     hidden_asked: int
-    """Share of hidden attributes that a goal names."""
+    """Share of hidden attributes that a goal requests."""
     option_asked: int
-    """Share of option groups for which a goal names a value."""
+    """Share of option groups for which a goal requests a value."""
     offered: tuple[int, int]
-    """Least and most values that a product offers per option group."""
+    """Minimum and maximum number of values that a product offers per option group."""
     same_values: bool
-    """Whether all products of a cluster offer the same values, each in an order of its own."""
+    """Whether all products of a cluster offer the same values, each in its own order."""
     paraphrased: int
-    """Share of attributes that an instruction puts in other words."""
+    """Share of attributes that an instruction paraphrases."""
     type_paraphrased: int
-    """Share of instructions that put the product's type in other words."""
+    """Share of instructions that paraphrase the product's type."""
     price_decoys: int
-    """Share of products that equal a lead but cost a little more than its bound."""
+    """Share of products that equal a lead but cost slightly more than its bound."""
     option_decoys: int
     """Share of products that equal a lead but lack some values, with look-alikes instead."""
     noise: tuple[int, int]
-    """Least and most meaningless words in a title."""
+    """Minimum and maximum number of meaningless words in a title."""
     price_step: int
     """Prices are multiples of this many cents."""
     slack: tuple[int, ...]
-    """Tens of dollars added to the least bound above the price, drawn uniformly."""
+    """Tens of dollars added to the lowest bound above the price, drawn uniformly."""
 
     @classmethod
     def of(cls, difficulty: str | GeneratorConfig) -> GeneratorConfig:
-        """Return the preset of a name; a configuration is returned as it is.
+        """Return the preset of a name; a configuration is returned unchanged.
 
         Raises:
-            ConfigurationError: There is no such preset.
+            ConfigurationError: The preset does not exist.
         """
         return preset(difficulty, "a difficulty", DIFFICULTIES)
 

@@ -1,4 +1,4 @@
-"""Clusters of near-duplicates: what the products are, before any text is written."""
+"""Clusters of near-duplicates: the facts of products, before any text is written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agentgym.envs.webshop.generator.vocabulary import (
 from agentgym.support.random_stream import Stream
 
 GENERATOR_VERSION = "1"
-"""Version of the generator; a change of any text or draw must raise it."""
+"""Version of the generator; raise it with any change of a text or draw."""
 
 Options = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -34,7 +34,7 @@ class ProductDraft:
     department: Department
     """Department of its type."""
     type: ProductType
-    """What it is."""
+    """Type of the product."""
     visible: tuple[Attribute, ...]
     """Attributes in the title, in the title's order."""
     hidden: tuple[Attribute, ...]
@@ -44,7 +44,7 @@ class ProductDraft:
     cents: int
     """Price in cents."""
     buried: bool
-    """Whether the hidden attributes stand only in later bullets."""
+    """Whether the hidden attributes are in later bullets only."""
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -55,8 +55,8 @@ class ProductDraft:
 def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[ProductDraft, ...]:
     """Make a cluster of a shop, its products in the order of their indices.
 
-    Its first product is a lead. Each further one is a price decoy or an option decoy of the last
-    lead, or a lead of its own: another set of hidden attributes, price and options.
+    The first product is a lead. Each further one is a price decoy or an option decoy of the last
+    lead, or a new lead: another set of hidden attributes, price and options.
     """
     # "family" is what a cluster was called first; the word keys the draws.
     stream = Stream(GENERATOR_VERSION, config.name, seed, "family", number)

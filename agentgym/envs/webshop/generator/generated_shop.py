@@ -36,10 +36,10 @@ def generate(
 
 
 class GeneratedShop:
-    """A shop of ``size`` products that seed and configuration decide.
+    """A shop of ``size`` products, determined by seed and configuration.
 
-    Nothing is stored but the parameters: product ``i`` is computed when it is asked for and does
-    not depend on ``size``, so a shop of 100,000 products costs no memory until it is indexed.
+    Only the parameters are stored: product ``i`` is computed on demand and does not depend on
+    ``size``, so a shop of 100,000 products takes no memory until it is indexed.
     """
 
     def __init__(self, size: int, config: GeneratorConfig, seed: int) -> None:
@@ -58,7 +58,7 @@ class GeneratedShop:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """Facts for the side file ``meta.json``, its checksums excepted."""
+        """Content of the side file ``meta.json``, except for checksums."""
         return {
             "generator": "agentgym.envs.webshop.generator",
             "version": GENERATOR_VERSION,
@@ -104,11 +104,11 @@ class GeneratedShop:
         return range(start, min(start + self.config.cluster_size, self.size))
 
     def nouns(self, index: int) -> tuple[str, ...]:
-        """Return the nouns of a product's name: the words of its type, as the generator knows."""
+        """Return the nouns of a product's name: the words of its type, known to the generator."""
         return tuple(self.draft(index).type.name.split())
 
     def goal(self, index: int, k: int) -> Goal:
-        """Return goal ``k`` of product ``index``; any ``k`` from 0 gives one."""
+        """Return goal ``k`` of product ``index``; ``k`` is any number from 0."""
         return make_goal(self.draft(index), self.items[index], k, self.config, self.seed)
 
     def _draft_cluster(self, number: int) -> tuple[ProductDraft, ...]:

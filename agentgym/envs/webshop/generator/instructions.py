@@ -1,4 +1,4 @@
-"""Goals of generated products: what is asked for, and the words in which it is said."""
+"""Goals of generated products, and the wording of their instructions."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _PRICE = (
 def make_goal(
     draft: ProductDraft, item: dict[str, Any], k: int, config: GeneratorConfig, seed: int
 ) -> Goal:
-    """Make goal ``k`` of a product; exactly its own product is sure to satisfy it.
+    """Make goal ``k`` of a product; only this product is certain to satisfy it.
 
-    The draws depend on the shop's seed, product and ``k`` only, so a goal is the same whatever the
-    size of the shop and the number of goals per product.
+    The draws depend on the shop's seed, product and ``k`` only, so a goal does not depend on the
+    size of the shop or the number of goals per product.
     """
     stream = Stream(GENERATOR_VERSION, config.name, seed, "goal", draft.index, k)
     visible = [a for a in draft.visible if stream.percent(config.visible_asked)]

@@ -10,7 +10,7 @@ from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES
 from agentgym.support.random_stream import Stream
 
 LEVELS = " \u203a "
-"""What separates the levels of a category path."""
+"""Separator of the levels of a category path."""
 
 _LEAD_BULLETS = (
     "Made by {brand}, {use}.",
@@ -63,7 +63,7 @@ def listing(draft: ProductDraft, asin: str, config: GeneratorConfig, seed: int) 
 
 
 def price_text(cents: int) -> str:
-    """Write a price as ``$45`` or ``$45.5`` or ``$45.99``, whole cents exactly."""
+    """Write a price as ``$45``, ``$45.5`` or ``$45.99``, exact to the cent."""
     dollars, rest = divmod(cents, 100)
     return f"${dollars}.{rest:02d}".rstrip("0").rstrip(".")
 

@@ -15,10 +15,10 @@ META = "meta.json"
 
 
 def write(shop: GeneratedShop, folder: str | Path, goals_per_product: int = 4) -> dict[str, Any]:
-    """Write a shop so that any WebShop implementation can read it; return what ``meta.json`` holds.
+    """Write a shop that any WebShop implementation can read; return the content of ``meta.json``.
 
-    The goals stand in ``items_human_ins.json`` in the official form; the bounds of this project's
-    goals are kept under the extra key ``price_upper``, which the original ignores.
+    The goals are in ``items_human_ins.json`` in the official form; the price bounds of this
+    project's goals have the extra key ``price_upper``, which the original ignores.
     """
     root = Path(folder)
     root.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""The official data files, read and checked."""
+"""Reading and checking the official data files."""

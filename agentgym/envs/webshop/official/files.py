@@ -22,23 +22,23 @@ SMALL_SET = 1000
 
 @dataclass(frozen=True)
 class OfficialFiles:
-    """Where the official files are."""
+    """Paths of the official files."""
 
     items: Path
     """Products."""
     instructions: Path
     """Attributes and synthetic instructions."""
     human: Path | None
-    """Instructions written by people, if there."""
+    """Instructions written by people, if present."""
 
     def key(self) -> list[object]:
-        """Return what changes when a file changes."""
+        """Return a key that changes when a file changes."""
         paths = [path for path in (self.items, self.instructions, self.human) if path]
         return [[str(p.resolve()), p.stat().st_size, p.stat().st_mtime_ns] for p in paths]
 
     @property
     def origins(self) -> Origins:
-        """What error messages call the files."""
+        """Names of the files in error messages."""
         return Origins(str(self.items), str(self.instructions), str(self.human))
 
 
@@ -72,7 +72,7 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
 
 
 def read_items(files: OfficialFiles, num_products: int | None = None) -> Sequence[Any]:
-    """Read the products, the first ``num_products`` of them."""
+    """Read the first ``num_products`` products."""
     items: list[Any] = _load(files.items, list)
     return items[:num_products]
 
@@ -87,7 +87,7 @@ def read_human(files: OfficialFiles) -> Mapping[str, Any]:
     """Read the instructions written by people, by asin.
 
     Raises:
-        DataError: There is no such file.
+        DataError: The file does not exist.
     """
     if files.human is None:
         raise DataError(
@@ -102,14 +102,14 @@ def load_json(path: Path) -> Any:
     """Read a JSON file, plain or ``.gz``.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: The file cannot be read.
     """
     try:
         data = path.read_bytes()
         return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
     except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
         raise DataError(
-            f"expected a JSON file at {path}, but it cannot be read ({error}); fetch it again"
+            f"expected a JSON file at {path}, but it cannot be read ({error}); download it again"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Reading the official schema: every field is checked once, and what is wrong is named."""
+"""Reading the official schema: every field is checked once, and errors name it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agentgym.errors import DataError
 
 
 class Origins(NamedTuple):
-    """Where the data came from, as error messages name it."""
+    """The origin of the data, for error messages."""
 
     items: str = "items_shuffle.json"
     """Products."""
@@ -32,10 +32,10 @@ NAMES = Origins()
 class CatalogEntry:
     """One object of an official file.
 
-    Lone surrogates, which no observation may hold, are read as question marks.
+    Lone surrogates, which an observation must not contain, are read as question marks.
 
     Raises:
-        DataError: It is no object.
+        DataError: It is not an object.
     """
 
     def __init__(self, value: Any, where: str) -> None:
@@ -49,7 +49,7 @@ class CatalogEntry:
         return name in self._fields
 
     def get(self, name: str) -> Any:
-        """Return a field as it is; None if it is absent."""
+        """Return a field unchecked; None if it is absent."""
         return self._fields.get(name)
 
     def text(self, name: str) -> str:
@@ -58,7 +58,7 @@ class CatalogEntry:
         return well_formed(value) if isinstance(value, str) else self.wrong(name, "a string")
 
     def text_or_null(self, name: str) -> str:
-        """Read a field that must be there, as a string or as null, which is an empty one."""
+        """Read a required field that is a string, or null for the empty string."""
         if name not in self._fields:
             self.wrong(name, "a string or null")
         return "" if self._fields[name] is None else self.text(name)
@@ -71,17 +71,17 @@ class CatalogEntry:
         return tuple(map(well_formed, value))
 
     def wrong(self, name: str, expected: str) -> NoReturn:
-        """Refuse a field; raises DataError always."""
+        """Raise DataError for a field."""
         if name not in self._fields:
             raise DataError(_message(f"{name!r} of {self._where}", expected, "no such field"))
         _wrong(f"{name!r} of {self._where}", expected, self._fields[name])
 
 
 def listed(value: Any, where: str) -> list[Any] | tuple[Any, ...]:
-    """Read a list, which error messages call ``where``.
+    """Read a list, called ``where`` in error messages.
 
     Raises:
-        DataError: It is none.
+        DataError: It is not a list.
     """
     return value if isinstance(value, list | tuple) else _wrong(where, "a list", value)
 

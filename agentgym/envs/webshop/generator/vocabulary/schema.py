@@ -7,29 +7,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Attribute:
-    """A property that a product has and a shopper may ask for."""
+    """A property of a product that a shopper may request."""
 
     name: str
-    """The canonical words, as they stand in product texts and in ``attributes``."""
+    """The canonical words, as in product texts and in ``attributes``."""
     paraphrases: tuple[str, ...] = ()
     """Other words for it; used in instructions only."""
 
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """A choice to be made on the item page, such as the colour."""
+    """A choice on the item page, such as the colour."""
 
     name: str
     """Name of the group in lower case."""
     values: tuple[str, ...]
-    """Values; no value may pass for another under the official reward."""
+    """Values; the official reward must not mistake one for another."""
     alike: tuple[tuple[str, ...], ...] = ()
-    """Sets of values that a hasty reader confuses."""
+    """Sets of values that are easily confused."""
 
 
 @dataclass(frozen=True)
 class ProductType:
-    """What a product is."""
+    """A type of product."""
 
     name: str
     """Plural noun phrase in lower case; also the product's ``query``."""
@@ -54,25 +54,25 @@ class Department:
     types: tuple[ProductType, ...]
     """Product types."""
     visible: tuple[Attribute, ...]
-    """Attributes that may stand in a title."""
+    """Attributes that may be in a title."""
     hidden: tuple[Attribute, ...]
-    """Attributes that stand only in bullets or in the description."""
+    """Attributes that are only in bullets or in the description."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Everything that texts are made of."""
+    """All words and templates of the texts."""
 
     name: str
     """Name of the vocabulary."""
     departments: tuple[Department, ...]
-    """Departments; types are visited in their order."""
+    """Departments; types are used in this order."""
     brands: tuple[str, ...] = ()
     """Invented brand names; none are shown if empty."""
     noise: tuple[str, ...] = ()
-    """Title words that mean nothing."""
+    """Meaningless words of titles."""
     uses: tuple[str, ...] = ()
-    """Phrases ``for ...`` that mean nothing."""
+    """Meaningless phrases ``for ...``."""
 
 
 def attributes(table: str) -> tuple[Attribute, ...]:
@@ -86,5 +86,5 @@ def attributes(table: str) -> tuple[Attribute, ...]:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a table of entries that are separated by commas."""
+    """Split a table of comma-separated entries."""
     return tuple(entry.strip() for entry in text.split(",") if entry.strip())
