@@ -1,7 +1,9 @@
-"""The environment that CONTRIBUTING.md and `agentgym init env` promise must work as written."""
+"""What CONTRIBUTING.md promises: an environment that works as written, and files that exist."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,3 +55,25 @@ def test_example_survives_hostile_text(example: dict[str, Any]) -> None:
         _, _, terminated, _, info = env.step(text)
         assert not terminated
         assert info["action_valid"] is False
+
+
+ROOMS = [
+    path.relative_to(ROOT).as_posix()
+    for package in ("agentgym", "trainers", "benchmarks")
+    for path in sorted((ROOT / package).rglob("__init__.py"))
+    if "touch these files" in path.read_text()
+]
+
+
+def test_rooms_say_which_files_a_new_thing_touches() -> None:
+    assert len(ROOMS) > 20
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_files_that_a_room_names_exist(room: str) -> None:
+    doc = ast.get_docstring(ast.parse((ROOT / room).read_text())) or ""
+    section = doc.partition("touch these files")[2]
+    named = re.findall(r"``((?:agentgym|trainers|benchmarks|tests|notebooks)/[\w/.-]+)``", section)
+    # A path such as KIND/NAME.toml stands for many.
+    paths = [path for path in named if not re.search("[A-Z]{4}", path)]
+    assert [path for path in paths if not (ROOT / path).exists()] == []

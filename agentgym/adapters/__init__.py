@@ -10,5 +10,5 @@ To add one of these, touch these files:
   network, its environments are ``ServedEnvs`` or ``ServedEnv`` of ``served_envs.py``; its file in
   ``tests/conformance/``
 - an interface checked by ``agentgym conform``: a function in
-  ``agentgym/adapters/conformance_doors.py`` and its row in ``DOORS`` there
+  ``agentgym/adapters/conformance_interfaces.py`` and its row in ``INTERFACES`` there
 """
