@@ -4,7 +4,7 @@
     python lora_of_local_model.py --dry-run          # a small model that is made from its config
 
 Without --model a Qwen3 of random weights is made, which shows that all parts fit and learns
-nothing in a few steps. All further flags are those of agentgym-train.
+nothing in a few steps. All further flags are those of agentgym train.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
     python sweep_seeds.py --flag rl.learning-rate --values 3e-4 1e-3 --seeds 0 1 2 -- --quick
 
-What follows -- are flags of agentgym-train. A sweep that was cut off goes on when it is repeated.
+What follows -- are flags of agentgym train. A sweep that was cut off goes on when it is repeated.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from trainers.cli import main as agentgym_train
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--env", default="webshop")
 parser.add_argument(
-    "--flag", default="rl.learning-rate", help="as agentgym-train has it, without --"
+    "--flag", default="rl.learning-rate", help="as agentgym train has it, without --"
 )
 parser.add_argument("--values", nargs="+", default=["3e-4", "1e-3"])
 parser.add_argument("--seeds", nargs="+", default=["0", "1", "2"])
 parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
 parser.add_argument("--out", type=Path, default=Path("runs/sweep"))
-parser.add_argument("further", nargs="*", help="flags of agentgym-train, after --")
+parser.add_argument("further", nargs="*", help="flags of agentgym train, after --")
 
 
 def main(argv=None):

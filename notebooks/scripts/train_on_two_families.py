@@ -2,7 +2,7 @@
 
     python train_on_two_families.py --env webshop textworld --steps 40
 
-All further flags are those of agentgym-train, such as --dry-run.
+All further flags are those of agentgym train, such as --dry-run.
 """
 
 import argparse
