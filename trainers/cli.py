@@ -140,23 +140,25 @@ def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
 
 
 def _presets(argv: Sequence[str]) -> int:
-    """List the presets."""
-    from agentgym.errors import ConfigurationError
+    """List the presets, or describe those that are named."""
     from agentgym.support.flag_parsing import asks_help
     from trainers.config.command import presets_help
 
     if asks_help(argv):
         print(presets_help(PROGRAM), end="")
         return 0
-    if argv:
-        raise ConfigurationError(
-            f"expected {PROGRAM} presets alone, got {' '.join(argv)} behind it"
-        )
     from rich.console import Console
 
-    from trainers.config.describe import describe_presets
+    from trainers.algorithms.presets import get_preset
+    from trainers.config.describe import describe_preset, describe_presets
 
-    Console().print(describe_presets())
+    console = Console()
+    for name in argv:
+        for line in describe_preset(get_preset(name)):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if not argv:
+        console.print(describe_presets())
+        console.print(f"{PROGRAM} presets NAME shows the parts of one.", markup=False)
     return 0
 
 

@@ -29,6 +29,8 @@ class Doctor:
 
     json: bool = False
     """Print JSON."""
+    all: bool = False
+    """Show every package, and the command of each extra."""
     play: bool = False
     """Also let the expert of every family play a task, which takes some seconds."""
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SANDBOX = "sandbox "
 """Begins the names of the checks of sandboxes."""
+BUNDLED = ": bundled tasks"
+"""Ends the names of the abilities of families."""
 
 
 def show(command: Doctor, console: Console) -> int:
@@ -33,14 +35,19 @@ def show(command: Doctor, console: Console) -> int:
         rows = [*map(asdict, checks), *map(_as_check, able)]
         sys.stdout.write(json.dumps(rows, indent=2) + "\n")
         return int(vital)
-    console.print(_abilities(able, boxes))
-    console.print(_packages([check for check in checks if check not in boxes]))
+    say(console, "The core is broken." if vital else "The core is fine.")
     if note := system_note():
         say(console, note)
-    for fix, groups in _fixes(checks, able).items():
+    if command.all:
+        console.print(_abilities(able, boxes))
+        console.print(_packages([check for check in checks if check not in boxes]))
+    else:
+        console.print(_in_short(checks, able, boxes))
+    for fix, groups in _fixes(checks, able, command.all).items():
         needed = "needed" if "core" in groups else "optional"
         say(console, f"{', '.join(groups)} ({needed}):\n  {fix}")
-    say(console, "The core is broken." if vital else "The core is fine.")
+    if not command.all:
+        say(console, "agentgym doctor --all shows every package, and each extra's command.")
     return max(int(vital), _played(console, sandbox) if command.play and not vital else 0)
 
 
@@ -59,6 +66,32 @@ def _abilities(able: Sequence[Ability], boxes: Sequence[Check]) -> Table:
     for (group, name, problem), (following, *_) in zip(rows, [*rows[1:], ("",)], strict=True):
         state = "[yellow]no[/]" if problem else "[green]yes[/]"
         table.add_row(state, cell(name), cell(problem), end_section=group != following)
+    return table
+
+
+def _in_short(checks: Sequence[Check], able: Sequence[Ability], boxes: Sequence[Check]) -> Table:
+    """Say what can be done here, and in a row each what cannot."""
+    works: dict[str, list[str]] = {}
+    for ability in able:
+        if ability.ok:
+            works.setdefault(ability.group, []).append(ability.name.removesuffix(BUNDLED))
+    works["sandbox"] = [box.name.removeprefix(SANDBOX) for box in boxes if box.ok]
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for group, names in works.items():
+        table.add_row(f"[green]{group}[/]", cell(", ".join(names) or "none"))
+    for ability in able:
+        if not ability.ok:
+            table.add_row("[yellow]missing[/]", cell(f"{ability.name}: {ability.problem}"))
+    for check in checks:
+        if check.group in ("core", "machine") and not check.ok:
+            state = "[red]broken[/]" if check.vital else "[yellow]missing[/]"
+            # Why a sandbox cannot run is told at length; what is missing comes first.
+            table.add_row(state, cell(f"{check.name} {check.detail}".partition(";")[0]))
+    absent = [extra for extra, group in _rows(checks).items() if not all(c.ok for c in group)]
+    extras = [name for name in absent if name not in ("core", "machine")]
+    table.add_row("extras", cell(f"not complete: {', '.join(extras)}" if extras else "all there"))
     return table
 
 
@@ -93,14 +126,21 @@ def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
     return rows
 
 
-def _fixes(checks: Sequence[Check], able: Sequence[Ability]) -> dict[str, list[str]]:
-    """Group what is missing by the command that installs it, in the order to type them."""
+def _fixes(checks: Sequence[Check], able: Sequence[Ability], every: bool) -> dict[str, list[str]]:
+    """Group what is missing by the command that installs it, in the order to type them.
+
+    Unless ``every`` fix is asked for, one line stands for those of all extras.
+    """
     fixes: dict[str, list[str]] = {}
     for each in able:
         for line in each.commands:
             fixes.setdefault(line, []).append(each.name)
     for check in checks:
         what = check.name if check.group == "machine" else check.group
+        extra = check.group not in ("core", "machine")
+        if extra and not every and check.fix == install_command(what):
+            fixes[install_command("EXTRA")] = ["an extra"]
+            continue
         if check.fix and what not in fixes.setdefault(check.fix, []):
             fixes[check.fix].append(what)
     return fixes

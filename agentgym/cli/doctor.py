@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -10,12 +11,16 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from agentgym.errors import DISTRIBUTION, VLLM_CPU_RECIPE
 from agentgym.sandbox.registry import AUTOMATIC, probe
 from agentgym.support.caching import cache_folder
+
+PYTHON_MARKER = re.compile(r'python(?:_full)?_version\s*([<>=!~]+)\s*"([^"]+)"')
+"""What a requirement says of the version of Python."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,21 @@ def _packages() -> Iterable[Check]:
         marker = requirement.marker
         wanted = (extra for extra in extras if marker is None or marker.evaluate({"extra": extra}))
         extra = next(wanted, None)
-        if extra is not None and requirement.name.lower() != DISTRIBUTION:
+        if requirement.name.lower() == DISTRIBUTION:
+            continue
+        if extra is not None:
             yield _package(requirement.name, str(requirement.specifier), extra)
+        elif newer := next((each for each in extras if each and _newer(marker, each)), ""):
+            python = ".".join(map(str, sys.version_info[:2]))
+            needed = PYTHON_MARKER.findall(str(marker))
+            wants = f"needs Python {' and '.join(map(' '.join, needed))}, this is {python}"
+            yield Check(newer, requirement.name, False, wants, "use another Python")
+
+
+def _newer(marker: Marker | None, extra: str) -> bool:
+    """Return whether an extra wants something in a newer Python than this one alone."""
+    newer = {"extra": extra, "python_version": "3.99", "python_full_version": "3.99.0"}
+    return marker is not None and marker.evaluate(newer)
 
 
 def _package(name: str, wanted: str, extra: str) -> Check:

@@ -14,7 +14,7 @@ from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.table import IMPORTS, Import, offered
 from agentgym.making import make_env, resolve
 from agentgym.registration import EnvFamily, families
-from agentgym.support.terminal import cell, printable, say
+from agentgym.support.terminal import cell, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 READY = "ready"
 """Status of what can be opened."""
+ROOM = (0, 2, 1, 0)
+"""Cells above, right of, below and left of what stands in a table."""
 
 
 def show(command: List, console: Console) -> int:
@@ -73,20 +75,21 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
     from rich.table import Column, Table
 
     whole = partial(Column, no_wrap=True)  # what a person copies is never cut
-    table = Table(whole("name"), whole("id"), whole("tasks"), "status", "summary")
+    table = Table(whole("name"), "summary", whole("tasks"), "status", box=None, padding=ROOM)
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
         others = "".join(f"\n{name.removeprefix(row['name'])}" for name in row["task_sets"])
-        name = row["name"] + others
-        table.add_row(cell(name), row["id"], sizes, cell(row["status"]), row["summary"])
+        table.add_row(cell(row["name"] + others), row["summary"], sizes, cell(row["status"]))
     console.print(table)
     example = next((row for row in rows if len(row["task_sets"]) > 1), None)
     if example is not None:
         name, several = example["name"], list(example["task_sets"])
-        say(
-            console,
+        console.print(
             f"Task sets stand below a name, as in {several[-1]}; {name} alone is {several[0]}, but "
-            f"agentgym train {name} is {example['training_set']}. agentgym list {name} tells more.",
+            f"agentgym train {name} is {example['training_set']}. agentgym list {name} tells more, "
+            "such as the Gymnasium id.\n",
+            markup=False,
+            highlight=False,
         )
 
 
@@ -94,9 +97,9 @@ def _print_imports(console: Console) -> None:
     from rich.table import Column, Table
 
     whole = partial(Column, no_wrap=True)
-    table = Table(whole("environments of other projects"), "status", "summary")
+    table = Table(whole("of others"), "summary", "status", box=None, padding=ROOM)
     for prefix, kind in IMPORTS.items():
-        table.add_row(f"{prefix}:{kind.form}", _lacks(kind) or READY, kind.summary)
+        table.add_row(f"{prefix}:{kind.form}", kind.summary, _lacks(kind) or READY)
     console.print(table)
 
 

@@ -21,10 +21,11 @@ def show(command: Protocols, console: Console) -> int:
     from rich.table import Table
 
     table = Table("name", "environments", "about")
+    table.columns[0].no_wrap = True
     for name in bundled():
         protocol = load_protocol(name)
         table.add_row(name, ", ".join(protocol.setups), protocol.about)
     console.print(table)
-    told = "agentgym protocols NAME prints the file of one; a copy of it works as --protocol FILE."
-    console.print(told, markup=False, soft_wrap=True)
+    hint = "agentgym protocols NAME prints the file of one; a copy of it works as --protocol FILE."
+    console.print(hint, markup=False)
     return 0

@@ -52,3 +52,13 @@ def test_a_family_that_lacks_its_package_is_said_to(
     assert rows == {"babyai": "needs the extra babyai", "textcraft": "ready"}
     code, _, err = run(capsys, "play", "babyai")
     assert code == 2 and err.count("\n") == 1 and err.startswith("agentgym: expected the package")
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_list_cuts_no_word(capsys: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run(capsys, "list")[1]
+    assert "…" not in out and all(len(line) <= width for line in out.splitlines())
+    words = " ".join(out.split())
+    for entry in listing.families():
+        assert set(entry.summary.split()) <= set(words.split()) and entry.name in words

@@ -514,17 +514,27 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert " It is at most the horizon of --env-kwargs (default: the preset's, else the fa" in words
 
 
-def test_the_command_lists_every_preset_and_what_it_lacks(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "400")
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_command_lists_every_preset(width, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
     assert main(["presets"]) == 0
-    shown = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
-    lines = {line.split()[0]: line.rstrip() for line in shown}
-    assert set(PRESETS) <= set(lines)
-    runs = re.compile("  runs( without .+)?$")
-    assert {name for name in PRESETS if runs.search(lines[name])} == set(runnable())
-    assert lines["vspo"].endswith("  runs without value-smoothing clipping")
-    assert "2503.14476" in lines["dapo"] and lines["dapo"].endswith("  runs")
-    assert lines["erpo"].endswith(
-        "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL"
-    )
-    assert "  Term(EpisodeReturn(), center='group', scale='group'), Loss(), " in lines["dapo"]
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split()[0] for line in lines if line.strip()} >= set(PRESETS)
+    assert len(lines) < 2 * len(PRESETS) and all(len(line) <= width for line in lines)
+    assert not any("…" in line for line in lines)
+    assert any(line.split()[0] == "dapo" and line.rstrip().endswith("2503.14476") for line in lines)
+
+
+def test_the_command_says_what_a_preset_is_made_of_and_lacks(capsys):
+    found = {}
+    for name in PRESETS:
+        assert main(["presets", name]) == 0
+        found[name] = capsys.readouterr().out
+    runs = re.compile("^  runs( without .+)?$", re.MULTILINE)
+    assert {name for name, text in found.items() if runs.search(text)} == set(runnable())
+    assert "  runs without value-smoothing clipping\n" in found["vspo"]
+    judge = "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL"
+    assert found["erpo"].endswith(f"  lacks: {judge}\n")
+    assert "    Term(EpisodeReturn(), center='group', scale='group')\n    Loss()\n" in found["dapo"]
+    assert main(["presets", "no-such"]) == 2
+    assert "expected" in capsys.readouterr().err

@@ -495,6 +495,6 @@ def get_preset(name: str) -> Preset:
     if key not in PRESETS:
         raise ConfigurationError(
             f"expected a preset of {', '.join(runnable())}, or MODULE:NAME of your own, got "
-            f"{name!r}; agentgym-train presets says what each of them is, and what others lack"
+            f"{name!r}; agentgym presets NAME says what each of them is, and what others lack"
         )
     return PRESETS[key]

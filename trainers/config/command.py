@@ -143,7 +143,7 @@ def train_help(program: str, everything: bool = False) -> str:
 def presets_help(program: str) -> str:
     """Return the help of the subcommand that lists presets."""
     return (
-        f"usage: {program} presets\n\n"
-        "List what --preset may be: each method with its paper, its parts, and whether it runs.\n"
-        "--preset MODULE:NAME takes one of your own.\n"
+        f"usage: {program} presets [NAME ...]\n\n"
+        "List what --preset may be: each method with its paper. With names, show their parts, and\n"
+        "whether they run. --preset MODULE:NAME takes one of your own.\n"
     )

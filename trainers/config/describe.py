@@ -138,15 +138,28 @@ def _number_or_text(value: Any) -> str:
 
 
 def describe_presets() -> RenderableType:
-    """Lay out every preset: its method, its paper, its parts, and whether it runs."""
-    names = ("preset", "method", "arXiv", "parts", "runs, or lacks")
-    table = Table(*names, box=None, padding=(0, 2, 1, 0))
+    """Lay out every preset in a short row: its name, its method and its paper."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("preset", no_wrap=True)
+    table.add_column("method")
+    table.add_column("arXiv", no_wrap=True)
     for preset in PRESETS.values():
-        lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
-        cells = (preset.name, preset.title, preset.arxiv or "-", ", ".join(parts_in_words(preset)))
-        runs = f"runs without {preset.omits}" if preset.omits else "runs"
-        table.add_row(*cells, ", ".join(lacks) or runs)
+        table.add_row(preset.name, preset.title, preset.arxiv or "-")
     return table
+
+
+def describe_preset(preset: Preset) -> Iterator[str]:
+    """Say what a preset is: its method, its paper, each of its parts, and whether it runs."""
+    yield preset.name
+    yield f"  method: {preset.title}"
+    yield f"  arXiv: {preset.arxiv or '-'}"
+    yield "  parts:"
+    yield from (f"    {part}" for part in parts_in_words(preset))
+    lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
+    if lacks:
+        yield f"  lacks: {', '.join(lacks)}"
+    else:
+        yield f"  runs without {preset.omits}" if preset.omits else "  runs"
 
 
 def parts_in_words(preset: Preset) -> Iterator[str]:
