@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainers.program_name import program_name
+
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig
 
-PROGRAM = "agentgym-train"
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     quiet_kernels()
 
     return run_command(
-        PROGRAM,
+        program_name(),
         lambda: _together(lambda: _main(argv)),
         stopped="stopped; repeat the command with --resume to continue",
         explain=_full_disk,
@@ -67,7 +68,7 @@ def _main(argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     common = take_common_flags(words)
     if common.version:
-        print(version_line(PROGRAM))
+        print(version_line(program_name()))
         return 0
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
@@ -87,9 +88,9 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
     from trainers.multirun.seed_flags import SeedFlags
 
     if asks_help(argv):
-        print(train_help(PROGRAM, everything=ALL in argv), end="")
+        print(train_help(program_name(), everything=ALL in argv), end="")
         return 0
-    typed = read_flags(argv, PROGRAM)
+    typed = read_flags(argv, program_name())
     if typed.get("launch_config") is not None:
         print(launch_config(typed["launch_config"]))
         return 0
@@ -106,7 +107,7 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
             print(sentence)
         config = parse_config(argv)
         if dry_run:
-            _show_settings(config, read_flags(argv, PROGRAM))
+            _show_settings(config, read_flags(argv, program_name()))
             return 0
     from trainers.run import train
 
@@ -145,7 +146,7 @@ def _presets(argv: Sequence[str]) -> int:
     from trainers.config.command import presets_help
 
     if asks_help(argv):
-        print(presets_help(PROGRAM), end="")
+        print(presets_help(program_name("presets")), end="")
         return 0
     from rich.console import Console
 
@@ -158,7 +159,7 @@ def _presets(argv: Sequence[str]) -> int:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not argv:
         console.print(describe_presets())
-        console.print(f"{PROGRAM} presets NAME shows the parts of one.", markup=False)
+        console.print(f"{program_name('presets')} NAME shows the parts of one.", markup=False)
     return 0
 
 
@@ -170,7 +171,7 @@ def _merge(argv: Sequence[str]) -> int:
     from trainers.phases.start_checks import PACKAGES
     from trainers.policies.merged_run import MergeSettings, merge_runs
 
-    program = f"{PROGRAM} merge"
+    program = program_name("merge")
     if asks_help(argv):
         print(help_page(MergeSettings, program), end="")
         return 0
@@ -245,7 +246,7 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     from trainers.config.config_file import CONFIG_FILE
     from trainers.config.resolve import default_out
 
-    typed = read_flags(sys.argv[1:] if argv is None else argv, PROGRAM)
+    typed = read_flags(sys.argv[1:] if argv is None else argv, program_name())
     settings = {name: value for name, value in typed.items() if name not in COMMAND_FLAGS}
     file = typed.get("config")
     # With a file besides, the run's own settings are not read but compared with what is asked.
@@ -276,7 +277,7 @@ def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
             f"expected --env, because {path} names no environment"
             if path is not None
             else "expected an environment, such as webshop (agentgym list shows all), got none; "
-            f"{PROGRAM} --help shows the flags"
+            f"{program_name()} --help shows the flags"
         )
     return from_mapping(nested(settings, stored))
 

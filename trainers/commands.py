@@ -17,8 +17,10 @@ class PresetsArguments:
 
 def _train(argv: Sequence[str]) -> int:
     from trainers.cli import main
+    from trainers.program_name import called_from_agentgym
 
-    return main(argv)
+    with called_from_agentgym():
+        return main(argv)
 
 
 def _presets(argv: Sequence[str]) -> int:

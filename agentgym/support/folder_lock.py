@@ -55,8 +55,8 @@ def lock_folder(folder: Path, work: str) -> FolderLock:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise ConfigurationError(
-            f"expected no other process to work on {work} in {folder}, but one does; wait for it, "
-            "or choose another --out (out=)"
+            f"expected no other process to work on {work} in {folder}, but one does; wait until it "
+            "ends, or choose another folder (--out, or out= in Python)"
         ) from error
     return FolderLock(lock)
 

@@ -37,6 +37,7 @@ from trainers.algorithms.signals import (
     Solved,
     StepReward,
 )
+from trainers.program_name import program_name
 
 DEFAULT = "turn-loo"
 """Name of the house recipe."""
@@ -495,6 +496,6 @@ def get_preset(name: str) -> Preset:
     if key not in PRESETS:
         raise ConfigurationError(
             f"expected a preset of {', '.join(runnable())}, or MODULE:NAME of your own, got "
-            f"{name!r}; agentgym presets NAME says what each of them is, and what others lack"
+            f"{name!r}; {program_name('presets')} NAME shows what a preset is, or what it lacks"
         )
     return PRESETS[key]

@@ -13,6 +13,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.flag_parsing import split_words
 from agentgym.support.help_page import FlagHelp, flag_rows, help_page
 from trainers.config.schema import TrainConfig
+from trainers.program_name import program_name
 
 __all__ = [
     "COMMAND_FLAGS",
@@ -40,8 +41,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 """Flags that most people use, by what they are about."""
-ENDING = """agentgym-train presets lists what --preset may be, agentgym-train merge makes one policy
-of several."""
 
 
 @dataclass(frozen=True)
@@ -136,14 +135,18 @@ def train_help(program: str, everything: bool = False) -> str:
         program: What is typed for it.
         everything: Whether all flags are shown, each with its whole text.
     """
-    page = help_page(Arguments, program, groups=GROUPS, everything=everything, ending=ENDING)
+    ending = (
+        f"{program_name('presets')} lists the methods for --preset,\n"
+        f"{program_name('merge')} merges policies of several runs into one."
+    )
+    page = help_page(Arguments, program, groups=GROUPS, everything=everything, ending=ending)
     return page.replace(program, f"{program} [ENV]", 1)
 
 
 def presets_help(program: str) -> str:
     """Return the help of the subcommand that lists presets."""
     return (
-        f"usage: {program} presets [NAME ...]\n\n"
-        "List what --preset may be: each method with its paper. With names, show their parts, and\n"
-        "whether they run. --preset MODULE:NAME takes one of your own.\n"
+        f"usage: {program} [NAME ...]\n\n"
+        "List the methods for --preset, each with its paper. With names, show their parts, and\n"
+        "whether they run. --preset MODULE:NAME takes a method from your own module.\n"
     )

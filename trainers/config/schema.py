@@ -51,6 +51,7 @@ from trainers.config.sections import (
     TinyConfig,
     VllmConfig,
 )
+from trainers.program_name import program_name
 
 TINY = "tiny"
 """Value of ``--model`` for a policy from scratch."""
@@ -93,7 +94,7 @@ class TrainConfig:
     finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode with the same key at
     AGENTGYM_SESSION_URL, or as an MCP server at AGENTGYM_MCP_URL."""
     preset: str = "turn-loo"
-    """Credit assignment and loss: a name that ``agentgym-train presets`` lists, or ``MODULE:NAME``.
+    """Credit assignment and loss: a name that the command ``presets`` lists, or ``MODULE:NAME``.
 
     It also sets horizon, group size, updates per step and penalties. Flags override these, and they
     override the family's defaults."""
@@ -315,7 +316,7 @@ def _sentence(error: ValidationError) -> str:
     if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
         flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
     if first["type"] == "unexpected_keyword_argument":
-        known = "a setting of agentgym-train (see --help)"
+        known = f"a setting of {program_name()} (see --help)"
         if place[0] == "envs":
             known = f"one of {', '.join(item.name for item in dataclasses.fields(EnvConfig))}"
         return f"expected {known}, got {flag.removeprefix('--')!r}"

@@ -358,8 +358,9 @@ Signal = Literal[
 class HealthConfig:
     """What is watched during reinforcement learning, and what an alarm does.
 
-    "Now" is the mean of the last ``patience`` steps, "usual" the median of the ``window`` steps
-    before them. Losses and weights that are not finite always end the training, or roll it back.
+    "Now" is the mean of the last ``patience`` steps, "usual" the median of the ``usual_steps``
+    steps before them. A loss or weight that is not finite always ends the training, or rolls it
+    back.
     """
 
     on_alarm: Literal["warn", "stop", "rollback"] = "warn"
@@ -367,8 +368,9 @@ class HealthConfig:
     best on validation tasks among those from before the trouble."""
     ignore: tuple[Signal, ...] = ()
     """Signals that raise no alarm."""
-    window: Count = 20
-    """Steps that define what is usual; alarms that compare with it need at least half as many."""
+    usual_steps: Count = 20
+    """Steps whose median is the usual value; alarms that compare with it need at least half as
+    many."""
     patience: Count = 3
     """Steps whose mean is compared."""
     entropy: NotNegative = 0.2

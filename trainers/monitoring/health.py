@@ -1,7 +1,7 @@
 """Is the policy well? The signals of a collapse, and when each of them is an alarm.
 
 A signal is a figure of a step. Its *now* is the mean of the last ``patience`` steps, its *usual*
-the median of the ``window`` steps before those. Rules compare now with a fixed limit, with the
+the median of the ``usual_steps`` steps before those. Rules compare now with a fixed limit, with the
 usual, or with both, so that one odd step, or a policy that was never any better, is no alarm:
 
 ================ ================================ =================================================
@@ -201,8 +201,8 @@ class HealthMonitor:
 
     def _judge(self, rule: HealthRule, record: Mapping[str, Any], step: int) -> Alarm | None:
         """Judge one signal."""
-        values, patience, window = (
-            self._values[rule.signal], self._settings.patience, self._settings.window,
+        values, patience, usual_steps = (
+            self._values[rule.signal], self._settings.patience, self._settings.usual_steps,
         )  # fmt: skip
         value = rule.value(record)
         if value is None:
@@ -210,9 +210,9 @@ class HealthMonitor:
         values.append(value)
         if len(values) < patience:
             return None
-        now, before = fmean(values[-patience:]), values[-patience - window : -patience]
-        # Of fewer steps than half a window nobody can say what is usual.
-        usual = median(before) if 2 * len(before) >= window else None
+        now, before = fmean(values[-patience:]), values[-patience - usual_steps : -patience]
+        # Fewer than half of the steps are too few for a usual value.
+        usual = median(before) if 2 * len(before) >= usual_steps else None
         threshold = getattr(self._settings, rule.signal)
         if not rule.broken(now, usual, threshold):
             self._bad.discard(rule.signal)

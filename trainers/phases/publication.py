@@ -13,6 +13,7 @@ from trainers.output.hub import push
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import Summary
 from trainers.phases.adapter_merge import merge_adapters
+from trainers.program_name import program_name
 
 __all__ = ["publish"]
 
@@ -63,7 +64,7 @@ def _export(
 def _command(run: ResolvedRun) -> str:
     """Return the command that repeats the upload."""
     config = run.config
-    words = ["agentgym-train", "--resume", "--out", str(config.out)]
+    words = [*program_name().split(), "--resume", "--out", str(config.out)]
     words += ["--push-to-hub", str(config.push_to_hub)]
     words += ["--hub-private"] if config.hub_private else []
     words += ["--export", config.export] if config.export != "none" else []

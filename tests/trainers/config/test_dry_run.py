@@ -17,7 +17,7 @@ from tests.toy import TOY_ID
 from tests.trainers.test_refusals import told
 from trainers.algorithms.preset import JUDGE
 from trainers.algorithms.presets import PRESETS
-from trainers.cli import PROGRAM, main, parse_config
+from trainers.cli import main, parse_config
 from trainers.config.command import read_flags
 from trainers.config.config_file import CONFIG_FILE, RESOLVED
 from trainers.config.describe import SettingsRow, settings_rows
@@ -32,7 +32,8 @@ def rows_of(*argv: str) -> dict[str, SettingsRow]:
     """The settings that a dry run of this command shows, by name."""
     config = parse_config(argv)
     return {
-        row.name: row for row in settings_rows(config, resolve(config), read_flags(argv, PROGRAM))
+        row.name: row
+        for row in settings_rows(config, resolve(config), read_flags(argv, "agentgym-train"))
     }
 
 

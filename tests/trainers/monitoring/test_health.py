@@ -15,7 +15,7 @@ from trainers.monitoring.health import (
     last_good,
 )
 
-SETTINGS = HealthConfig(window=10, patience=3)
+SETTINGS = HealthConfig(usual_steps=10, patience=3)
 WELL: dict[str, Any] = {
     "success": 0.5, "entropy": 1.0, "clip_fraction": 0.05, "kl": 0.01, "kl_behaviour": 0.01,
     "logp_gap_mean": 0.01, "zero_variance_groups": 0.3, "trained_fraction": 0.7,

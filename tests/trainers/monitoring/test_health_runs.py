@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 QUICK: dict[str, Any] = {
     "steps": 6, "sft__max_steps": 2, "eval__every": 2, "eval__num_tasks": 4, "eval__valid_tasks": 4,
-    "rl__save_every": 1, "rl__keep_checkpoints": 9, "health__patience": 1, "health__window": 2,
+    "rl__save_every": 1, "rl__keep_checkpoints": 9, "health__patience": 1, "health__usual_steps": 2,
     "tiny__layers": 2, "tiny__intermediate": 32,
 }  # fmt: skip
 COLLAPSE = {"rl__learning_rate": 3.0, "rl__minibatches": 2}
