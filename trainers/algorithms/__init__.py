@@ -6,11 +6,11 @@ three arrays from here: advantages, weights and a train mask.
 
 To add one of these, touch these files:
 
-- a preset of existing parts: a row in ``trainers/algorithms/presets.py``; of your own: none, pass
-  ``--preset-file``
+- a preset of existing parts: a row in ``trainers/algorithms/presets.py``; for your own preset:
+  none, pass ``--preset-file``
 - a part of presets: its class in ``trainers/algorithms/``, its name in ``SUPPLIED`` of
   ``trainers/config/preset_file.py``
-- a rule where episodes are forked: a class of ``(turn, rise)`` in
+- a rule that decides where episodes are forked: a class of ``(turn, rise)`` in
   ``trainers/algorithms/branching.py``, a row in ``FORK_RULES`` there and its name in ``SUPPLIED``
   of ``trainers/config/preset_file.py``
 - a task sampler: a class of ``(n_tasks, seed)`` in ``trainers/algorithms/sampling.py``, a row in

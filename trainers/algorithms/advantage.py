@@ -2,7 +2,7 @@
 
 A ``Term`` names a signal, what to subtract and what to divide by. Because the two keys are
 separate, GRPO, Dr.GRPO, RLOO, REINFORCE++(-baseline), GiGPO, MT-GRPO, iStar, ERPO, AgentRL's task
-normalisation and masked GAE are the same few lines with other names in them (see ``presets``).
+normalisation and masked GAE are the same few lines with different arguments (see ``presets``).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from trainers.algorithms.signals import SignalFn, TurnSelector, select_turns
 from trainers.algorithms.trees import tree_of
 
 Key = Literal["group", "tree", "state", "turn_index", "turn_index_padded", "family", "batch"]
-"""Whom an element is compared with.
+"""The elements that an element is compared with.
 
 - group: trajectories (turns, tokens) of the same task instance.
-- tree: those of the group that were forked from one episode (Tree-GRPO, arXiv 2509.21240).
+- tree: trajectories of the group that were forked from one episode (Tree-GRPO, arXiv 2509.21240).
 - state: turns of the group that acted on the same observation (anchor states, GiGPO).
-- turn_index: turns of the group at the same position, among members still alive. Biased when the
-  policy decides when to stop: it takes away the reward for taking another turn.
+- turn_index: turns of the group at the same position, among members that have not ended. Biased
+  when the policy decides when to stop: it removes the reward for taking another turn.
 - turn_index_padded: the same, with 0 for members that have ended. Unbiased for a return-to-go with
   leave-one-out, because a member's baseline then cannot depend on its own actions.
 - family: all of the task family. batch: everything.
@@ -46,16 +46,16 @@ Key = Literal["group", "tree", "state", "turn_index", "turn_index_padded", "fami
 class Term:
     """One addend of the advantage: ``weight * (x - mean_center) / (std_scale + eps)``.
 
-    An element with nobody to be compared with (a singleton group) gets 0, and so does one whose
-    scale is exactly 0.
+    An element without others to compare with (a singleton group) gets 0, and so does an element
+    with a scale of exactly 0.
     """
 
     signal: SignalFn
     """The values x, from ``signals``."""
     center: Key | None = None
-    """Whose mean is subtracted; None subtracts nothing."""
+    """Elements over which the subtracted mean is taken; None subtracts nothing."""
     scale: Key | None = None
-    """By whose standard deviation it is divided; None divides by nothing."""
+    """Elements over which the divisor, a standard deviation, is taken; None does not divide."""
     leave_one_out: bool = False
     """Whether the mean leaves out the element itself: n / (n - 1) times the centred value."""
     weight: float = 1.0
@@ -81,9 +81,9 @@ class Whiten:
     """A second normalisation, over the action tokens of the summed advantage."""
 
     center: Key | None = "batch"
-    """Whose token mean is subtracted."""
+    """Tokens over which the subtracted mean is taken."""
     scale: Key | None = "batch"
-    """By whose token standard deviation it is divided."""
+    """Tokens over which the divisor, a standard deviation, is taken."""
     ddof: int = 1
     """Delta degrees of freedom of the standard deviation."""
     eps: float = 1e-6
@@ -112,8 +112,8 @@ def advantage(
         post: Normalisation over tokens, as in REINFORCE++ (arXiv 2501.03262, key "batch") and
             AgentRL (arXiv 2510.04206, key "family").
         train: (N,) trajectories in the loss: their tokens enter the statistics of ``post``.
-        baseline: (N,) trajectories that enter means and deviations of the terms. One that is left
-            out is still compared with the others, and is for the loss to mask.
+        baseline: (N,) trajectories that enter means and deviations of the terms. The others are
+            still compared with these; the loss has to mask them.
 
     Returns:
         (K,) advantages.

@@ -22,7 +22,7 @@ from agentgym.errors import DataError
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 
 Level = Literal["trajectory", "turn", "token"]
-"""What one element of an array stands for: N, M or K of them."""
+"""What one element of an array represents: a trajectory (N), a turn (M) or a token (K)."""
 Column = npt.NDArray[np.generic]
 
 
@@ -39,13 +39,14 @@ class Batch:
     traj: IntArray
     """(M,) trajectory of each turn, in [0, N), non-decreasing."""
     group: IntArray
-    """(N,) group of each trajectory: those that started from the same task instance."""
+    """(N,) group of each trajectory; trajectories of one task instance form a group."""
     family: IntArray
     """(N,) task family of each trajectory, for normalisation over families."""
     reward: FloatArray
     """(M,) reward earned by each turn, credited to its last action token."""
     stop_reason: npt.NDArray[np.str_]
-    """(N,) why each trajectory ended: values of ``StopReason``, or an environment's own words."""
+    """(N,) why each trajectory ended: values of ``StopReason``, or names defined by the
+    environment."""
     state: IntArray
     """(M,) id of the raw observation the turn acted on; equal ids in a group are anchor states."""
     version: IntArray
@@ -59,8 +60,8 @@ class Batch:
     aux: Mapping[str, FloatArray] = field(default_factory=dict)
     """Named extra signals, each (K,) or (M,), such as a reference model's log-probabilities."""
     node: IntArray = None  # type: ignore[assignment]  # a column like the others once it is made
-    """(M,) id of the sampled turn; equal ids are one turn, which several trajectories share since
-    they were forked behind it. Left out: no turn is shared."""
+    """(M,) id of the sampled turn; trajectories that were forked after a turn share its id. If left
+    out, no turn is shared."""
 
     def __post_init__(self) -> None:
         """Convert the arrays and check every invariant above.
@@ -107,7 +108,7 @@ class Batch:
             stop_reasons: Why each trajectory ended; None leaves it open.
             states: State id of each turn; None makes every state unique.
             versions: Weight version of each turn; None means 0.
-            nodes: Id of each sampled turn, over all trajectories; None: none is shared.
+            nodes: Id of each sampled turn, over all trajectories; None: no turn is shared.
             logp_behave: Sampling log-probability of each action token; None fills zeros.
             logp_old: Log-probability of each action token before the update; None: as sampled.
             values: Critic value of each action token; None for no critic.
@@ -281,7 +282,7 @@ _KINDS: Mapping[str, tuple[str, str, type[np.generic]]] = MappingProxyType(
         "U": ("U", "strings", np.str_),
     }
 )
-"""What numpy calls the values that a kind of column takes, what they are, and what is stored."""
+"""The numpy kinds that a column accepts, their description, and the stored dtype."""
 
 
 def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:

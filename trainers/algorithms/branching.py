@@ -1,8 +1,8 @@
-"""Where an episode is continued several times from the very state that it is in.
+"""Branching: continue an episode several times from its current state.
 
-A group of G episodes begins as ``roots`` episodes. Each may become G / roots: a tree, whose forks
-are drawn by a rule. The budget of a tree is dealt out as it grows, so what one episode does never
-depends on how far another one has come, and G is never exceeded.
+A group of G episodes begins as ``roots`` episodes. Each may grow into a tree of G / roots episodes,
+and a rule decides where it forks. The budget of a tree is divided as it grows, so an episode never
+depends on the progress of another, and G is never exceeded.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from trainers.algorithms.trees import is_copy
 ForkCredit = Literal["soft", "hard", "tree"]
 """How tokens that several episodes share are trained:
 
-- soft: in each of them, with its advantage and its clip (ARPO's default).
-- hard: once, with the mean of their advantages, and weighed by their number (ARPO).
-- tree: once, weighed by the probability of coming there if every fork is a fair draw among its
-  continuations. The gradient is then that of the policy, however often it was forked where.
+- soft: once per episode, with the advantage and clip of that episode (ARPO's default).
+- hard: once, with the mean of their advantages, weighted by their number (ARPO).
+- tree: once, weighted by the probability of reaching it when every fork draws uniformly among its
+  continuations. The gradient is then the policy gradient, wherever and however often episodes were
+  forked.
 """
 LOOKED_AT = 20
 """First tokens of a turn whose entropy counts (ARPO)."""
 
 
 ForkRule = Callable[[int, float], float]
-"""How probable a fork is, by the turns that were played and by how much the entropy of the last one
-is above that of the first (:func:`uncertainty`). All that it looks at lies before the state that is
-forked, so that it biases nothing."""
+"""Probability of a fork, given the number of turns played and the rise of entropy from the first to
+the last turn (:func:`uncertainty`). It depends only on what precedes the forked state, so it adds
+no bias."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class EntropyRise:
 
 @dataclass(frozen=True)
 class RandomTurns:
-    """The control for `EntropyRise`: as many forks, at turns that nothing speaks for."""
+    """The control for `EntropyRise`: as many forks, at random turns."""
 
     rate: float = 0.5
-    """Probability at every turn: ``rollout/fork_rate`` of the run it is compared with."""
+    """Probability at every turn: ``rollout/fork_rate`` of the run that it is compared with."""
 
     def __post_init__(self) -> None:
         """Check the number."""
@@ -107,13 +108,14 @@ class Branching:
     rule: ForkRule
     """Where."""
     roots: int = 8
-    """Episodes of a group that start from its task; the others come of forks."""
+    """Episodes of a group that start from its task; forks add the others."""
     copies: int = 1
-    """Most continuations that a fork adds."""
+    """Maximum number of continuations that a fork adds."""
     nested: bool = True
-    """Whether what a fork adds may be forked again."""
+    """Whether added continuations may be forked again."""
     refill: bool = True
-    """Whether episodes that no fork led to are started from the task, so that there are G."""
+    """Whether places that no fork fills are filled by episodes from the start of the task, so that
+    the group has G."""
     credit: ForkCredit = "soft"
     """How shared tokens are trained."""
 
@@ -126,14 +128,15 @@ class Branching:
 
     @property
     def reads_entropy(self) -> bool:
-        """Whether engines have to tell entropies; a rule of one's own may read them."""
+        """Whether engines must report entropies; custom rules may read them."""
         return not isinstance(self.rule, RandomTurns | EveryTurn)
 
     def leaves(self, group_size: int) -> int:
-        """Return the most episodes that a root may become.
+        """Return the maximum number of episodes that a root may become.
 
         Raises:
-            ConfigurationError: There is nothing to branch, or roots are dealt unequally.
+            ConfigurationError: There is nothing to branch, or the group size is not a multiple of
+                the roots.
         """
         if group_size % self.roots or group_size <= self.roots:
             raise ConfigurationError(
@@ -144,16 +147,17 @@ class Branching:
         return group_size // self.roots
 
     def shares(self, leaves: int, turn: int, rise: float, uniform: float) -> list[int]:
-        """Return what becomes of an episode after a turn.
+        """Decide whether an episode is forked after a turn, and divide its budget.
 
         Args:
-            leaves: Episodes that it may still become, itself included.
+            leaves: Episodes that it may still become, including itself.
             turn: Turns that were played.
             rise: See :data:`ForkRule`.
             uniform: A random number in [0, 1).
 
         Returns:
-            For each continuation how many episodes it may become; the first is the episode itself.
+            For each continuation the number of episodes it may become; the first continuation is
+            the episode itself.
         """
         if leaves == 1 or uniform >= self.rule(turn, rise):
             return [leaves]
@@ -165,7 +169,7 @@ class Branching:
 
 
 def uncertainty(entropies: FloatArray, vocabulary: int) -> float:
-    """Return ARPO's entropy of a turn: of its first tokens, summed, over that of a uniform draw.
+    """Return ARPO's entropy of a turn: summed over its first tokens, relative to a uniform draw.
 
     Args:
         entropies: (L,) entropy of each sampled token, in nats.
@@ -176,8 +180,8 @@ def uncertainty(entropies: FloatArray, vocabulary: int) -> float:
 
 @dataclass(frozen=True)
 class MainEpisodes:
-    """Leave what forks added out of the loss: it tells the value of a state, as in VinePPO."""
+    """Leave added continuations out of the loss: they only estimate values, as in VinePPO."""
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
-        """Drop them from ``train``."""
+        """Drop added continuations from ``train``."""
         return Masks(masks.train & ~is_copy(batch), masks.baseline)

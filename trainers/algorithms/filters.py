@@ -1,4 +1,4 @@
-"""Filters: which trajectories train, and which only serve as their group's baseline.
+"""Filters: select the trajectories that train and those that only enter the baseline.
 
 A filter takes the batch and the masks so far and returns narrower masks; ``apply_filters`` folds a
 list of them. Nothing is removed from the batch, so rows stay aligned with the trainer's.
@@ -39,7 +39,7 @@ class Masks(NamedTuple):
 
 Filter = Callable[[Batch, Masks], Masks]
 JUDGE_REJECT = "judge_reject"
-"""Flag of a turn whose episode a judge calls ruined by the environment."""
+"""Flag of the turns of an episode that, by a judge's verdict, the environment ruined."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,10 @@ class TopVariance:
 
 @dataclass(frozen=True)
 class HarnessEndings:
-    """Leave episodes the harness ended out of the loss (compact filtering of DeepSWE and SkyRL).
+    """Leave episodes that the harness ended out of the loss (compact filtering: DeepSWE, SkyRL).
 
-    Their reward is true, so they stay in the baseline; that of a failed environment is not.
+    Their reward is valid, so they stay in the baseline. The reward of a failed environment is not,
+    so such episodes leave the baseline too.
     """
 
     masked: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.TOKEN_LIMIT)
@@ -124,7 +125,8 @@ class FlaggedTurns:
     """Leave trajectories with a flagged turn out of the loss.
 
     The default is SimpleTIR's void-turn filter (arXiv 2509.02479): a turn with neither an action
-    nor an answer. Another name serves a judge's verdict, as in AutoForge (arXiv 2512.22857).
+    nor an answer. With another name it filters by a judge's verdict, as in AutoForge (arXiv
+    2512.22857).
     """
 
     name: str = "void_turn"
@@ -141,7 +143,7 @@ class FlaggedTurns:
 
 
 def apply_filters(batch: Batch, filters: Sequence[Filter]) -> Masks:
-    """Apply filters from left to right; each sees the masks the former left.
+    """Apply filters from left to right; each receives the masks of the previous one.
 
     Put filters on endings before those on variance, so that deviations are over valid members.
     Trajectories without a turn never train.

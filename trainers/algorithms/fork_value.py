@@ -1,16 +1,16 @@
-"""Exact-fork credit: an action's advantage is a difference of means in the very same state.
+"""Exact-fork credit: an action's advantage is a difference of mean returns from the same state.
 
 The episodes of a group are one tree. It begins in the first state, which all of them share, and
 divides where an episode was forked. The value of a state or action is the mean over its
-continuations, each of which is an unbiased sample of it, whatever number of episodes it became:
+continuations. Each continuation is an unbiased sample, however many episodes it became:
 
-    Q(s, a) = mean over the continuations c after (s, a) of Q(c), or the return R of what ended
-    A(s, a) = Q(s, a) - mean over the other actions b that were sampled in s of Q(s, b)
+    Q(s, a) = mean over the continuations c after (s, a) of Q(c), or the return R if it ended A(s,
+    a) = Q(s, a) - mean over the other actions b that were sampled in s of Q(s, b)
 
-All values are whole returns: what was paid before s is the same for all, and falls out. Where only
-one action was sampled in s, the baseline is that of the last state before s that was forked: it
-depends on nothing that was done since. Neither baseline depends on the action it is taken from, so
-with ``fork_weights`` the gradient has no bias, and there is no critic.
+All values are returns of whole episodes: rewards before s are equal for all and cancel. If only one
+action was sampled in s, the baseline is taken from the last forked state before s, which does not
+depend on later actions. Neither baseline depends on the action that it is subtracted from, so with
+``fork_weights`` the gradient is unbiased, without a critic.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class ForkValue:
     over: Over = "all"
     """Continuations whose mean is the value of a state."""
     prior: float = 0.0
-    """How many other actions the baseline of the fork before counts as. Few actions in the same
-    state are a noisy baseline; what happened elsewhere is another one, which biases nothing."""
+    """Weight of the previous fork's baseline, in actions. Few actions in the same state give a
+    noisy baseline; the previous fork's baseline reduces the noise without bias."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -55,7 +55,7 @@ class ForkValue:
             )
 
     def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) advantages; 0 in a group in which nothing can be compared."""
+        """Return (M,) advantages; 0 in a group without two actions to compare."""
         tree = _tree(batch)
         value, known = _values(batch, tree, self.over == "added")
         return Signal(_compared(tree, value, known, self.prior)[tree.edge], "turn")

@@ -1,8 +1,8 @@
 """Generalised advantage estimation (arXiv 1506.02438): signals that read the values of a critic.
 
-Steps are tokens, turns, or turns and then the tokens within each. Nothing is bootstrapped after the
-end of an episode, whoever ended it: a limit of turns or tokens is part of the task, so that what
-comes after it is worth 0, and at lambda = 1 every target is the Monte-Carlo return.
+Steps are tokens, turns, or turns and then the tokens within each. Values are never bootstrapped
+after the end of an episode: a limit on turns or tokens is part of the task, so the value after it
+is 0, and at lambda = 1 every target is the Monte-Carlo return.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from trainers.algorithms.signals import Signal, aux_column
 
 @runtime_checkable
 class ValueSignal(Protocol):
-    """A signal that reads a critic's values: with what it adds they are what they should be."""
+    """A signal that reads a critic's values; value plus signal is the critic's target."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return advantages (M,) or (K,) from ``batch.values``."""
         ...
 
     def places(self, batch: Batch) -> BoolArray:
-        """Return the (K,) tokens whose value it reads: those that the critic learns."""
+        """Return the (K,) mask of tokens whose values it reads; the critic learns these."""
         ...
 
     def monte_carlo(self) -> ValueSignal:
-        """Return the signal whose targets are the returns, whatever the values are."""
+        """Return the signal with Monte-Carlo returns as targets."""
         ...
 
 
@@ -53,8 +53,8 @@ class GAE:
     lam_turn: float | None = None
     """Trace decay between two turns; None means ``lam``."""
     kl: float = 0.0
-    """Price of a nat of ``log pi_old - log pi_ref``, taken from the reward of each token, so that
-    the critic expects it as well."""
+    """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of each token,
+    so that the critic learns it as well."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (K,) advantages."""
@@ -83,8 +83,8 @@ class TurnGAE:
     """Advantages turn by turn; turn level.
 
     ``delta_t = r_t + g V_{t+1} - V_t`` and ``A_t = delta_t + g l A_{t+1}``, where V_t is the value
-    before the first token of turn t: of the state that the turn acts on. With V = 0 and l = 1 it is
-    the return-to-go.
+    before the first token of turn t, the value of the state that the turn acts on. With V = 0 and l
+    = 1 it is the return-to-go.
     """
 
     gamma_turn: float = 1.0
@@ -92,7 +92,7 @@ class TurnGAE:
     lam_turn: float = 1.0
     """Trace decay between two turns, l."""
     kl: float = 0.0
-    """Price of a nat of ``log pi_old - log pi_ref``, taken from the reward of the turn."""
+    """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of the turn."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (M,) advantages."""
@@ -115,9 +115,9 @@ class BiLevelGAE:
     """RAGEN's bi-level estimate (arXiv 2504.20073): over turns, then within each; token level.
 
     With V_t the value before the last token of turn t, ``A_t = r_t + g_turn V_{t+1} - V_t + g_turn
-    l_turn A_{t+1}``. Then GAE over the tokens of the turn, whose last is paid ``A_t + V_t`` and
-    followed by nothing, so that its advantage is A_t. A turn ends where its tokens end; the
-    released code takes a reward other than 0 for it, and misses turns that pay nothing.
+    l_turn A_{t+1}``. Then GAE runs over the tokens of the turn; its last token has the reward ``A_t
+    + V_t`` and no successor, so its advantage is A_t. A turn ends with its tokens; the released
+    code detects it by a non-zero reward and misses turns without one.
     """
 
     gamma: float = 1.0
@@ -129,7 +129,7 @@ class BiLevelGAE:
     lam_turn: float = 1.0
     """Trace decay between two turns."""
     kl: float = 0.0
-    """Price of a nat of ``log pi_old - log pi_ref``, taken from the reward of the turn."""
+    """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of the turn."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (K,) advantages."""
@@ -155,22 +155,22 @@ class BiLevelGAE:
 
 
 def value_targets(batch: Batch, signal: ValueSignal) -> FloatArray:
-    """Return what the critic's values (K,) should have been: themselves and the advantage.
+    """Return the critic's targets (K,): values plus advantages.
 
-    They mean something at the signal's places alone.
+    Only the entries at the signal's places are meaningful.
     """
     found = signal(batch)
     return batch.to_tokens(found.values, found.level) + _values(batch)
 
 
 def explained_variance(batch: Batch, signal: ValueSignal, learnt: BoolArray) -> float:
-    """Share of the variance of the Monte-Carlo returns that the values foresee.
+    """Explained variance of the Monte-Carlo returns by the critic's values.
 
-    1 is perfect, 0 is no better than a constant, and below 0 is worse than one.
+    1 is perfect, 0 is no better than a constant, and below 0 is worse than a constant.
 
     Args:
         batch: Episodes that the critic has not learnt from.
-        signal: Which returns the values are to foresee.
+        signal: Selects the returns that the values estimate.
         learnt: (K,) tokens that count.
     """
     returns = value_targets(batch, signal.monte_carlo())[learnt]

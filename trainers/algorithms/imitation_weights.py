@@ -1,9 +1,9 @@
-"""Which episodes are imitated how often: advantage-weighted regression (arXiv 1910.00177).
+"""Advantage-weighted regression (arXiv 1910.00177): how often each episode is imitated.
 
 ``w_i = min(exp(A_i / beta), cap)``, with A_i the return of episode i less the mean return of the
-episodes of its task, or of all episodes where its task has no other. Weighted likelihood is
-maximised by drawing episodes in proportion to their weights: the gradient is the same in the mean,
-and whatever trains on rows can do it.
+episodes of its task, or of all episodes if its task has no other. Weighted likelihood is maximised
+by drawing episodes in proportion to their weights: the expected gradient is the same, and every
+trainer on rows can do it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def advantage_weights(returns: FloatArray, tasks: IntArray, beta: float) -> Floa
     Args:
         returns: (N,) returns.
         tasks: (N,) task of each episode, as a number from 0.
-        beta: Temperature, in units of reward: the smaller, the more the best alone count.
+        beta: Temperature, in units of reward; a small value concentrates on the best episodes.
 
     Returns:
         (N,) weights in (0, ``CAP``].
@@ -38,7 +38,7 @@ def advantage_weights(returns: FloatArray, tasks: IntArray, beta: float) -> Floa
 
 
 def copies(weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw as many as there are, in proportion to weights, by systematic resampling.
+    """Resample as many episodes as there are weights, by systematic resampling.
 
     Args:
         weights: (N,) weights, not all 0.

@@ -1,4 +1,4 @@
-"""The loss as data, and what it multiplies the advantage of each token with.
+"""The loss as data, and the weights by which it multiplies each token's advantage.
 
     L = sum_k w_k (-c_k min(rho_k A_k, clip(rho_k) A_k) + beta KL_k - e H_k) + v u_k E_k
 
@@ -20,7 +20,7 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
 
 RatioLevel = Literal["token", "turn", "sequence"]
-"""Over what the ratio is averaged (geometric mean): nothing, the turn, or the trajectory."""
+"""Level at which the ratio is averaged (geometric mean): token (no average), turn or trajectory."""
 Clip = Literal["ppo", "cispo", "none"]
 """How the ratio is clipped:
 
@@ -34,13 +34,14 @@ Aggregation = Literal[
 ]  # fmt: skip
 """How tokens are weighed; see ``aggregation_weights``."""
 BehaviourMode = Literal["none", "clip", "mask", "ratio"]
-"""How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``. With ratio
-pi_old is mu, whatever acted: the clipped ratio itself corrects, and nothing is computed anew."""
+"""How ``pi_old / mu`` corrects for the behaviour policy mu; see ``behaviour_weights``. With ratio,
+pi_old is the behaviour policy mu itself: the clipped ratio corrects, and no log-probabilities are
+recomputed."""
 BehaviourLevel = Literal["token", "sequence"]
 """Whether that ratio is each token's own or the product over its trajectory."""
 ValueTargets = Literal["gae", "monte-carlo"]
 """What a critic learns: value plus advantage (gae), or the returns whatever lambda the advantages
-have, so that the critic's errors do not teach the critic (arXiv 2503.01491)."""
+have, so that the critic does not learn from its own errors (arXiv 2503.01491)."""
 
 _MAX_LOG_RATIO = 20.0
 """Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow."""
@@ -48,7 +49,7 @@ _MAX_LOG_RATIO = 20.0
 
 @dataclass(frozen=True)
 class Loss:
-    """A member of the family, as data. The defaults are the house recipe."""
+    """A loss of the policy-gradient family, as data. The defaults are agentgym's recipe."""
 
     ratio: RatioLevel = "token"
     """Level of the ratio pi / pi_old."""
@@ -63,7 +64,7 @@ class Loss:
     aggregation: Aggregation = "token-mean"
     """How tokens are weighed."""
     const: float | None = None
-    """Divisor of "const", in tokens: the most a trajectory may have (Dr.GRPO)."""
+    """Divisor of "const", in tokens: the maximum length of a trajectory (Dr.GRPO)."""
     behave: BehaviourMode = "none"
     """Correction for the behaviour policy."""
     behave_level: BehaviourLevel = "token"
@@ -77,11 +78,11 @@ class Loss:
     entropy: float = 0.0
     """Weight of the entropy bonus, aggregated like the other terms."""
     value_weight: float = 0.02
-    """Weight of a critic's loss, where it shares layers with the policy: the larger, the more they
-    serve the critic. A critic apart learns by a rate of its own, and this does not count."""
+    """Weight of a critic's loss, if it shares layers with the policy. A separate critic has its own
+    learning rate and ignores this."""
     value_clip: float | None = None
-    """How far a value may move from what it was before the step's updates, in units of reward, and
-    still be pulled towards its target (arXiv 1707.06347, released code); None: any distance."""
+    """Value clip in units of reward: beyond this distance from its value before the step's updates,
+    a value gets no gradient towards its target (arXiv 1707.06347, released code); None: no clip."""
     value_targets: ValueTargets = "gae"
     """What the critic learns."""
     dead_zone: float = 0.0
@@ -128,10 +129,10 @@ def aggregation_weights(
     const: float | None = None,
     train: BoolArray | None = None,
 ) -> FloatArray:
-    """Weigh each token in the loss; masked trajectories get 0 and leave the denominators.
+    """Weight each token in the loss; masked trajectories get 0 and leave the denominators.
 
-    A sequence is what the papers call a response: all that the policy wrote in a trajectory, into
-    however many rows a rewritten history or a window divided it. With K' trained tokens, S
+    A sequence is what the papers call a response: all tokens that the policy wrote in a trajectory,
+    even if a rewritten history or a window divides it into several rows. With K' trained tokens, S
     sequences holding them, |s| the tokens of a sequence:
 
     - token-mean: ``1 / K'`` (DAPO, arXiv 2503.14476).
@@ -172,7 +173,7 @@ def aggregation_weights(
     if const is None or const <= 0:
         raise ConfigurationError(
             f"expected const > 0 for aggregation 'const', got {const}; "
-            "give the most action tokens a trajectory may have"
+            "give the maximum number of action tokens of a trajectory"
         )
     return keep / (count * const)
 

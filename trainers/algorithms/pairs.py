@@ -1,13 +1,13 @@
-"""Pairs of trajectories of a task instance, one of them preferred: what a reward model learns.
+"""Preference pairs of trajectories of a task instance, which a reward model learns from.
 
-S_i is all that a reward model pays trajectory i. After Bradley and Terry it prefers w to l with the
-probability sigma(S_w - S_l), so that of P pairs it learns by
+S_i is the total reward that a reward model gives trajectory i. In the Bradley-Terry model w is
+preferred to l with probability sigma(S_w - S_l), so the loss of P pairs is
 
     L = -1/P sum_(w, l) log sigma(S_w - S_l),
     dL/dS_i = 1/P (sum_(w, i) sigma(S_i - S_w) - sum_(i, l) sigma(S_l - S_i)).
 
 With S_i = beta sum_k log(pi_phi / pi_old) over the tokens of a trajectory this is the trajectory
-DPO of iStar (arXiv 2509.19199), which has the policy before the update for its reference.
+DPO of iStar (arXiv 2509.19199), with the policy before the update as its reference.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 
 PreferredBy = Literal["success", "return"]
-"""Which of two trajectories is preferred: the solved one to one that is not, or that which was paid
-more."""
+"""Which of two trajectories is preferred: the solved one over an unsolved one, or the one with the
+higher return."""
 
 
 class Pairs(NamedTuple):
-    """P pairs of trajectories."""
+    """P preference pairs of trajectories."""
 
     better: IntArray
     """(P,) the preferred trajectory of each."""
@@ -38,9 +38,9 @@ def preferred_pairs(batch: Batch, by: PreferredBy, known: BoolArray | None = Non
     """Return all pairs within the groups of a batch whose members differ.
 
     Args:
-        batch: The batch, with the rewards that were paid.
+        batch: The batch, with the environments' rewards.
         by: What is compared.
-        known: (N,) trajectories whose outcome says something of the policy; None: all.
+        known: (N,) trajectories with an outcome that reflects the policy; None: all.
     """
     if by == "success":
         worth = (batch.stop_reason == StopReason.SUCCESS.value).astype(np.float64)
@@ -53,7 +53,7 @@ def preferred_pairs(batch: Batch, by: PreferredBy, known: BoolArray | None = Non
 
 
 def preference_loss(paid: FloatArray, pairs: Pairs) -> tuple[float, FloatArray]:
-    """Return the loss L of some pairs, and its slopes dL/dS_i, (N,); 0 without a pair.
+    """Return the loss L of pairs and its derivatives dL/dS_i, (N,); 0 without a pair.
 
     Args:
         paid: (N,) S_i.
@@ -69,9 +69,9 @@ def preference_loss(paid: FloatArray, pairs: Pairs) -> tuple[float, FloatArray]:
 
 
 def ranked_right(paid: FloatArray, pairs: Pairs) -> float:
-    """Return the share of pairs whose better trajectory is paid more, equal pay being half.
+    """Return the share of pairs that S ranks correctly; ties count half.
 
-    That is the area under the ROC curve within groups; NaN without a pair.
+    This is the area under the ROC curve within groups; NaN without a pair.
     """
     margin = paid[pairs.better] - paid[pairs.worse]
     return float(((margin > 0) + 0.5 * (margin == 0)).mean()) if len(margin) else float("nan")

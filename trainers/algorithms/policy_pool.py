@@ -1,7 +1,7 @@
-"""Cross-policy sampling (AgentRL, arXiv 2510.04206): who plays a turn, the policy or its past self.
+"""Cross-policy sampling (AgentRL, arXiv 2510.04206): the policy or a stale copy plays a turn.
 
-An episode in which two policies take turns reaches states that neither would reach alone. The past
-self is the policy as it was some steps ago; it is never trained.
+An episode in which two policies take turns reaches states that neither would reach alone. The stale
+copy is the policy of some steps ago; it is never trained.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from agentgym.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class PolicyPool:
-    """The policy and its stale self, from which each turn draws its player.
+    """The policy and its stale copy, one of which is drawn to play each turn.
 
-    The paper draws from any set of policies and trains with these two; the defaults are those of
+    The paper draws from any set of policies and trains with these two; the defaults are taken from
     its code.
     """
 
     stale_share: float = 0.25
     """Probability that a turn is played by the stale policy."""
     refresh_every: int = 25
-    """Steps between two copies of the present weights into the stale policy."""
+    """Steps between two updates of the stale policy to the current weights."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -33,10 +33,10 @@ class PolicyPool:
             )
 
     def plays_stale(self, drawn: float) -> bool:
-        """Decide who plays a turn.
+        """Decide which policy plays a turn.
 
         Args:
-            drawn: Number in [0, 1) that was drawn for the turn.
+            drawn: Random number in [0, 1) for the turn.
 
         Returns:
             Whether it is the stale policy.

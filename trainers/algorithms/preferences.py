@@ -4,8 +4,8 @@
 
 over P pairs of a preferred w and another l with scores s (Bradley and Terry, 1952). DPO (arXiv
 2305.18290) is that loss with ``s_i = sum_k log(pi(k) / pi_ref(k))``, the log-ratio of all that the
-policy wrote. Of a loss of scores only its slope reaches the weights: ``dL/ds_i`` times the gradient
-of s_i. So it is an advantage like any other, exact in the first update of a batch.
+policy wrote. The gradient of a loss of scores is ``dL/ds_i`` times the gradient of s_i, so the
+derivative acts as an advantage, exact in the first update of a batch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TRAINED = "trained"
 
 
 class PairLoss(NamedTuple):
-    """What pairs say of scores."""
+    """The pairwise loss of scores."""
 
     loss: float
     """Mean over the pairs; 0 without any."""
@@ -38,19 +38,19 @@ class PairLoss(NamedTuple):
 
 @dataclass(frozen=True)
 class Preference:
-    """DPO between the best and the worst paid trajectory of each group (arXiv 2305.18290).
+    """DPO between the trajectories of highest and lowest return of each group (arXiv 2305.18290).
 
-    Groups of equal returns train nobody. Token level, for the aggregation ``seq-mean-token-sum``:
-    with S trajectories the advantage of a token is ``-S dL/ds_i``, so that the mean over
-    trajectories is the loss above; a preferred one also has ``S nll / (P L)`` of its L tokens, for
-    ``nll`` times its mean negative log-likelihood. Trajectories that ``aux["trained"]`` leaves out
-    of the loss, if it is there, are in no pair and do not count.
+    Groups of equal returns are not trained on. Token level, for the aggregation
+    ``seq-mean-token-sum``: with S trajectories the advantage of a token is ``-S dL/ds_i``, so that
+    the mean over trajectories is the loss above; a preferred one also has ``S nll / (P L)`` of its
+    L tokens, for ``nll`` times its mean negative log-likelihood. Trajectories that
+    ``aux["trained"]``, if present, leaves out of the loss are in no pair and do not count.
     """
 
     beta: float = 0.1
     """Inverse temperature of the preference."""
     nll: float = 0.01
-    """Weight of the negative log-likelihood of what is preferred."""
+    """Weight of the preferred trajectory's negative log-likelihood."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (K,) advantages."""
@@ -74,17 +74,17 @@ class Preference:
 class TurnPreference(Preference):
     """DPO between two actions that were sampled in one state (SWEET-RL, arXiv 2503.15478).
 
-    They are paid by a critic that sees what the policy does not
-    (``trainers.grpo.privileged_critic``); with it comes how the critic learns and how actions are
-    paired.
+    A critic that sees training-time information scores the actions
+    (``trainers.grpo.privileged_critic``). These settings also state how the critic learns and how
+    actions are paired.
     """
 
     critic_beta: float = 0.1
-    """Inverse temperature of the critic's own preference between episodes of a task."""
+    """Inverse temperature of the critic's preference between episodes of a task."""
     candidates: int = 16
     """Actions that are sampled in a state."""
     pairs: int = 4
-    """Pairs that are made of them: one of the better half, one of the other."""
+    """Pairs per state, each of an action from the better half and one from the worse half."""
 
     def __post_init__(self) -> None:
         """Check the sizes.
@@ -100,7 +100,7 @@ class TurnPreference(Preference):
 
 
 def bradley_terry(scores: FloatArray, pairs: IntArray, beta: float) -> PairLoss:
-    """Compute the loss of pairs and its slope.
+    """Compute the Bradley-Terry loss of pairs and its derivatives.
 
     Args:
         scores: (N,) scores.
@@ -125,12 +125,12 @@ def ranked(returns: Sequence[float] | FloatArray, groups: Sequence[int] | IntArr
 
 
 def extremes(returns: FloatArray, groups: IntArray, held: BoolArray) -> IntArray:
-    """Return the best and the worst (P, 2) of each group of unequal returns, the first if several.
+    """Return the best and worst trajectory (P, 2) of each group of unequal returns.
 
     Args:
         returns: (N,) returns.
         groups: (N,) groups.
-        held: (N,) whether a trajectory counts.
+        held: (N,) whether a trajectory counts; of equal ones the first is returned.
     """
     found = []
     for group in np.unique(groups):

@@ -1,8 +1,8 @@
 """What a preset is: the parts that make up one published method, as data.
 
 A preset holds parts, not code; change one with ``dataclasses.replace``. Learning rates and models
-belong to the trainer's configuration; horizon, group size and the number of updates are the paper's
-where it has one of its own, and give way to the command line. The presets themselves are in
+belong to the trainer's configuration; horizon, group size and number of updates are the paper's if
+it states them; the command line overrides them. The presets themselves are in
 :mod:`~trainers.algorithms.presets`.
 """
 
@@ -36,11 +36,11 @@ from trainers.algorithms.signals import (
 )
 
 JUDGE = "judge"
-"""Need of a preset that a run meets by a hook."""
+"""A requirement of a preset that a reward hook fulfils."""
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
-        "turn_critic": "a critic of turns, which judges what the policy would do",
+        "turn_critic": "a critic of turns, which scores candidate actions of the policy",
         "reference": "a frozen reference policy that fills aux['logp_ref']",
         "prm": "a process reward model that fills aux['logp_prm']",
         "policy_pool": "an engine that can also generate with stale weights",
@@ -48,7 +48,7 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         JUDGE: "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL",
     }
 )
-"""What a preset may need beyond a policy, and what that is."""
+"""What a preset may need beyond a policy, with a description of each."""
 SERVES = ("reference", "critic", "turn_critic", "prm", "policy_pool", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
 _PACKAGE = __name__.rpartition(".")[0]
@@ -68,7 +68,7 @@ class Preset:
     title: str
     """Method and paper."""
     arxiv: str | None
-    """arXiv id of the paper; None for the house recipe."""
+    """arXiv id of the paper; None for agentgym's own recipes."""
     terms: tuple[Term, ...]
     """Credit: the addends of the advantage."""
     post: Whiten | None = None
@@ -88,38 +88,39 @@ class Preset:
     minibatches: int = 1
     """Parts of a batch that are one optimiser step each."""
     num_iterations: int = 1
-    """Passes over a batch. With one part and one pass the ratio is always 1, so clips are inert,
-    unless it is the ratio to who acted (``Loss.behave``)."""
+    """Passes over a batch. With one part and one pass the ratio is always 1 and clipping has no
+    effect, unless the ratio is taken to the behaviour policy (``Loss.behave``)."""
     sampler: str = "uniform"
     """Task sampler: a name of ``sampling.SAMPLERS``, or ``MODULE:NAME``."""
     refill: int = 0
-    """Groups that may be played in a step for each that it wants, to replace those that the filters
-    drop until enough train; 0 replaces none."""
+    """Maximum number of groups played in a step per group of the batch: groups that the filters
+    drop are replaced until enough train. 0: none is replaced."""
     reward_hooks: tuple[str, ...] = ()
     """Turn-level rewards that belong to the method, as ``agentgym.rewards.parse_hooks`` reads them;
-    a run that names one of them means its own."""
+    a hook of the same name in a run's settings replaces it."""
     worker_turns: int = 0
-    """Turns of a worker to whom the policy delegates (`agentgym.core.delegation`): environments are
-    made with so many, unless ``--env-kwargs worker_turns=N`` says otherwise; 0: no workers."""
+    """Turns of a worker to whom the policy delegates (`agentgym.core.delegation`): passed to
+    environments as ``worker_turns`` unless ``--env-kwargs worker_turns=N`` is given; 0: no
+    workers."""
     steps: int | None = None
-    """Steps that its stages last; None leaves them to the run."""
+    """Steps of each stage; None leaves it to the run."""
     pool: PolicyPool | None = None
-    """Cross-policy sampling: who plays a turn."""
+    """Cross-policy sampling: which policy plays a turn."""
     branching: Branching | None = None
     """Where episodes are forked."""
     beyond: tuple[str, ...] = ()
-    """What the paper adds that none of these parts expresses, in a few words each."""
+    """Elements of the paper that none of these parts expresses, in a few words each."""
     omits: str = ""
-    """What of the paper is left out though the preset runs: nothing here for it to act on, or an
-    option of the paper's."""
+    """Elements of the paper that are left out although the preset runs, because they have no
+    counterpart here or are optional in the paper."""
     note: str = ""
-    """Where the preset departs from the paper, and where its numbers come from."""
+    """Differences from the paper, and sources of the numbers."""
     instead: str = ""
-    """Where parts of it are missing: how the others can be had."""
+    """If parts are missing: how to use the others."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Keys of ``NEEDS``: what its parts read besides the policy's own episodes."""
+        """Keys of ``NEEDS`` that its parts read besides the policy's episodes."""
         signals = [type(term.signal) for term in self.terms]
         found = {
             "critic": self.value_signal is not None,
@@ -137,18 +138,18 @@ class Preset:
 
     @property
     def value_signal(self) -> ValueSignal | None:
-        """The signal that reads a critic's values; None if there is none."""
+        """The signal that reads a critic's values, or None."""
         signals = (term.signal for term in self.terms)
         return next((each for each in signals if isinstance(each, ValueSignal)), None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What of the method the bundled trainer cannot carry out, in words."""
+        """Elements of the method that the bundled trainer lacks, in words."""
         return self.beyond
 
     @property
     def compares_groups(self) -> bool:
-        """Whether it compares trajectories of a task instance, so that one of each is too few."""
+        """Whether it compares trajectories of a task instance and so needs at least two of each."""
         drops = any(isinstance(part, ZeroVariance | TopVariance) for part in self.filters)
         keys = [{term.center, term.scale} & _WITHIN_GROUPS for term in self.terms]
         return drops or self.prefers or any(keys)
@@ -160,26 +161,26 @@ class Preset:
 
     @property
     def invalid_penalty(self) -> float | None:
-        """What its reward corrections take from an invalid turn; None if they do not look at it."""
+        """Penalty of an invalid turn in its reward corrections; None if they have none."""
         amounts = [-part.amount for part in self.shapers if _charges_invalid(part)]
         return sum(amounts) if amounts else None
 
     def with_invalid_penalty(self, amount: float) -> Preset:
-        """Return the preset with another price of an invalid turn, if it has one at all."""
+        """Return the preset with another penalty for invalid turns, if it has one."""
         if self.invalid_penalty is None:
             return self
         kept = tuple(part for part in self.shapers if not _charges_invalid(part))
         return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
 
     def normalized(self, over: Literal["none", "batch", "family"]) -> Preset:
-        """Return the preset with another second normalisation of its advantages, or with none."""
+        """Return the preset with another normalisation of advantages over tokens, or with none."""
         return replace(self, post=None if over == "none" else Whiten(over, over))
 
     def within(self, tokens: int) -> Preset:
         """Return the preset with what depends on the token budget filled in.
 
-        The limit of ``Overlong`` and the divisor of the aggregation "const" are both the most
-        action tokens that a trajectory may have.
+        The limit of ``Overlong`` and the divisor of the aggregation "const" both become the maximum
+        number of action tokens of a trajectory.
         """
         shapers = tuple(
             replace(part, limit=tokens)
@@ -193,7 +194,7 @@ class Preset:
         return replace(self, shapers=shapers, loss=loss)
 
     def described(self) -> dict[str, Any]:
-        """Return the parts that decide the gradient as plain values, to notice that one changed."""
+        """Return the parts that determine the gradient as plain values, to detect changes."""
         return {name: _plain(getattr(self, name)) for name in PARTS}
 
     def missing(self, available: Collection[str]) -> tuple[str, ...]:
@@ -201,11 +202,11 @@ class Preset:
         return tuple(need for need in self.needs if need not in available)
 
     def require(self, available: Collection[str]) -> None:
-        """Check that a trainer has what the preset needs, and carries out all of its parts.
+        """Check that a trainer provides what the preset needs and implements all of its parts.
 
         Raises:
             ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``, or a
-                part is left out: what is then trained would not be what the name says.
+                part is left out, so the training would not be the named method.
         """
         missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
         if missing:
@@ -237,7 +238,7 @@ def _plain(part: Any) -> Any:
 
 
 def part_path(thing: Any) -> str:
-    """Return a class or function of one's own as ``MODULE:NAME``."""
+    """Return the name ``MODULE:NAME`` of a custom class or function."""
     return f"{thing.__module__}:{thing.__qualname__}"
 
 

@@ -1,7 +1,7 @@
 """Papers as data: each preset names the parts that make up one published method.
 
-A preset has the name of its paper: the bundled trainer runs it whole (``runnable``), or refuses it
-and says what is missing.
+A preset has the name of its paper. The bundled trainer either runs it in full (``runnable``) or
+rejects it and lists what is missing.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _ALL = (
         None,
         (Term(RewardToGo(), center="turn_index_padded", leave_one_out=True),),
         filters=(ZeroVariance(level="turn"),),
-        note="Running out of turns or tokens is a failure of the policy and trains: leaving such "
-        "episodes out would bias the gradient. ZeroVariance at turn level: dropping groups of "
-        "equal outcome would, too.",
+        note="Episodes that run out of turns or tokens are failures of the policy and are trained "
+        "on: leaving them out would bias the gradient, and so would dropping groups of equal "
+        "outcome, hence ZeroVariance at turn level.",
     ),
     Preset(
         "scalinginter",
@@ -70,8 +70,8 @@ _ALL = (
         num_generations=8,
         minibatches=4,
         note="The paper's score is the reward of the last step; here the rewards of all turns "
-        "count, which is the same where only the last turn is paid, so that turn-level rewards "
-        "act. Stages and updates (batches of 32 tasks in parts of 8) are those of its search task; "
+        "count, so that turn-level rewards act; the two agree if only the last turn is rewarded. "
+        "Stages and updates (batches of 32 tasks in parts of 8) are those of its search task; "
         "its scripts ask for a second pass, which its code never makes.",
     ),
     Preset(
@@ -85,9 +85,9 @@ _ALL = (
         sampler="interleaved",
         pool=PolicyPool(0.25, 25),
         num_generations=8,
-        note="Several environments take turns in every preset; its normalisation acts among them. "
+        note="Its normalisation acts over the environments of a run with several. "
         "Its asynchronous generation is --rl.staleness, with a fixed lag in place of a queue of "
-        "two batches. The ratio is that to whoever acted, as in its released trainer.",
+        "two batches. The ratio is taken to the behaviour policy, as in its released trainer.",
     ),
     Preset(
         "ppo",
@@ -100,7 +100,7 @@ _ALL = (
         groups=128,
         minibatches=4,
         note="gamma = lambda = 1, whitened advantages and a value clip of .5, as PPO is used on "
-        "language models. --critic.gae turn takes turns for steps.",
+        "language models. --critic.gae turn computes advantages over turns instead of tokens.",
     ),
     Preset(
         "meowtea-ppo",
@@ -139,8 +139,8 @@ _ALL = (
         num_generations=16,
         groups=8,
         minibatches=4,
-        note="StarPO without KL, with a higher upper clip, and the quarter of the groups that "
-        "varies most, from which the critic learns, too.",
+        note="StarPO without KL, with a higher upper clip, on the quarter of the groups with the "
+        "largest variance. The critic learns from the same groups.",
     ),
     Preset(
         "starpo-s-grpo",
@@ -216,8 +216,8 @@ _ALL = (
         sampler="informative",
         reward_hooks=("tool_bonus=0.1",),
         minibatches=4,
-        note="Batches of 64 tasks in parts of 16, as in a released script. The pass rates that "
-        "decide which tasks are left are those of the run itself.",
+        note="Batches of 64 tasks in parts of 16, as in a released script. Tasks are filtered by "
+        "the pass rates of the run itself.",
     ),
     Preset(
         "reinforce++",
@@ -283,7 +283,8 @@ _ALL = (
         loss=_SEQ_MEAN,
         num_generations=21,
         num_iterations=2,
-        note="Compares living members only, which is biased when the policy chooses when to stop. "
+        note="Compares only members that have not ended, which is biased when the policy chooses "
+        "when to stop. "
         "Its turn rewards by a judge are --reward-hooks judge:model=NAME,url=URL.",
     ),
     Preset(
@@ -320,8 +321,8 @@ _ALL = (
         "2503.15478",
         (Term(TurnPreference()),),
         loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
-        note="What the critic sees is the plan of the environment's own expert. Each step plays "
-        "its own episodes, teaches the critic on them and trains on pairs of actions; the paper "
+        note="The critic sees the plan of the environment's expert. Each step plays new episodes, "
+        "teaches the critic on them and trains on pairs of actions; the paper "
         "does each once, with episodes of the first policy: --critic.warmup-steps teaches the "
         "critic "
         "alone. The gradient is that of TRL's DPOTrainer; one update a batch, so that each pair is "
@@ -333,9 +334,9 @@ _ALL = (
         "2305.18290",
         (Term(Preference(nll=0.0)),),
         loss=Loss(clip="none", aggregation="seq-mean-token-sum"),
-        note="Its pairs are whole episodes that the policy plays as it trains, ranked by their "
-        "returns, where the paper has a set that people have ranked. The reference is the policy "
-        "of the start. The gradient is that of TRL's DPOTrainer; one update a batch, so that each "
+        note="Its pairs are whole episodes that the policy plays during training, ranked by "
+        "return; the paper uses a data set of human preferences. The reference is the initial "
+        "policy. The gradient is that of TRL's DPOTrainer; one update a batch, so that each "
         "pair is used once.",
     ),
     Preset(
@@ -346,7 +347,8 @@ _ALL = (
         loss=Loss("turn", high=0.2),
         num_generations=8,
         note="The reward model learns from every pair of a solved and an unsolved episode of a "
-        "group, before it pays. One update a batch, so that the clip never acts, unless "
+        "group, before it computes rewards. One update a batch, so that the clip never acts, "
+        "unless "
         "--rl.minibatches says otherwise.",
     ),
     Preset(
@@ -357,7 +359,8 @@ _ALL = (
         loss=_CLIP,
         branching=Branching(EntropyRise()),
         num_generations=16,
-        note="The budget of 16 is dealt to the 8 first episodes, so that none waits for another.",
+        note="The budget of 16 is divided among the 8 initial episodes, so that none waits for "
+        "another.",
     ),
     Preset(
         "fork-value",
@@ -368,7 +371,7 @@ _ALL = (
         branching=Branching(EveryTurn(2), roots=8, nested=False, refill=False, credit="tree"),
         num_generations=16,
         note="Every advantage is a difference of mean returns, so that a group of equal returns "
-        "has none; prior=0 compares in the very same state alone. Without forks it is rloo.",
+        "has none; prior=0 compares only within the same state. Without forks it is rloo.",
     ),
     Preset(
         "vineppo",
@@ -382,7 +385,8 @@ _ALL = (
         ),
         num_generations=64,
         groups=4,
-        note="A step of its reasoning is a turn here. The continuations of a state, 3 as in its "
+        note="A reasoning step of the paper is a turn here. The continuations of a state, 3 as in "
+        "its "
         "ablation and 9 as in its main runs (--rl.branch-copies 9 --rl.num-generations 128), are "
         "not trained. The value of the first state is that of the other episodes that begin there.",
     ),
@@ -412,8 +416,8 @@ _ALL = (
         "and episodes count alike however many workers they had. Groups of 8 and one update, as in "
         "the released script. There a worker also reads the user's question; here it reads the "
         "planner's words and the last observation, and its last turn is its summary. A planner "
-        "may act itself, which the paper leaves to workers. How many turns a worker has is the "
-        "house's.",
+        "may act itself, which the paper leaves to workers. The number of turns of a worker is "
+        "agentgym's choice.",
     ),
     Preset(
         "vspo",
@@ -429,11 +433,10 @@ _ALL = (
         num_generations=5,
         omits="value-smoothing clipping",
         note="Value-smoothing clipping weakens the advantages of tasks that a batch repeats. Its "
-        "formula was not to be had, and here it has nothing to act on: a group without variance "
-        "gives way to a task that the step has not played, chosen by its value among all and "
-        "played by the present policy. The outcome counts where every action was valid, as the "
-        "first thing to learn is to write calls that can be carried out. How long stages last, "
-        "and how many groups may be played, is the house's.",
+        "formula is not published, and here it would have no effect: a group without variance is "
+        "replaced by a task that the step has not played, sampled by value and played by the "
+        "current policy. The outcome counts only if every action was valid, since valid calls are "
+        "learned first. The length of stages and the number of groups are agentgym's choice.",
     ),
     Preset(
         "erpo",
@@ -442,8 +445,8 @@ _ALL = (
         (Term(EpisodeReturn(), center="group", scale="family"),),
         filters=(FlaggedTurns(JUDGE_REJECT, in_baseline=False), ZeroVariance()),
         refill=10,
-        note="The judge looks for what the environment or its simulated user did wrong. Episodes "
-        "that it rejects are in no baseline, which the paper leaves open. The bound of the refill "
+        note="The judge looks for what the environment or its simulated user did wrong. Rejected "
+        "episodes do not enter the baseline, which the paper leaves open. The bound of the refill "
         "is DAPO's.",
     ),
     Preset(
@@ -456,7 +459,8 @@ _ALL = (
         num_generations=6,
         groups=40,
         minibatches=4,
-        note="40 tasks x 6 rollouts (appendix D). Several updates per batch tell it from RLOO; the "
+        note="40 tasks x 6 rollouts (appendix D). Several updates per batch distinguish it from "
+        "RLOO; the "
         "paper does not say how many.",
     ),
     Preset(
@@ -466,9 +470,9 @@ _ALL = (
         (_Z,),
         loss=_SEQ_MEAN,
         note="For agents that own their loop (--agent): each call is a transition, with the return "
-        "of its episode normalised in the group of the task. Episodes count alike, however often "
-        "they ask, as in its release 1; with --rl.aggregation turn-mean calls count alike, so that "
-        "an agent that asks more often when it fails trains on its failures most of all.",
+        "of its episode normalised in the group of the task. Episodes have equal weight, however "
+        "many calls they make, as in its release 1. With --rl.aggregation turn-mean calls have "
+        "equal weight, so an agent that makes more calls when it fails trains mostly on failures.",
     ),
 )
 
@@ -477,7 +481,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset
 
 
 def runnable(available: Collection[str] = SERVES) -> list[str]:
-    """Return the names of the presets that can be carried out whole, in alphabetical order."""
+    """Return the names of the presets that can be run in full, in alphabetical order."""
     return sorted(
         name
         for name, preset in PRESETS.items()
@@ -489,8 +493,7 @@ def get_preset(name: str) -> Preset:
     """Look up a preset, also one that the bundled trainer cannot run; "default" is "turn-loo".
 
     Raises:
-        ConfigurationError: There is none of that name; the message says which there are, and
-            which of them need more than the bundled trainer has.
+        ConfigurationError: There is no such preset; the message lists the runnable ones.
     """
     key = DEFAULT if name == "default" else name
     if key not in PRESETS:

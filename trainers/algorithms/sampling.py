@@ -1,7 +1,7 @@
-"""Which tasks come next.
+"""Task samplers: which tasks come next.
 
-Everything is a pure function of (seed, step) and of the returns seen so far: a run that resumes at
-a step draws the same tasks. ``rollouts.tasks`` is where the trainer takes its tasks from a sampler.
+Samplers are pure functions of (seed, step) and of the returns so far, so a resumed run draws the
+same tasks. ``trainers.rollouts.task_feed`` turns their numbers into tasks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trainers.algorithms.schedule import check_step
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
 
 _EQUAL = 1e-8
-"""Deviation of returns up to which they count as equal."""
+"""Standard deviation up to which returns count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +27,17 @@ class TaskStats:
     count: FloatArray
     """(n_tasks,) returns seen."""
     mean: FloatArray
-    """(n_tasks,) their mean; 0 before the first."""
+    """(n_tasks,) mean return; 0 before the first."""
     spread: FloatArray
-    """(n_tasks,) their summed squared deviation from the mean."""
+    """(n_tasks,) sum of squared deviations from the mean."""
     best: FloatArray
-    """(n_tasks,) the largest; -inf before the first."""
+    """(n_tasks,) largest return; -inf before the first."""
     solved: FloatArray
-    """(n_tasks,) how many of them belong to episodes that solved the task."""
+    """(n_tasks,) number of returns of episodes that solved the task."""
 
     @classmethod
     def empty(cls, n_tasks: int) -> TaskStats:
-        """Statistics of tasks nobody has tried."""
+        """Return the statistics of tasks without any episode."""
         zeros = np.zeros(n_tasks)
         return cls(zeros, zeros, zeros, np.full(n_tasks, -np.inf), zeros)
 
@@ -54,7 +54,7 @@ class TaskStats:
         return {"tasks": tried.tolist(), "columns": [each[tried].tolist() for each in columns]}
 
     def restored(self, state: Mapping[str, Any]) -> TaskStats:
-        """Return what :meth:`state_dict` was asked of, for as many tasks."""
+        """Rebuild the statistics from :meth:`state_dict`, for as many tasks."""
         fresh = TaskStats.empty(len(self.count))
         columns = [
             each.copy()
@@ -68,9 +68,9 @@ class TaskStats:
         """Add returns (n,) of tasks (n,) in [0, n_tasks), without changing this object.
 
         Args:
-            tasks: The tasks.
-            returns: What came of each.
-            solved: Whether it was solved.
+            tasks: Task of each episode.
+            returns: Return of each episode.
+            solved: Whether each episode solved its task.
 
         Returns:
             The new statistics (parallel Welford update).
@@ -92,7 +92,7 @@ class TaskStats:
 def task_value(stats: TaskStats) -> FloatArray:
     """Return VSPO's (n_tasks,) values ``(R_max - mean) * std``.
 
-    They are 0 if all returns are equal or there is none.
+    A value is 0 if all returns are equal or there is none.
     """
     best = np.where(stats.count > 0, stats.best, stats.mean)
     return np.where(stats.std > _EQUAL, np.maximum(best - stats.mean, 0.0) * stats.std, 0.0)
@@ -101,8 +101,8 @@ def task_value(stats: TaskStats) -> FloatArray:
 def informative(stats: TaskStats, min_trials: int = 8) -> BoolArray:
     """Return the (n_tasks,) mask of tasks that are new, or solved sometimes.
 
-    Those with a pass rate of 0 or 1 after ``min_trials`` episodes are dropped, whatever penalties
-    and bonuses made of their returns.
+    Tasks with a pass rate of 0 or 1 after ``min_trials`` episodes are dropped, whatever their
+    returns with penalties and bonuses.
     """
     sometimes = (stats.solved > 0) & (stats.solved < stats.count)
     return (stats.count < min_trials) | sometimes
@@ -112,12 +112,12 @@ class TaskSampler(Protocol):
     """Choose the tasks of a step."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
-        """Yield task numbers for a step (from 1) without end; the step takes what suits it."""
+        """Yield task numbers for a step (from 1) without end."""
 
 
 @dataclass(frozen=True)
 class UniformSampler:
-    """Every task is as likely as any other, at every draw."""
+    """Draw tasks uniformly, with replacement."""
 
     n_tasks: int
     """Number of tasks."""
@@ -133,10 +133,10 @@ class UniformSampler:
 
 @dataclass(frozen=True)
 class InterleavedSampler:
-    """The tasks of an environment in an order of their own (AgentRL, arXiv 2510.04206).
+    """Random permutations of an environment's tasks (AgentRL, arXiv 2510.04206).
 
     Several environments take turns, small ones as often as large ones, whatever the sampler: see
-    ``rollouts.tasks.MixedTasks``.
+    ``trainers.rollouts.task_feed.MixedTasks``.
     """
 
     n_tasks: int
@@ -145,7 +145,7 @@ class InterleavedSampler:
     """Seed of the order."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
-        """Yield task numbers; no task comes again before all have."""
+        """Yield task numbers; no task repeats before all have been drawn."""
         rng = _rng(self.seed, step)
         while True:
             yield from rng.permutation(self.n_tasks).tolist()
@@ -155,7 +155,7 @@ class InterleavedSampler:
 class ValueSampler:
     """VSPO (arXiv 2512.07478): tasks in proportion to their value ``(R_max - mean) * std``.
 
-    Tasks nobody has tried get the mean value of the others, or 1 when all are new.
+    New tasks get the mean value of the others, or 1 if all are new.
     """
 
     n_tasks: int
@@ -186,10 +186,10 @@ class InformativeSampler:
     seed: int = 0
     """Seed of the draws."""
     min_trials: int = 8
-    """Returns a task must have before it can be dropped."""
+    """Episodes of a task before it can be dropped."""
 
     def __call__(self, step: int, stats: TaskStats | None = None) -> Iterator[int]:
-        """Yield task numbers, each once before any comes again; all of them if none is left."""
+        """Yield task numbers without repeats until all are drawn; all tasks if none is left."""
         rng = _rng(self.seed, step)
         keep = None if stats is None else np.flatnonzero(informative(stats, self.min_trials))
         candidates = np.arange(self.n_tasks) if keep is None or not keep.size else keep

@@ -1,7 +1,7 @@
 """Schedules: numbers that depend on the training step, such as the turn budget of ScalingInter-RL.
 
-Steps count from 1. All but ``Gated`` are pure functions of the step: a resumed run needs no state
-of them.
+Steps count from 1. All but ``Gated`` are pure functions of the step, so a resumed run needs no
+state for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from agentgym.errors import ConfigurationError
 
 
 class Schedule(Protocol):
-    """What every schedule can do."""
+    """The interface of a schedule."""
 
     def __call__(self, step: int) -> float:
         """Value at a step (from 1)."""
@@ -49,7 +49,7 @@ class Stages:
     rounds: tuple[int, ...]
     """Value of each stage; ScalingInter lets it grow, as in (5, 8, 10) turns."""
     every: int
-    """Steps in each stage but the last, which never ends."""
+    """Steps in each stage; the last stage never ends."""
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -104,8 +104,8 @@ class Gated:
     def report_success(self, step: int, success: float, planned: int = 0) -> None:
         """Record the mean success, in [0, 1], of a trained step (from 1).
 
-        A new stage starts at the next step that is not planned: ``planned`` steps after this one
-        have been given the value of the old stage already. They do not count for the new one.
+        A new stage starts at the next step that is not planned yet: ``planned`` steps after this
+        one already have the value of the old stage and do not count for the new one.
         """
         check_step(step)
         if not 0.0 <= success <= 1.0:
@@ -140,9 +140,9 @@ class Gated:
 
 @dataclass(frozen=True)
 class PerFamily:
-    """The turn budgets of several families of tasks, each with a schedule of its own.
+    """The turn budgets of several task families, each with its own schedule.
 
-    Its value is the largest of theirs; its stages are counted over all of them.
+    The value is the largest of all families; stages are counted over all families.
     """
 
     schedules: Mapping[str, Schedule]
@@ -163,7 +163,7 @@ class PerFamily:
     def report_success(self, step: int, success: Mapping[str, float], planned: int = 0) -> None:
         """Record the mean success of each family that played in a trained step.
 
-        Gated ones move on by the success of their own family; see ``Gated.report_success``.
+        Gated schedules advance by the success of their own family; see ``Gated.report_success``.
         """
         for name, schedule in self.schedules.items():
             if isinstance(schedule, Gated) and name in success:
@@ -186,7 +186,7 @@ def parse_rounds(text: str) -> tuple[int, ...]:
     """Read a horizon: ``9`` is constant, ``5,8,10`` are stages, ``5-15`` grows by one at a time.
 
     Raises:
-        ConfigurationError: It is none of these, or shrinks.
+        ConfigurationError: The text has none of these forms, or the horizon shrinks.
     """
     parts = [part.strip() for part in text.split("-" if "-" in text else ",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts) or (

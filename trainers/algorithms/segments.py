@@ -1,7 +1,7 @@
 """Segment arithmetic on flat arrays: sums, means and reversed scans over index arrays.
 
-Every algorithm of this package is a few of these primitives. A *key* is an integer array that names
-the segment each element belongs to; nothing here knows what a segment stands for.
+Every algorithm of this package is a few of these primitives. A *key* is an integer array that maps
+each element to its segment, whatever a segment represents.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def segments(key: IntArray, weight: FloatArray | None = None) -> Segments:
 
 
 def dense(*keys: IntArray) -> IntArray:
-    """Number the distinct combinations of several keys (n,): ids (n,) from 0, ordered like them."""
+    """Number the distinct combinations of several keys (n,): ids (n,) from 0, in sorted order."""
     code = np.zeros(len(keys[0]), dtype=np.int64)
     for key in keys:
         inverse = np.unique(key, return_inverse=True)[1].reshape(-1)
@@ -53,8 +53,8 @@ def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> Flo
     """Subtract from each element the mean of its segment, or of the segment's other members.
 
     ``y_i = x_i - sum_j w_j x_j / sum_j w_j``, where j runs over the whole segment, or over j != i
-    with ``leave_one_out`` (RLOO, arXiv 2402.14740); 0 for an element that has no other member to be
-    compared with. Values are shifted by one member of their segment before they are summed, so a
+    with ``leave_one_out`` (RLOO, arXiv 2402.14740); 0 for an element without another member to
+    compare with. Values are shifted by one member of their segment before they are summed, so a
     segment of equal values gives exact zeros.
     """
     shifted, pivot = _shift(x, seg)
@@ -68,7 +68,7 @@ def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> Flo
 
 
 def spread(x: FloatArray, seg: Segments, *, ddof: int = 1) -> FloatArray:
-    """Return the standard deviation (n,) of the segment that each element is in.
+    """Return the standard deviation (n,) of each element's segment.
 
     It is exactly 0 where all values are equal. ``ddof`` is 1 for the sample deviation, 0 for the
     population's.

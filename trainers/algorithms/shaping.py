@@ -1,7 +1,7 @@
 """Reward corrections that need the whole trajectory: endings, length, flagged turns.
 
-Rewards the environment can compute by itself are hooks of the environment; these depend on what the
-harness did or on how many tokens were sampled.
+Rewards that the environment can compute itself are reward hooks; these depend on the harness or on
+the number of sampled tokens.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ INVALID = "invalid_action"
 """Entry of ``Batch.aux`` that flags turns whose action was invalid."""
 
 Shaper = Callable[[Batch], FloatArray]
-"""Maps a batch to (M,) amounts that are added to its turn rewards."""
+"""Maps a batch to (M,) amounts to add to its turn rewards."""
 
 
 @dataclass(frozen=True)
 class EndPenalty:
-    """Add an amount to the last turn of certain endings (AgentRL, arXiv 2510.04206)."""
+    """Add an amount to the last turn after certain endings (AgentRL, arXiv 2510.04206)."""
 
     amount: float = -0.2
-    """What is added, in units of reward."""
+    """The amount to add, in units of reward."""
     ends: tuple[StopReason, ...] = (StopReason.HORIZON, StopReason.TOKEN_LIMIT)
     """Endings it applies to."""
 
@@ -79,7 +79,7 @@ class FlagPenalty:
     name: str = INVALID
     """Entry of ``Batch.aux``, (M,): non-zero for a flagged turn."""
     amount: float = -0.1
-    """What is added, in units of reward."""
+    """The amount to add, in units of reward."""
 
     def __call__(self, batch: Batch) -> FloatArray:
         """Return (M,) amounts."""

@@ -1,7 +1,7 @@
-"""Learning signals: what a trajectory, turn or token is worth before any baseline.
+"""Learning signals: the value of a trajectory, turn or token before any baseline.
 
 Each signal is a small frozen dataclass called with a ``Batch``; it returns values and their level.
-Episodes cut by the harness are not bootstrapped: what comes after the end counts as zero.
+Truncated episodes are not bootstrapped: the value after the end is zero.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from trainers.algorithms.batch import Batch, Level
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
 
 TurnSelector = Literal["final", "non_final"] | Callable[[Batch], BoolArray]
-"""Turns a part applies to: the last of each trajectory, all but the last, or a (M,) mask."""
+"""Turns that a part applies to: the last of each trajectory, all but the last, or an (M,) mask."""
 
 
 class Signal(NamedTuple):
-    """Values and what each of them belongs to."""
+    """A function of the batch that returns values and their level."""
 
     values: FloatArray
     """(N,), (M,) or (K,) values."""
@@ -97,7 +97,7 @@ class Implicit:
     name: str = "logp_prm"
     """Entry of ``Batch.aux``, (K,): the process reward model's log-probability of each token."""
     level: Literal["turn", "trajectory"] = "turn"
-    """Whether it is worth something of each turn, or of the whole trajectory."""
+    """Level of the signal: each turn, or the whole trajectory."""
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (M,) implicit rewards, or (N,) sums of them."""
@@ -111,18 +111,18 @@ class Implicit:
 class QMinusV:
     """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446).
 
-    With it comes how the critic learns, off-policy (``trainers.grpo.off_policy_critic``); turn
-    level.
+    The fields also state how the critic learns off-policy (``trainers.grpo.off_policy_critic``);
+    turn level.
     """
 
     gamma: float = 0.95
-    """Discount of a turn in what the critic foresees."""
+    """Discount of a turn in the critic's targets."""
     tau: float = 0.1
-    """Share by which the critic's targets follow it after each of its updates."""
+    """Rate at which the target networks follow the critic after each update."""
     replay: int = 100_000
-    """Most turns that are kept to learn from; the oldest episodes give way."""
+    """Capacity of the replay in turns; the oldest episodes are dropped first."""
     batch: int = 128
-    """Turns of an update of the critic, drawn from those that are kept."""
+    """Turns per update of the critic, drawn from the replay."""
     q: str = "q"
     """Entry of ``Batch.aux``, (M,): action values."""
     v: str = "v"
@@ -135,7 +135,7 @@ class QMinusV:
 
 @dataclass(frozen=True)
 class KLToGo:
-    """Log-ratio to a reference policy still to come; token level.
+    """Sum of log-ratios to a reference policy from a token onwards; token level.
 
     ``D_k = sum_{j >= k} (log pi_old(j) - log pi_ref(j))``. A term with weight -beta is the k1 KL
     penalty in the reward of REINFORCE++ (arXiv 2501.03262) for gamma = lambda = 1.
@@ -173,7 +173,7 @@ def aux_column(batch: Batch, name: str, level: Level) -> FloatArray:
     """Return an entry of ``Batch.aux`` with one value per turn (M,) or token (K,).
 
     Raises:
-        ConfigurationError: It is missing or belongs to the other level.
+        ConfigurationError: The entry is missing or belongs to the other level.
     """
     size = batch.n_turns if level == "turn" else batch.n_tokens
     if name not in batch.aux or len(batch.aux[name]) != size:

@@ -1,4 +1,4 @@
-"""The trees that forked episodes make of a group: a turn that several share was sampled once."""
+"""Trees of forked episodes within a group; a shared turn was sampled only once."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense,
 
 
 def edges(batch: Batch) -> tuple[IntArray, IntArray]:
-    """Number the sampled turns of a batch, each once, and the states that they were taken in.
+    """Number the distinct sampled turns of a batch and the states in which they were taken.
 
     Returns:
-        (M,) number of each turn of each trajectory, in [0, E); and (E,) the state of each: equal
-        where two turns were sampled in the very same state, after the same history.
+        (M,) number of each turn of each trajectory, in [0, E); and (E,) the state of each: equal if
+        two turns were sampled in the same state, after the same history.
     """
     _, first, edge = np.unique(batch.node, return_index=True, return_inverse=True)
     edge = edge.reshape(-1)
@@ -24,7 +24,7 @@ def edges(batch: Batch) -> tuple[IntArray, IntArray]:
 
 
 def is_copy(batch: Batch) -> BoolArray:
-    """Return the (N,) mask of trajectories that share their first turn with one before them."""
+    """Return the (N,) mask of trajectories that share their first turn with an earlier one."""
     first = np.flatnonzero(batch.turn_index == 0)  # in the order of the trajectories
     again = np.ones(len(first), dtype=bool)
     again[np.unique(batch.node[first], return_index=True)[1]] = False
@@ -34,7 +34,7 @@ def is_copy(batch: Batch) -> BoolArray:
 
 
 def tree_of(batch: Batch) -> IntArray:
-    """Return the (N,) tree of each trajectory: those that grew from one root have one id."""
+    """Return the (N,) tree of each trajectory; trajectories from the same root share an id."""
     tree = np.full(batch.n_trajectories, -1, dtype=np.int64)
     first = np.flatnonzero(batch.turn_index == 0)
     tree[batch.traj[first]] = batch.node[first]
@@ -44,11 +44,11 @@ def tree_of(batch: Batch) -> IntArray:
 
 
 def fork_weights(batch: Batch, train: BoolArray) -> FloatArray:
-    """Weigh trajectories such that every fork is a fair draw among its continuations.
+    """Weight trajectories so that every fork is a uniform draw among its continuations.
 
     Args:
         batch: The batch.
-        train: (N,) trajectories in the loss; a fork is one among those.
+        train: (N,) trajectories in the loss; only these count as continuations.
 
     Returns:
         (N,) weights: within a group in proportion to the probability of each of its trajectories,
