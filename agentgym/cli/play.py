@@ -12,7 +12,7 @@ import gymnasium
 from agentgym.cli.screen import Screen
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments
-from agentgym.core.outcome import reason_words
+from agentgym.core.outcome import ending_words
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
 from agentgym.making import env_name
@@ -91,7 +91,10 @@ def play(
                 why = invalid_reason(env, moment.action, info)
                 screen.refused(why if why and why not in moment.observation else "")
             if moment.over:
-                ending, last = reason_words(info["stop_reason"]), moment.observation
+                ending, last = (
+                    ending_words(info["stop_reason"], info["success"]),
+                    moment.observation,
+                )
     screen.end(last, info, person.total, ending)
     return info
 

@@ -83,6 +83,13 @@ WORDS: Mapping[StopReason, str] = {
 """Stop reasons as people are told them."""
 
 
+def ending_words(reason: str, success: bool) -> str:
+    """Return in words how an episode ended: an answer that did not solve its task was wrong."""
+    if reason == StopReason.ANSWER.value:
+        reason = (StopReason.SUCCESS if success else StopReason.FAILURE).value
+    return reason_words(reason)
+
+
 def reason_words(reason: str) -> str:
     """Return a stop reason as people are told it; what is none stays as it is."""
     try:

@@ -13,7 +13,7 @@ import gymnasium
 from agentgym.core import guard
 from agentgym.core.options import integer
 from agentgym.core.oracle import OraclePolicy
-from agentgym.core.outcome import StopReason, reason_words
+from agentgym.core.outcome import StopReason, ending_words
 from agentgym.errors import ConfigurationError, NotSupported, PolicyStopped
 from agentgym.evaluation.demonstrations import demonstrate
 from agentgym.evaluation.episode_result import EpisodeResult
@@ -377,7 +377,7 @@ def _failures(expert: Rows, nothing: Rows) -> Iterator[Finding]:
     for played, idle in zip(expert, nothing, strict=True):
         problems = []
         if not played.success and not no_expert:
-            end = f"the expert's episode ended ({reason_words(played.stop_reason)})"
+            end = f"the expert's episode ended ({ending_words(played.stop_reason, played.success)})"
             problems.append(f"{end}: {played.error}" if played.error else end)
         if idle.success:
             problems.append("doing nothing solves it")

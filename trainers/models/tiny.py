@@ -36,13 +36,18 @@ CHAT_TEMPLATE = (
     "{%- if tools -%}<|system|>{%- for tool in tools -%}{{ tool['function']['name'] }}"
     "({{ tool['function']['parameters']['properties'] | join(', ') }});{%- endfor -%}<|end|>"
     "{%- endif -%}"
-    "{%- for m in messages -%}<|{{ 'user' if m['role'] == 'tool' else m['role'] }}|>"
-    "{{ m['content'] }}<|end|>{%- endfor -%}"
+    "{%- for m in messages -%}"
+    "{%- if m['role'] == 'assistant' -%}"
+    "<|assistant|>{% generation %}{{ m['content'] }}<|end|>{% endgeneration %}"
+    "{%- else -%}"
+    "<|{{ 'user' if m['role'] == 'tool' else m['role'] }}|>{{ m['content'] }}<|end|>"
+    "{%- endif -%}{%- endfor -%}"
     "{%- if add_generation_prompt -%}<|assistant|>{%- endif -%}"
 )
 """Append-only, one token per role: ``<|user|>text<|end|><|assistant|>text<|end|>...``.
 
-Tools are named with their parameters in a system message; what one answered the user says.
+Tools are named with their parameters in a system message; what one answered the user says. What the
+assistant writes is marked as generated, so that TRL can train on it alone (assistant_only_loss).
 """
 
 PATTERN = r"</?[a-z]+>|[a-z]+\[|\]|[$#]?[0-9]+|[A-Za-z]+(?:['-][A-Za-z]+)*|\n|[^\s\w]"

@@ -26,15 +26,9 @@ class Figure(NamedTuple):
     """Upper end."""
 
     @property
-    def half(self) -> float | None:
-        """The longer side of the interval.
-
-        Value ± this covers the interval, which is not symmetrical: of 60 successes in 60 tasks it
-        is all on one side, and half its width would promise twice as much as was measured.
-        """
-        if self.low is None or self.high is None:
-            return None
-        return max(self.value - self.low, self.high - self.value)
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval, which is not symmetrical; None where it is unknown."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ _LATEX = {
     "|": "\\textbar{}",
     "`": "\\textasciigrave{}",
     '"': "{\\char34}",
-    "±": "$\\pm$",
     "†": "$^\\dagger$",
     "—": "---",
 }
@@ -44,8 +43,8 @@ class Cell(NamedTuple):
 
     value: str
     """The number."""
-    half: str = ""
-    """The longer side of its interval; empty where that is unknown."""
+    interval: str = ""
+    """Its 95 % interval, which need not be symmetrical; empty where that is unknown."""
     incomplete: bool = False
     """Whether it carries the mark of incomplete evaluations."""
     best: bool = False
@@ -161,9 +160,8 @@ def _latex_character(character: str) -> str:
 
 def _latex_cell(cell: Cell) -> str:
     value = f"\\textbf{{{cell.value}}}" if cell.best else latex(cell.value)
-    half = f" $\\pm$ {cell.half}" if cell.half else ""
     mark = "$^\\dagger$" if cell.incomplete else ""
-    return f"{value}{half}{mark}"
+    return f"{value}{_behind(cell)}{mark}"
 
 
 def _latex_row(cells: Sequence[str]) -> str:
@@ -171,8 +169,11 @@ def _latex_row(cells: Sequence[str]) -> str:
 
 
 def _plain(cell: Cell) -> str:
-    half = f" ±{cell.half}" if cell.half else ""
-    return f"{cell.value}{half}{' †' if cell.incomplete else ''}"
+    return f"{cell.value}{_behind(cell)}{' †' if cell.incomplete else ''}"
+
+
+def _behind(cell: Cell) -> str:
+    return f" {cell.interval}" if cell.interval else ""
 
 
 def _harmless(text: str) -> str:
@@ -189,9 +190,10 @@ def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
         if figure is None:
             found.append(Cell(MISSING, incomplete=incomplete))
             continue
-        half = "" if figure.half is None else f"{100 * figure.half:.1f}"
+        ends = figure.interval
+        interval = "" if ends is None else "[{:.1f}, {:.1f}]".format(*(100 * e for e in ends))
         best = matrix.best.get(index) is row
-        found.append(Cell(f"{100 * figure.value:.1f}", half, incomplete, best))
+        found.append(Cell(f"{100 * figure.value:.1f}", interval, incomplete, best))
     return found
 
 
@@ -209,7 +211,7 @@ def _legend(matrix: MatrixData) -> Iterator[str]:
     """Yield sentences on what stands in the cells, as far as it does."""
     cells = [cell for row in matrix.rows for cell in _cells(matrix, row)]
     entries = [entry for row in matrix.rows for entry in matrix.entries(row)]
-    yield "± is the longer side of the 95 % interval over tasks."
+    yield "In brackets: the 95 % interval over tasks."
     if matrix.averages:
         some = any(matrix.figure(row.average) is None for row in matrix.rows)
         yield (
@@ -220,7 +222,7 @@ def _legend(matrix: MatrixData) -> Iterator[str]:
     if any(cell.best for cell in cells):
         yield "Bold: the interval lies above those of all other models."
     if any(entry and entry.source == "scale" and matrix.figure(entry) for entry in entries):
-        yield "Without ±: from the scale of the reports, random actions and the expert (oracle)."
+        yield "Without brackets: from the scale of the reports, random actions and the oracle."
     if any(cell.incomplete for cell in cells):
         yield "† Incomplete: more than 5 % of the episodes are broken, or not all were played."
     if any(cell.value == MISSING for cell in cells):

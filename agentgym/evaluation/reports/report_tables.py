@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from agentgym.core.outcome import reason_words
+from agentgym.core.outcome import ending_words, reason_words
 from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.reports.data import TOLERATED, ReportData, mean_score, success_rate
 from agentgym.evaluation.reports.diagnosis import diagnoses
@@ -124,7 +125,8 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
     for name, costs in report.costs.items():
         above = "" if costs.limit is None else f"  ({costs.above:.1%} above {costs.limit:g})"
         yield name, f"{costs.mean:.2f} an episode, at most {costs.most:g}{above}"
-    yield "ended by", _counts({reason_words(k): v for k, v in report.stop_reasons.items()})
+    endings = Counter(ending_words(row.stop_reason, row.success) for row in report.rows)
+    yield "ended by", _counts(dict(endings.most_common()))
 
 
 def bounds(report: ReportData) -> Iterator[tuple[str, str]]:
@@ -151,7 +153,9 @@ def _model(report: ReportData) -> Iterator[tuple[str, str]]:
         told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
         cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
         yield "tokens", told + cost
-    if told := facts_in_words(report.policy_facts):
+    # The versions of packages stand in report.json; here they would take lines.
+    facts = {name: fact for name, fact in report.policy_facts.items() if name != "packages"}
+    if told := facts_in_words(facts):
         yield "policy", told
 
 

@@ -52,6 +52,9 @@ async function readRows() {
 /** Say a stop reason in words; what is none stays as it is. */
 const reasonWords = (reason) => (Object.hasOwn(facts.words, reason) ? facts.words[reason] : reason);
 
+/** Say how an episode ended: an answer that did not solve its task was wrong. */
+const endWords = (row) => reasonWords(row.stop !== "answer" ? row.stop : row.success ? "success" : "failure");
+
 /** Whether the environment, the policy or its endpoint failed: such an episode has no result. */
 const failed = (row) => row.stop === "error";
 const scored = (row) => !failed(row) && isNumber(row.score);

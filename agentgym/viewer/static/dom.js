@@ -32,7 +32,9 @@ function number(value, digits = 3) {
   const size = Math.abs(value);
   if (size && size < 0.5 * 10 ** -digits) return value.toExponential(1).replace("-", "\u2212");
   if (size >= 1e15) return value.toExponential(3);
-  return value.toLocaleString("en-US", { maximumFractionDigits: digits }).replace("-", "\u2212");
+  // Rounded by its exact value, as Python does: 13.45 is a little less, and its decimals are not.
+  const rounded = Number(value.toFixed(digits));
+  return rounded.toLocaleString("en-US", { maximumFractionDigits: digits }).replace("-", "\u2212");
 }
 
 /** Write a number with its sign. */

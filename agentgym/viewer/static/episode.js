@@ -173,7 +173,7 @@ function turnRow(index) {
   const two = sidesOf().length > 1;
   const cards = sidesOf().map((side) => {
     const there = index <= side.episode.turns.length;
-    const content = !there ? el("p", { class: "muted" }, `${NAMES[side.run]} had ended: ${plainLine(reasonWords(side.row.stop), 60)}`) : index ? turnCard(side, index - 1) : startCard(side.episode);
+    const content = !there ? el("p", { class: "muted" }, `${NAMES[side.run]} had ended: ${plainLine(endWords(side.row), 60)}`) : index ? turnCard(side, index - 1) : startCard(side.episode);
     return el("article", { class: there ? "card" : "card gone", "data-run": side.run, "aria-label": two ? `Turn ${index}, run ${NAMES[side.run]}` : `Turn ${index}` },
       two && badge(side.run), content);
   });

@@ -178,7 +178,7 @@ function drawEnd(row) {
   const sign = failed(row) ? "!" : row.success ? "\u2713" : "\u00d7";
   return [
     el("span", { class: "stop " + kind, title: row.error ? plainLine(row.error, 300) : null },
-      el("span", { "aria-hidden": "true" }, sign), line(reasonWords(row.stop) || "(none)", 24)),
+      el("span", { "aria-hidden": "true" }, sign), line(endWords(row) || "(none)", 24)),
     row.invalid > 0 && el("span", { class: "stop warn", title: "turns whose action was not valid" }, `${number(row.invalid)} invalid`),
   ];
 }

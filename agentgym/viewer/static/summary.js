@@ -128,7 +128,7 @@ function partsTable(parts, caption = "") {
     el("table", {}, caption && el("caption", {}, caption), el("thead", {}, el("tr", {}, head)), el("tbody", {}, body)));
 }
 
-const drawFigure = (label, text, kind = "") => el("td", { class: text === null ? "muted" : kind }, text ?? number(null));
+const drawFigure = (label, text, kind = "") => el("td", { class: text === null ? "muted" : kind, "data-label": label }, text ?? number(null));
 
 const tone = (change) => (change > 0 ? "good" : change < 0 ? "bad" : "");
 

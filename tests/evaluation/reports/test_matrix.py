@@ -65,7 +65,7 @@ def test_rows_are_policies_and_columns_environments():
     assert first and second and first.figures["success"] == wilson_ci95(54, 60)
     assert first.figures["score"][:] == mean_ci95([1.0] * 54 + [0.25] * 6, (0.0, 1.0))
     score = board(*TWO).matrix("score").markdown()
-    assert "| score, % | A | B | Average |" in score and "| good | **92.5 ±" in score
+    assert "| score, % | A | B | Average |" in score and "| good | **92.5 [" in score
 
 
 def test_an_average_is_of_all_environments_or_there_is_none():
@@ -76,7 +76,7 @@ def test_an_average_is_of_all_environments_or_there_is_none():
     )
     half = row(found, "half")
     assert half.entries[0] is None and half.average is None
-    assert "| half | — | 86.7 ±10.8 | — |" in found.matrix().markdown()
+    assert "| half | — | 86.7 [75.8, 93.1] | — |" in found.matrix().markdown()
     assert "a policy that was not played in all of them has none" in found.matrix().markdown()
     alone = board(*TWO[::4])
     assert alone.matrix().header == ["A", "B"], "no policy was played everywhere"
@@ -100,18 +100,18 @@ def test_the_interval_of_an_average_holds_the_truth_95_times_in_100():
         mean_of_estimates([])
 
 
-def test_the_longer_side_covers_the_interval():
+def test_an_interval_never_leaves_the_range():
     matrix = board(report("all", "A", 60)).matrix()
     [entry] = matrix.rows[0].entries
     figure = matrix.figure(entry)
-    assert figure and figure.half == 1.0 - wilson_ci95(60, 60).low
-    assert "100.0 ±6.0" in matrix.markdown()
+    assert figure and figure.interval == (wilson_ci95(60, 60).low, 1.0)
+    assert "100.0 [94.0, 100.0]" in matrix.markdown()
 
 
 def test_only_an_interval_above_all_others_is_bold():
     table = board(*TWO).matrix().markdown()
-    assert "| good | **90.0 ±10.1** | 80.0 ±11.8 | **85.0 ±7.8** |" in table
-    assert "| half | — | 86.7 ±10.8 | — |" in table, "80.0 reaches up to 88.2"
+    assert "| good | **90.0 [79.9, 95.3]** | 80.0 [68.2, 88.2] | **85.0 [77.2, 89.9]** |" in table
+    assert "| half | — | 86.7 [75.8, 93.1] | — |" in table, "80.0 reaches up to 88.2"
     alone = board(report("m", "A", 50), report("random", "A", 1)).matrix().markdown()
     assert "**" not in alone and "Bold" not in alone, "there is no other model"
 
@@ -125,8 +125,8 @@ def test_floors_and_experts_stand_last_from_reports_and_scales():
     assert first and first.source == "scale" and first.figures["success"] == (0.05, None, None)
     assert second and second.source == "report" and second.figures["success"] == wilson_ci95(3, 60)
     shown = found.matrix().markdown()
-    assert "| random | 5.0 | 5.0 ±8.7 | 5.0 |" in shown and "| oracle | 95.0 | — | — |" in shown
-    assert "Without ±: from the scale" in shown
+    assert "| random | 5.0 | 5.0 [1.7, 13.7] | 5.0 |" in shown and "| oracle | 95.0 | — | — |" in shown
+    assert "Without brackets: from the scale" in shown
     other = replace(report("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
     differ = board(with_scale, other)
     assert [each.policy for each in differ.matrix().rows] == ["m", "n", "oracle"]
@@ -144,12 +144,12 @@ def test_what_is_incomplete_is_marked_also_in_the_average_and_never_bold():
     part = replace(TWO[0], planned=100)
     found = board(part, *TWO[1:])
     table = found.matrix().markdown()
-    assert "| good | 90.0 ±10.1 † | 80.0 ±11.8 | 85.0 ±7.8 † |" in table
+    assert "| good | 90.0 [79.9, 95.3] † | 80.0 [68.2, 88.2] | 85.0 [77.2, 89.9] † |" in table
     assert "† Incomplete" in table and "† Incomplete" not in board(*TWO).matrix().markdown()
     assert "$^\\dagger$" in found.latex()
     lost = tuple(replace(each, stop_reason="error", error="gone") for each in TWO[0].rows)
     gone = board(replace(TWO[0], rows=lost), *TWO[1:])
-    assert "| good | — † | 80.0 ±11.8 | — |" in gone.matrix().markdown()
+    assert "| good | — † | 80.0 [68.2, 88.2] | — |" in gone.matrix().markdown()
 
 
 def test_a_policy_is_one_row_and_is_told_apart_only_where_a_panel_needs_it():
@@ -238,8 +238,8 @@ def test_latex_is_a_whole_table():
     lines = [line for line in text.splitlines() if line.endswith("\\\\")]
     assert [line.count(" & ") for line in lines] == [3] * 4
     assert lines[0] == "Policy & A & B & Average \\\\"
-    assert lines[1].startswith("good & \\textbf{90.0} $\\pm$ 10.1 & 80.0 $\\pm$ 11.8 & ")
-    assert lines[3] == "half & --- & 86.7 $\\pm$ 10.8 & --- \\\\"
+    assert lines[1].startswith("good & \\textbf{90.0} [79.9, 95.3] & 80.0 [68.2, 88.2] & ")
+    assert lines[3] == "half & --- & 86.7 [75.8, 93.1] & --- \\\\"
     assert text.count("\\begin{") == text.count("\\end{") == 2
 
 

@@ -87,3 +87,25 @@ def test_saved_policy_loads_with_auto_classes(tmp_path):
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
     ids = torch.tensor([[4, 7, 8]])
     assert torch.equal(loaded(ids).logits, model(ids).logits)
+
+
+@pytest.mark.slow
+def test_trl_trains_on_what_the_assistant_wrote_alone():
+    """By TRL's own checks of a template for ``assistant_only_loss``."""
+    from trl.chat_template_utils import (
+        get_training_chat_template,
+        has_generation_markers,
+        is_chat_template_stop_token_trained,
+    )
+
+    tokenizer = build_tokenizer(["look go left right"])
+    assert has_generation_markers(tokenizer.chat_template)
+    assert get_training_chat_template(tokenizer) is None, "nothing has to be patched"
+    assert is_chat_template_stop_token_trained(tokenizer)
+    chat = [{"role": "user", "content": "look"}, {"role": "assistant", "content": "go left"}]
+    asked = {"return_dict": True, "return_assistant_tokens_mask": True}
+    found = tokenizer.apply_chat_template([*chat, {"role": "user", "content": "right"}], **asked)
+    written = [
+        i for i, own in zip(found["input_ids"], found["assistant_masks"], strict=True) if own
+    ]
+    assert tokenizer.decode(written) == "go left<|end|>".replace("<", " <", 1)
