@@ -1,4 +1,4 @@
-"""Actions: one declaration, from which parsers, renderers, prompts and schemas are derived.
+"""Actions: parsers, renderers, prompts and schemas derived from one declaration.
 
 An environment owns a tuple of `ActionSpec`. Agents write actions in one of four grammars: `native`
 (the environment's own text), `xml`, `react` and `tool_call`. For every call that a grammar can

@@ -1,4 +1,4 @@
-"""JSON in actions: read without losing a digit, and written so that every grammar can hold it."""
+"""JSON in actions: read without losing digits and written so that every grammar can contain it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<[]`"}
 
 
 class Digits(str):
-    """A number as it was written."""
+    """A number with the digits of the source text."""
 
     __slots__ = ()
 
@@ -22,11 +22,11 @@ def _word(token: str) -> str:
 
 
 DECODER = json.JSONDecoder(strict=False, parse_int=Digits, parse_float=Digits, parse_constant=_word)
-"""Reads JSON whose numbers stay text, so that no digit is lost; NaN and infinity are words."""
+"""Reads JSON and keeps numbers as text, so that no digit is lost; NaN and infinity are words."""
 
 
 def compact(value: Any) -> str:
-    """Write what `DECODER` read on one line, with every number as it was."""
+    """Write a value read by `DECODER` on one line, with the original digits of every number."""
     if isinstance(value, Digits):
         return str(value)
     if isinstance(value, list):
@@ -39,14 +39,14 @@ def compact(value: Any) -> str:
 
 
 def json_value(value: Any, kind: str) -> str | None:
-    """Bring a list or an object, or the text of one, to canonical text.
+    """Return the canonical text of a list or an object, given as a value or as JSON text.
 
     Args:
-        value: What a call holds: a text, or what `DECODER` read.
+        value: The argument of a call: text, or a value read by `DECODER`.
         kind: One of `JSON_TYPES`.
 
     Returns:
-        The text; None if it is no such value.
+        The text; None if the value is not of this kind.
     """
     try:
         if isinstance(value, str):

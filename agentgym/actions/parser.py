@@ -1,4 +1,4 @@
-"""From an agent's text to its first complete action, without regular expressions that backtrack."""
+"""Parse the first complete action of an agent's text, without backtracking regular expressions."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _SHORT = 512
 
 
 def strip_think(text: str) -> str:
-    """Remove thinking, so that an action quoted inside it cannot fire.
+    """Remove thinking, so that an action quoted inside it is not executed.
 
     Closed blocks are removed. An unclosed ``<think>`` takes the rest of the text with it. A
     ``</think>`` without opening takes everything before it: some chat templates put the opening
     tag into the prompt.
 
     Returns:
-        The text without thinking and without white space around what is left; the same object
-        when there is no thinking.
+        The text without thinking, stripped of surrounding white space; the same object when there
+        is no thinking.
     """
     if "<" not in text or not _THINK.search(text):
         return text
@@ -70,10 +70,10 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
         grammar: One of `GRAMMARS`.
 
     Returns:
-        The call, its native text, the text after it, and the reason if there is none. In the
-        native grammar, and between the tags of ``action_tag``, text that matches no template is no
-        error here: it comes back whole in ``native`` with ``call`` None, and the environment says
-        what it thinks of it.
+        The call, its native text and the text after it, or the reason why there is no call. In the
+        native grammar, and between the tags of ``action_tag``, text that matches no template is not
+        an error: ``native`` holds it unchanged, ``call`` is None, and the environment responds to
+        it.
 
     Raises:
         ConfigurationError: The grammar is unknown or the spec set is not valid.
@@ -134,13 +134,13 @@ def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
 
 
 def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
-    """Write a call that is valid for the specs in the environment's own text.
+    """Write a valid call in the environment's native text.
 
     Returns:
-        The text of the first template that holds these arguments and reads back as this call.
+        The text of the first template with these arguments that parses back to this call.
 
     Raises:
-        Fault: Every template would change the call.
+        Fault: No template reproduces the call.
     """
     given = set(call.arguments)
     mine = [template for template in compile_specs(specs) if template.spec.name == call.name]

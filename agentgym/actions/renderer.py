@@ -1,4 +1,4 @@
-"""From a call to its text in a grammar, and the prompt paragraph that teaches the grammar."""
+"""Write calls in a grammar, and the prompt paragraph that explains the grammar."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def render(call: ActionCall, specs: tuple[ActionSpec, ...], grammar: str = "nati
 
 
 def translate(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> str:
-    """Write native text, such as an expert's or an admissible action, in another grammar.
+    """Translate native text, such as an expert's action or an admissible one, to another grammar.
 
     Raises:
         ConfigurationError: The text holds no action or cannot be expressed in the grammar.
@@ -112,10 +112,10 @@ def _json_value(param: Param | None, value: str) -> str:
 
 
 def prompt(specs: tuple[ActionSpec, ...], grammar: str = "native") -> str:
-    """Write the paragraph that tells an agent how to act.
+    """Write the paragraph that explains to an agent how to act.
 
     Returns:
-        The form of an action, then one line per action with its form, its meaning, its arguments
+        The general form of an action, then one line per action with its form, meaning, arguments
         and an example.
 
     Raises:

@@ -36,7 +36,7 @@ def _schema(spec: ActionSpec) -> dict[str, Any]:
 
 
 def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
-    """Derive the ``tools`` list of an OpenAI-compatible chat request, in fresh objects.
+    """Derive the ``tools`` list of an OpenAI-compatible chat request, as new objects.
 
     Raises:
         ConfigurationError: Two names differ only by case.
@@ -57,7 +57,7 @@ def openai_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
 
 
 def mcp_tools(specs: tuple[ActionSpec, ...]) -> list[dict[str, Any]]:
-    """Derive the ``tools/list`` entries of the Model Context Protocol, in fresh objects.
+    """Derive the ``tools/list`` entries of the Model Context Protocol, as new objects.
 
     Raises:
         ConfigurationError: Two names differ only by case.

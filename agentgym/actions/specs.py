@@ -1,4 +1,4 @@
-"""Declarations of actions: what an environment offers, and what an agent asked for."""
+"""Declarations of actions, and the calls that agents make of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ GRAMMARS = ("native", "xml", "react", "tool_call", "action_tag")
 """Names of the text grammars in which an action can be written."""
 
 MAX_ACTION_CHARS = 32_768
-"""Characters of an agent's text (thinking removed) that a parser looks at."""
+"""Maximum number of characters of an agent's text (thinking removed) that a parser reads."""
 
 PLAIN_TYPES = ("string", "integer", "number", "boolean")
-"""JSON types of arguments that are written as they are."""
+"""JSON types of arguments that are written without JSON syntax."""
 
 JSON_TYPES: Mapping[str, type] = {"array": list, "object": dict}
-"""JSON types of arguments that are written as JSON, and Python's for them."""
+"""JSON types of arguments that are written as JSON, mapped to Python types."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _RESERVED = frozenset({"think", "tool_call", "tool_response"})
@@ -43,9 +43,8 @@ def _check_name(kind: str, name: object) -> None:
 class Param:
     """One argument of an action.
 
-    Values are always text. A plain value is read with its white space collapsed (``" red  shoes "``
-    is ``"red shoes"``); a verbatim value is kept to the character, which shell commands and file
-    contents need.
+    Values are always text. White space in a plain value is collapsed (``" red shoes "`` becomes
+    ``"red shoes"``); a verbatim value is kept exactly, as shell commands and file contents require.
     """
 
     name: str
@@ -56,13 +55,13 @@ class Param:
     description: str = ""
     """One line for prompts and schemas."""
     required: bool = True
-    """Whether a call must give it."""
+    """Whether a call must include it."""
     enum: tuple[str, ...] = ()
-    """The only values allowed, matched without regard to case; empty means any."""
+    """Allowed values, case-insensitive; empty means any."""
     verbatim: bool = False
     """Keep white space and line breaks exactly (strings only)."""
     items: str = ""
-    """JSON type of an array's values, for schemas; empty means any."""
+    """JSON type of the values of an array, for schemas; empty means any."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration with a field out of its domain."""
@@ -75,7 +74,7 @@ class Param:
             )
         if self.items and (self.type != "array" or self.items not in known):
             raise ConfigurationError(
-                f"parameter {self.name!r}: items needs type 'array' and is one of "
+                f"parameter {self.name!r}: items needs type 'array' and must be one of "
                 f"{', '.join(known)}, got type {self.type!r} and items {self.items!r}"
             )
         if self.enum and self.type in JSON_TYPES:
@@ -99,21 +98,21 @@ class Param:
 
 @dataclass(frozen=True)
 class ActionSpec:
-    """One action an environment offers; prompts, parsers and schemas are derived from it."""
+    """An action of an environment, from which prompts, parsers and schemas are derived."""
 
     name: str
-    """Identifier, unique within the environment."""
+    """Identifier, unique in the environment."""
     description: str
-    """One sentence that says what the action does."""
+    """One sentence that describes the action."""
     params: tuple[Param, ...] = ()
-    """Its arguments, in order."""
+    """Arguments, in order."""
     terminal: bool = False
     """Whether the action ends the episode."""
     examples: tuple[str, ...] = ()
-    """Example calls in native text; other grammars show them translated."""
+    """Example calls in native text; prompts of other grammars show them translated."""
     native: str | tuple[str, ...] = ""
-    """Template(s) of the native text such as ``search[{query}]``. Of several, the one that holds
-    exactly the arguments given is used, and of those the first that keeps every value intact.
+    """Template(s) of the native text such as ``search[{query}]``. A call is written with the first
+    template that has exactly its arguments and keeps every value intact.
     Empty: ``name`` or ``name[{param}]``."""
 
     def __post_init__(self) -> None:
@@ -166,7 +165,7 @@ class ActionSpec:
         """The native templates, with the default filled in.
 
         Raises:
-            ConfigurationError: There is none and the action has several parameters.
+            ConfigurationError: The action has several parameters and no template.
         """
         if self.native:
             return (self.native,) if isinstance(self.native, str) else self.native
@@ -181,7 +180,7 @@ class ActionSpec:
         return (filled,) if self.params[0].required else (filled, self.name)
 
     def param(self, name: str) -> Param | None:
-        """Return the parameter of this name, or None."""
+        """Return the parameter with this name, or None."""
         return next((param for param in self.params if param.name == name), None)
 
 
@@ -192,28 +191,28 @@ class ActionCall:
     name: str
     """Name of the `ActionSpec`."""
     arguments: dict[str, str] = field(default_factory=dict)
-    """Parameter name to text."""
+    """Values of the arguments as text, by parameter name."""
 
 
 class Parsed(NamedTuple):
-    """What a parser found in an agent's text."""
+    """Result of parsing an agent's text."""
 
     call: ActionCall | None
     """The first complete action, or None."""
     native: str = ""
-    """That action in the environment's own text, which the environment executes. In the native
-    grammar text that matches no template is passed on whole: the environment judges it."""
+    """The action in native text, which the environment executes. In the native grammar, text that
+    matches no template is passed to the environment unchanged."""
     trailing: str = ""
-    """What stood after the action."""
+    """Text after the action."""
     error: str = ""
-    """Why there is nothing to execute; empty when `native` is to be executed."""
+    """Why there is no action to execute; empty if there is one."""
 
 
 def check_specs(specs: tuple[ActionSpec, ...]) -> Mapping[str, ActionSpec]:
-    """Index the actions of one environment by lower-cased name.
+    """Validate the actions of an environment and index them by lower-cased name.
 
     Raises:
-        ConfigurationError: There is none, or two names differ only by case.
+        ConfigurationError: There is no action, or two names differ only by case.
     """
     table = {spec.name.lower(): spec for spec in specs}
     if not specs or len(table) != len(specs):
@@ -225,10 +224,10 @@ def check_specs(specs: tuple[ActionSpec, ...]) -> Mapping[str, ActionSpec]:
 
 
 def check_grammar(grammar: str) -> str:
-    """Return the name of a grammar.
+    """Return the name of a grammar after checking it.
 
     Raises:
-        ConfigurationError: It is not one of `GRAMMARS`.
+        ConfigurationError: The name is not one of `GRAMMARS`.
     """
     if grammar not in GRAMMARS:
         raise ConfigurationError(

@@ -16,7 +16,7 @@ _LINES = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 @dataclass(frozen=True)
 class Match:
-    """An action found in a text: its span and the raw text of its arguments."""
+    """An action in a text: its span and the raw text of its arguments."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Match:
 
 
 class Line(NamedTuple):
-    """A line of a text that is not blank: its span without the space before it, and its words."""
+    """A non-blank line of a text: its span without leading white space, and its words."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 
 
 class Page:
-    """A text being searched, with the bracket pairs worked out once."""
+    """A text to search, with bracket pairs matched once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -41,7 +41,7 @@ class Page:
         self._lines: dict[str, list[Line]] | None = None
 
     def lines(self, word: str) -> list[Line]:
-        """Return the lines that begin with a lower-case word; all that are not blank for ""."""
+        """Return the lines that begin with a lower-case word; all non-blank lines for ""."""
         if self._lines is None:
             self._lines = {"": []}
             for found in _LINES.finditer(self.text):
@@ -55,8 +55,8 @@ class Page:
     def closing(self, opening: int) -> int:
         """Return the index of the ``]`` that closes the ``[`` at an index, or -1.
 
-        A bracket without partner ends at the last ``]`` of its line; ``]`` signs that directly
-        follow the partner belong to the value.
+        A bracket without a partner ends at the last ``]`` of its line; ``]`` characters that
+        directly follow the partner belong to the value.
         """
         if self._pairs is None:
             self._pairs, stack = {}, []
@@ -75,10 +75,10 @@ class Page:
 
 
 class Template:
-    """One native template, split into its literal parts and parameter names.
+    """A native template, split into literal parts and parameter names.
 
-    Three kinds: `delimited` (``search[{query}]``, a fenced block) may stand anywhere; `tail` (ends
-    in a verbatim parameter) takes the rest of the text; any other must fill a line.
+    There are three kinds: `delimited` (``search[{query}]``, a fenced block) may occur anywhere;
+    `tail` (ends in a verbatim parameter) takes the rest of the text; any other must fill a line.
     """
 
     def __init__(self, spec: ActionSpec, source: str) -> None:
@@ -101,7 +101,7 @@ class Template:
         self._head = re.compile(_head_pattern(head), re.IGNORECASE)
 
     def find(self, page: Page) -> Match | None:
-        """Return the first place where the template is complete, or None."""
+        """Return the first complete match of the template, or None."""
         if self.delimited or self.tail:
             for head in self._head.finditer(page.text):
                 values, end, hopeless = self._rest(page, head.end())
@@ -176,12 +176,12 @@ def _head_pattern(head: str) -> str:
 
 @lru_cache(maxsize=256)
 def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
-    """Compile the native templates of a spec set, the most specific first.
+    """Compile the native templates of the action specs, the most specific first.
 
-    At one place of a text the first that matches wins.
+    Where several match at one position of a text, the first wins.
 
     Raises:
-        ConfigurationError: The set is not valid.
+        ConfigurationError: The specs are invalid.
     """
     check_specs(specs)
     found = [Template(spec, source) for spec in specs for source in spec.templates]
@@ -189,9 +189,9 @@ def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
 
 
 def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
-    """Find the first complete native action in a text of bounded length, without thinking.
+    """Find the first complete native action in a text of bounded length, thinking removed.
 
-    At one place the most specific template goes first.
+    At one position the most specific template has precedence.
     """
     page = Page(text)
     best: Match | None = None

@@ -1,4 +1,4 @@
-"""Arguments: validation and canonical text."""
+"""Validation of arguments, and their canonical text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,63})(?:\.[0-9]{1,64})?(?:[eE][+-]?[0-
 
 
 class Fault(Exception):
-    """Why a text holds no action; the message is shown to the agent."""
+    """Raised for a text without a valid action; the agent sees the message."""
 
 
 def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
-    """Validate arguments and bring them to canonical text; ``given`` is emptied.
+    """Validate arguments and convert them to canonical text; empties ``given``.
 
     Raises:
         Fault: An argument is missing, unknown or of the wrong type.

@@ -1,10 +1,10 @@
-"""What a model reads: every message that it is given passes through here.
+"""The messages that a model reads, built in one place.
 
-`layout` has the prompts as data, the house's own and those of papers; `prompt` a layout at an
-environment; `conversation` the messages of one agent, `episode_conversation` those of all agents of
-an episode. The chat policy, training, local models, the
-export of conversations and the code of model cards take theirs from here, so that a model is
-evaluated as it was trained.
+`layout` defines prompts as data: the default and those of papers. `prompt` applies a layout to an
+environment. `conversation` builds the messages of one agent, and `episode_conversation` the
+messages of all agents of an episode. The chat policy, training, local models, the export of
+conversations and the code of model cards all use this package, so that a model is evaluated with
+the prompts it was trained on.
 """
 
 from __future__ import annotations

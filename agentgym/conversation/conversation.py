@@ -1,4 +1,4 @@
-"""The messages of one episode, as it goes on."""
+"""The messages of one agent during an episode."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ class _Exchange(NamedTuple):
     """An observation and its answer, as they are shown again."""
 
     text: str
-    """What the user said."""
+    """Text of the user message."""
     answer: Mapping[str, Any]
-    """The message of the assistant."""
+    """Message of the assistant."""
     results: Sequence[Mapping[str, Any]]
-    """What the messages with the results of its calls hold besides the content."""
+    """Fields of the tool-result messages besides their content."""
 
 
 class Conversation:
-    """What was said in an episode, and what the model reads next.
+    """The messages of an episode so far, and the next request to the model.
 
     Args:
-        prompt: Lays it out.
+        prompt: Lays out the messages.
         task: The task in words, ``info["goal"]`` of the reset.
     """
 
@@ -40,20 +40,20 @@ class Conversation:
         return len(self._turns)
 
     def forked(self) -> Conversation:
-        """Return another conversation that goes on from here by itself."""
+        """Return an independent copy that continues from here."""
         twin = copy.copy(self)
         twin._turns, twin._said = list(self._turns), list(self._said)
         return twin
 
     def text(self, seen: SeenTurn) -> str:
-        """Return what the user says now: the content of the last message."""
+        """Return the next user message: the content of the last message."""
         # Laid out once: it is asked for before the answer, and again when the turn is added.
         if self._now is None or self._now[0] is not seen:
             self._now = seen, self.prompt.text(self._task, self._turns, seen)
         return self._now[1]
 
     def messages(self, seen: SeenTurn) -> list[dict[str, Any]]:
-        """Return all that the model reads.
+        """Return all messages of the next request.
 
         Args:
             seen: What the policy sees now.
@@ -76,14 +76,14 @@ class Conversation:
         answer: Mapping[str, Any] | None = None,
         results: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Go on after a turn.
+        """Append a turn.
 
         Args:
             seen: What the policy saw.
-            said: Its whole answer, as the environment was given it.
-            answer: The message of the assistant, where it holds more than this text.
-            results: Where the answer held calls, what the messages with their results hold besides
-                the content: the first of them is what the environment answers.
+            said: The complete response, as passed to the environment.
+            answer: The message of the assistant, if it holds more than this text.
+            results: For a response with tool calls, the fields of the tool-result messages besides
+                their content; the first of these messages carries the environment's answer.
         """
         message = {"role": "assistant", "content": said} if answer is None else answer
         self._said.append(_Exchange(self.text(seen), message, results))
@@ -92,7 +92,7 @@ class Conversation:
 
 
 NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."
-"""What the model is told about further calls."""
+"""Result sent to the model for every further call of a response."""
 
 
 def _heard(text: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

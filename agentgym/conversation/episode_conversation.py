@@ -1,4 +1,4 @@
-"""The messages of an episode in which several agents act, each with a conversation of its own."""
+"""The messages of an episode with several agents, each of which has its own conversation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from agentgym.core.delegation import PLANNER
 
 
 class EpisodeConversation:
-    """What the agents of an episode said, and what the one that acts now reads.
+    """The conversations of all agents of an episode; messages are built for the acting agent.
 
-    Of most episodes there is one, and this is its conversation. A worker begins with an empty one;
-    the planner goes on with its own, in which the worker's report is the answer to its order.
+    Most episodes have one agent and one conversation. A worker starts with an empty conversation;
+    the planner continues its own, in which the worker's report answers the planner's order.
 
     Args:
         prompt: Lays out the messages of each agent.
@@ -32,14 +32,14 @@ class EpisodeConversation:
         return self._count
 
     def text(self, seen: SeenTurn) -> str:
-        """Return what the user says now: the content of the last message."""
+        """Return the next user message: the content of the last message."""
         return self._of(seen).text(seen)
 
     def messages(self, seen: SeenTurn) -> list[dict[str, Any]]:
-        """Return all that the agent reads that acts now.
+        """Return all messages for the acting agent.
 
         Args:
-            seen: What it sees.
+            seen: The turn that this agent sees.
         """
         return self._of(seen).messages(seen)
 
@@ -50,7 +50,7 @@ class EpisodeConversation:
         answer: Mapping[str, Any] | None = None,
         results: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Go on after a turn; see `Conversation.add`."""
+        """Append a turn; see `Conversation.add`."""
         self._of(seen).add(seen, said, answer, results)
         self._count += 1
 

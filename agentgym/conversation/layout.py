@@ -1,4 +1,4 @@
-"""How an episode is laid out as messages, as data: templates, window, history and lists."""
+"""Layouts of episodes as messages, defined as data: templates, window, history and lists."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.typed_json import read_json
 
 KINDS = ("step", "turns")
-"""``step``: one message of the user, made anew in each turn; ``turns``: the conversation so far."""
+"""``step``: a single user message, rebuilt in each turn; ``turns``: the conversation so far."""
 ROLES = ("system", "user", "assistant")
 LONGEST_TEMPLATE = 32_768
-"""Most characters of a template."""
+"""Maximum number of characters of a template."""
 PROMPT_FIELDS = (
     "task", "step", "taken", "shown", "history", "observation", "admissible", "actions",
 )  # fmt: skip
-"""Fields of the templates of prompts."""
+"""Fields of prompt templates."""
 HISTORY_FIELDS = ("number", "observation", "action")
-"""Fields of the template of one turn of the history."""
+"""Fields of the template for one turn of the history."""
 OPENING_FIELDS = ("task", "actions")
 """Fields of the messages before the first observation."""
 
@@ -31,7 +31,7 @@ _FIELD = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
-    """Put values into the fields of a template; text of a value is never read as a field.
+    """Fill the fields of a template; the text of a value is never parsed for fields.
 
     Args:
         template: Text with fields such as ``{task}``.
@@ -49,12 +49,12 @@ def fields_of(template: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Message:
-    """A message that stands before the first observation."""
+    """A message before the first observation."""
 
     role: str
     """``system``, ``user`` or ``assistant``."""
     content: str
-    """Its template, with the fields of `OPENING_FIELDS`."""
+    """Template, with the fields of `OPENING_FIELDS`."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class AdmissibleStyle:
     item: str = "{action}"
     """Template of one action, with the field ``{action}``."""
     separator: str = "\n"
-    """What stands between two."""
+    """Separator between actions."""
     exclude: tuple[str, ...] = ()
     """Actions that are left out."""
     rename: Mapping[str, str] = field(default_factory=dict)
-    """Beginning of an action -> what is shown in its place, such as a form without its words."""
+    """Prefix of an action -> text shown in its place, such as a form without its arguments."""
 
     def write(self, actions: Sequence[str]) -> str:
-        """Write a list of native actions; what is shown alike is shown once."""
+        """Write a list of native actions; entries with equal text are shown once."""
         shown = dict.fromkeys(self._shown(each) for each in actions if each not in self.exclude)
         return self.separator.join(fill(self.item, {"action": action}) for action in shown)
 
@@ -85,14 +85,14 @@ class ObservationStyle:
     """How observations are written."""
 
     separator: str = ""
-    """What parts them, where they are shown in parts."""
+    """Separator between parts of an observation; empty if it has no parts."""
     part: str = "{part}"
     """Template of a part, with the field ``{part}``."""
     after_task: bool = False
-    """Leave out everything up to the part that is the task, which stands elsewhere."""
+    """Leave out everything up to and including the part with the task, which is shown elsewhere."""
 
     def write(self, observation: str, task: str) -> str:
-        """Write an observation; without a separator, or where the task is missing, as it is."""
+        """Write an observation; unchanged without a separator or if the task is missing."""
         if not self.separator:
             return observation
         parts = observation.split(self.separator)
@@ -107,42 +107,42 @@ class ObservationStyle:
 class Layout:
     """The messages of a request, as data.
 
-    With ``turns`` the user says the first observation and, after each answer, the next one. Beyond
-    a window the first observation stays, which holds the task; the turns after it are left out
-    without a word, so that what stands before the window is the same in every turn: engines keep
-    it in their caches, and a policy is trained on rows that begin alike.
+    With ``turns``, user messages are the first observation and, after each response, the next one.
+    Beyond a window the first observation stays, because it contains the task; the turns after it
+    are dropped without a notice. The prefix before the window is then the same in every turn, so
+    that inference engines can cache it and training rows share it.
 
     Templates hold fields: ``{task}``, ``{step}`` (number of this turn, from 1), ``{taken}`` (turns
     before it), ``{shown}`` (those in the history), ``{history}``, ``{observation}``,
     ``{admissible}`` and ``{actions}`` (how to act, from the environment).
 
     Raises:
-        ConfigurationError: A field is out of its domain, or a template has an unknown field.
+        ConfigurationError: A value is out of range, or a template has an unknown field.
     """
 
     kind: str
     """One of `KINDS`."""
     first: str
-    """Template of what the user says in the first turn."""
+    """Template of the user message in the first turn."""
     later: str
-    """The same for the turns after it."""
+    """Template of the user message in later turns."""
     opening: tuple[Message, ...] = ()
     """Messages before it."""
     window: int | None = None
-    """Turns of history shown: answers with the observations that they led to; None: all."""
+    """Number of turns of history: responses with the observations that followed; None: all."""
     history: str = "{number}: {observation}\n{action}"
     """``step``: template of one turn of the history, with the fields of `HISTORY_FIELDS`."""
     history_separator: str = "\n"
-    """``step``: what stands between two of them."""
+    """``step``: separator between turns of the history."""
     admissible: AdmissibleStyle = field(default_factory=AdmissibleStyle)
     """How the list of admissible actions is written."""
     observation: ObservationStyle = field(default_factory=ObservationStyle)
     """How observations are written."""
     longest: int | None = None
-    """``step``: characters from which on the prompt is the one of the first turn, without
-    history; None: any number."""
+    """``step``: length in characters from which the prompt of the first turn is used, without
+    history; None: no limit."""
     reasons: bool = False
-    """Whether the user says why the last action was invalid, where the observation does not."""
+    """Whether the user message says why the last action was invalid if the observation does not."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -176,22 +176,22 @@ class Layout:
 
     @property
     def lists_actions(self) -> bool:
-        """Whether the user lists the admissible actions."""
+        """Whether user messages list the admissible actions."""
         return "admissible" in fields_of(self.first) | fields_of(self.later)
 
     @property
     def grows(self) -> bool:
-        """Whether the messages of each turn begin with all those of the turn before."""
+        """Whether the messages of each turn begin with all messages of the previous turn."""
         return self.kind == "turns" and self.window is None
 
     @property
     def sha256(self) -> str:
-        """The first 8 hexadecimal digits of a hash, which tell layouts apart."""
+        """First 8 hexadecimal digits of a SHA-256 that identifies the layout."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def windowed(self, window: int | None) -> Layout:
-        """Return it with another window; None leaves its own.
+        """Return the layout with another window; None keeps the current one.
 
         Raises:
             ConfigurationError: The window is negative.
@@ -206,20 +206,20 @@ class Layout:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Layout:
-        """Read what `to_dict` returned.
+        """Build a layout from the data of `to_dict`.
 
         Raises:
-            ConfigurationError: It is no layout.
-            DataError: It lacks a field, or one is of another type.
+            ConfigurationError: The data is not a layout.
+            DataError: A field is missing or has another type.
         """
         return read_json(cls, data, "layout")
 
 
 def check_template(name: str, template: object, known: Collection[str]) -> None:
-    """Refuse a template that is too long, or has a field that nothing fills.
+    """Check that a template is not too long and has only known fields.
 
     Raises:
-        ConfigurationError: It is, or has.
+        ConfigurationError: The template is too long or has an unknown field.
     """
     if not isinstance(template, str) or len(template) > LONGEST_TEMPLATE:
         raise ConfigurationError(
@@ -235,7 +235,7 @@ def check_template(name: str, template: object, known: Collection[str]) -> None:
 
 
 BARE = Layout("turns", "{observation}", "{observation}")
-"""Nothing but what the environment and the model say."""
+"""Only the texts of the environment and the model."""
 DEFAULT = replace(
     BARE,
     opening=(
@@ -246,14 +246,14 @@ DEFAULT = replace(
         ),
     ),
 )
-"""What a model reads where nobody chooses: who it is, how actions are written, and all turns."""
+"""The default layout: a system message on how to act, then all turns."""
 
 
 def tool_instructions(horizon: int | None = None) -> str:
-    """Return how to act by calls of tools, whose form the protocol between model and caller sets.
+    """Return instructions for acting with tool calls; the tool protocol defines their format.
 
     Args:
-        horizon: Most turns of the episode, if they are known.
+        horizon: Maximum number of turns of the episode, if known.
     """
     budget = "" if horizon is None else f", and you have {horizon}"
     return (

@@ -1,4 +1,4 @@
-"""A layout at an environment: the texts of its messages."""
+"""A layout applied to an environment: the texts of its messages."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from agentgym.errors import ConfigurationError
 
 
 class SeenTurn(NamedTuple):
-    """What a policy saw in one turn."""
+    """What a policy sees in one turn."""
 
     observation: str
     """The environment's text."""
     admissible: Sequence[str] = ()
-    """The actions that the environment offered, in its grammar."""
+    """Admissible actions, in the environment's grammar."""
     reason: str = ""
     """Why the last action was invalid, where the environment says so in the info dict."""
     agent: str = ""
-    """Who reads it and acts next, where the policy plays several (`agentgym.core.delegation`)."""
+    """The agent that acts next, if the policy plays several (`agentgym.core.delegation`)."""
     agent_task: str = ""
-    """The task of that agent in words."""
+    """Task of that agent as text."""
 
     @classmethod
     def of(cls, observation: str, info: Mapping[str, Any]) -> SeenTurn:
-        """Return what a reset or a step showed.
+        """Build the turn from the results of a reset or a step.
 
         Args:
             observation: The environment's text.
@@ -50,7 +50,7 @@ class SeenTurn(NamedTuple):
 
     @property
     def explained(self) -> str:
-        """The observation, with the reason where it does not hold that already."""
+        """The observation, followed by the reason of an invalid action unless it contains it."""
         if not self.reason or self.reason in self.observation:
             return self.observation
         reason = self.reason.removeprefix("invalid: ")
@@ -58,19 +58,20 @@ class SeenTurn(NamedTuple):
 
 
 class Past(NamedTuple):
-    """A turn that was played."""
+    """A completed turn."""
 
     seen: SeenTurn
-    """What the policy saw."""
+    """What the policy saw before it acted."""
     said: str
     """Its whole answer."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A layout at an environment.
+    """A layout applied to an environment.
 
-    Two of the same layout lay out the same episode in the same bytes, whoever asks the model.
+    Two prompts with the same layout produce the same bytes for the same episode, whichever
+    component queries the model.
     """
 
     layout: Layout
@@ -78,19 +79,19 @@ class Prompt:
     actions: str = ""
     """How to write actions, from ``env.unwrapped.action_prompt()``."""
     read: Callable[[str], str] = str
-    """Returns the native action of a text in the environment's grammar, empty if there is none.
-    Default: the environment's grammar is the native one."""
+    """Returns the native action in a text of the environment's grammar, or an empty text. Default:
+    the environment's grammar is the native one."""
     name: str = "default"
     """What the layout is called in reports."""
     instructions: str = ""
-    """Said first of all, in the system message before what the layout says there."""
+    """Text that begins the system message, before the text of the layout."""
 
     @classmethod
     def at(cls, env: TextEnv, layout: Layout = DEFAULT, name: str = "default") -> Prompt:
-        """Return a layout at an environment.
+        """Apply a layout to an environment.
 
         Args:
-            env: The environment, or one like it; it may be closed afterwards.
+            env: The environment, or another one with the same actions; it may be closed afterwards.
             layout: The layout.
             name: What the layout is called in reports.
         """
@@ -99,12 +100,12 @@ class Prompt:
 
     @property
     def identity(self) -> str:
-        """Name and version, which tell prompts apart."""
+        """Name and version, which identify the prompt."""
         return f"{self.name} {self.layout.sha256}"
 
     @property
     def texts(self) -> Iterator[str]:
-        """Its own words: those of its templates, without what an episode puts into them."""
+        """The fixed words of the templates, without the values that an episode fills in."""
         yield from (message["content"] for message in self.opening(""))
         layout = self.layout
         history = (layout.history,) if layout.kind == "step" else ()
@@ -114,21 +115,21 @@ class Prompt:
             )
 
     def windowed(self, window: int | None) -> Prompt:
-        """Return it with another window; None leaves its own."""
+        """Return the prompt with another window; None keeps the current one."""
         return replace(self, layout=self.layout.windowed(window))
 
     def for_tools(self, horizon: int | None = None) -> Prompt:
-        """Return it for a model that acts by calls of tools, and is told no notation.
+        """Return the prompt for a model that acts with tool calls, without a notation for actions.
 
         Args:
-            horizon: Most turns of the episode, if they are known.
+            horizon: Maximum number of turns of the episode, if known.
 
         Raises:
-            ConfigurationError: It has an opening of its own, which says how to act.
+            ConfigurationError: The layout has its own opening, which says how to act.
         """
         if self.layout.opening != DEFAULT.opening or self.layout.kind != DEFAULT.kind:
             raise ConfigurationError(
-                f"expected actions as text in the prompt {self.name}, got calls of tools; choose "
+                f"expected actions as text in the prompt {self.name}, got tool calls; choose "
                 "another grammar than tool_call, or leave the prompt out"
             )
         said = "\n\n".join(filter(None, (self.instructions, tool_instructions(horizon))))
@@ -153,12 +154,12 @@ class Prompt:
         return [{"role": "system", "content": self.instructions}, *messages]
 
     def text(self, task: str, turns: Sequence[Past], seen: SeenTurn) -> str:
-        """Return what the user says of a turn.
+        """Return the user message of a turn.
 
         Args:
             task: The task in words.
-            turns: The turns that were played before it.
-            seen: What the policy sees now.
+            turns: Earlier turns.
+            seen: What the policy sees in this turn.
         """
         layout = self.layout
         template = layout.later if turns else layout.first
@@ -170,7 +171,7 @@ class Prompt:
         return text
 
     def recent(self, turns: Sequence[Any]) -> Sequence[Any]:
-        """Return the turns of the window."""
+        """Return the turns within the window."""
         window = self.layout.window
         return turns if window is None else turns[max(0, len(turns) - window) :]
 
@@ -216,9 +217,10 @@ class Prompt:
 
 
 def invalid_reason(info: Mapping[str, Any]) -> str:
-    """Return why the last action was invalid, where the environment says so in the info dict.
+    """Return why the last action was invalid, if the info dict says so.
 
-    It does where the observation has to keep the original's words (`agentgym.core.Outcome`).
+    Environments put the reason there when observations must keep the original's words
+    (`agentgym.core.Outcome`).
     """
     details = info.get("details")
     if info.get("action_valid", True) or not isinstance(details, Mapping):
