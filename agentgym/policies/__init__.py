@@ -1,7 +1,7 @@
-"""Policies: random and blind ones (the floor), oracle (the ceiling), chat models, functions.
+"""Policies: random and blind (lower bounds), oracle (upper bound), chat models, functions.
 
-`play` has the one loop that plays an episode; `base` says what a policy is and what its exceptions
-cost.
+`play` contains the loop that plays an episode; `base` defines the policy protocols, and `failures`
+classifies their exceptions.
 """
 
 from __future__ import annotations

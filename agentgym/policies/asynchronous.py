@@ -1,6 +1,6 @@
-"""Async functions and policies, played by whatever plays the others.
+"""Adapters that play async functions and policies like synchronous ones.
 
-Their coroutines run on one event loop, so that connections that they keep open serve all episodes.
+Their coroutines run on one event loop, so that open connections serve all episodes.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class AsyncFunction:
         self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
 
     async def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Await the function; whoever plays the policy checks the answer."""
+        """Await the function; the caller checks the returned action."""
         return await self._function(observation, info)
 
 
 class AsyncPlayer:
-    """Play an async policy as an ordinary one.
+    """Play an async policy as a synchronous one.
 
     Args:
         policy: The policy.
-        loop: Where its coroutines run.
+        loop: The event loop that runs its coroutines.
     """
 
     def __init__(self, policy: AsyncPolicy, loop: EventLoop) -> None:
@@ -70,28 +70,28 @@ class AsyncPlayer:
         return AsyncPlayer(getattr(self._policy, name)(*arguments), self._loop)
 
     def seed(self, seed: int) -> None:
-        """Tell the policy the seed of its next episode, if it draws."""
+        """Pass the seed of the next episode to the policy, if it takes one."""
         if isinstance(self._policy, PolicyWithSeed):
             self._policy.seed(seed)
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what the policy says of itself; nothing if it does not."""
+        """Return the facts of the policy; empty if it has none."""
         return self._policy.facts() if isinstance(self._policy, PolicyWithFacts) else {}
 
     @property
     def last_output(self) -> ModelOutput | None:
-        """What the policy's model produced for the last action, if it tells."""
+        """Output of the policy's model for the last action, if the policy provides it."""
         return getattr(self._policy, "last_output", None)
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Tell the policy that an episode begins, if it wants to know."""
+        """Reset the policy for a new episode, if it has ``reset``."""
         if isinstance(self._policy, PolicyWithReset):
             begun: Any = self._policy.reset(observation, info)  # type: ignore[func-returns-value]
             if inspect.iscoroutine(begun):
                 self._loop.run(begun, self)
 
     def interrupt(self) -> None:
-        """End its wait of this moment, from any thread."""
+        """Interrupt the current wait, from any thread."""
         self._loop.interrupt(self)
         if isinstance(self._policy, PolicyWithWaits):
             self._policy.interrupt()
@@ -100,7 +100,7 @@ class AsyncPlayer:
         """Wait for the policy's action.
 
         Raises:
-            PolicyFailure: The wait for it was ended.
-            PolicyStopped: The answer is no text.
+            PolicyFailure: The wait was interrupted.
+            PolicyStopped: The action is not text.
         """
         return checked_action(self._loop.run(self._policy.act(observation, info), self))

@@ -1,4 +1,4 @@
-"""What a policy is, what it may see, and what it may offer besides actions."""
+"""The policy protocols: the required method, the visible information and the optional methods."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PUBLIC_INFO = (
     "goal",
     "tools",
 )
-"""Keys of the info dict that a policy may read: where it is, what was understood, what it may do,
-who it is where it plays several agents, and, at reset, the instruction and the tools. The others
-are facts for trainers, reward hooks and reports, and tell how far the solution is; of ``details``
-a policy reads the reason of an invalid action alone."""
+"""Keys of the info dict that a policy may read: task, progress of the episode, parsed action,
+admissible actions, the acting agent and, at reset, the instruction and the tools. All other keys
+are for trainers, reward hooks and reports, because they may reveal how far the solution is; of
+``details`` a policy sees only the reason of an invalid action."""
 
 
 def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,29 +39,29 @@ def public_info(info: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ModelOutput:
-    """What a model produced for one action."""
+    """Output of a model for one action."""
 
     text: str
     """The whole text, thinking included."""
     prompt_tokens: int = 0
     """Tokens of the request, as counted by the endpoint."""
     completion_tokens: int = 0
-    """Tokens of the answer, as counted by the endpoint."""
+    """Tokens of the response, as counted by the endpoint."""
     cached_tokens: int = 0
-    """Those of the request that the endpoint had in its cache."""
+    """Tokens of the request that the endpoint had cached."""
     reasoning_tokens: int = 0
-    """Those of the answer that were thinking."""
+    """Tokens of the response that were thinking."""
     reasoning: str = ""
-    """Thinking that the endpoint returned apart from the answer."""
+    """Thinking that the endpoint returned separately from the response."""
     finish_reason: str = ""
-    """Why the model stopped, as the endpoint says: ``stop``, ``length``, ``tool_calls``."""
+    """Finish reason reported by the endpoint: ``stop``, ``length``, ``tool_calls``."""
     model: str = ""
-    """Name of the model, where the policy's ``facts()`` do not say it."""
+    """Name of the model, if the policy's ``facts()`` do not contain it."""
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Anything that answers an observation with the text of an action.
+    """Protocol of a policy: maps an observation to the text of an action.
 
     A policy may also be a `PolicyWithReset`, `PolicyWithOutput`, `PolicyWithSeed`,
     `PolicyWithCopies`, `PolicyWithPrompt` or `PolicyWithFacts`.
@@ -72,8 +72,8 @@ class Policy(Protocol):
 
         Args:
             observation: The environment's text.
-            info: The info dict of the same reset or step; `agentgym.policies.play` passes what
-                `PUBLIC_INFO` lists.
+            info: The info dict of the same reset or step; `agentgym.policies.play` passes only the
+                keys of `PUBLIC_INFO`.
 
         Returns:
             The action's text, in the environment's grammar.
@@ -83,7 +83,7 @@ class Policy(Protocol):
 
 @runtime_checkable
 class PolicyWithReset(Protocol):
-    """A policy that is told when an episode begins."""
+    """A policy that is reset when an episode begins."""
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Begin an episode with its first observation and the info of the reset."""
@@ -92,73 +92,75 @@ class PolicyWithReset(Protocol):
 
 @runtime_checkable
 class PolicyWithOutput(Protocol):
-    """A policy whose model's last output is kept in episode records."""
+    """A policy that exposes its model's last output for episode records."""
 
     last_output: ModelOutput | None
-    """What the model produced for the last action."""
+    """Output of the model for the last action."""
 
 
 @runtime_checkable
 class PolicyWithSeed(Protocol):
-    """A policy that draws, and whose draws depend on the episode alone."""
+    """A stochastic policy whose draws depend only on the episode."""
 
     def seed(self, seed: int) -> None:
-        """Take the seed of the next episode, before it begins: a number from 0 to 2^32 - 1."""
+        """Set the seed of the next episode, before it begins: a number from 0 to 2^32 - 1."""
         ...
 
 
 @runtime_checkable
 class PolicyWithWaits(Protocol):
-    """A policy that waits, and need not when nobody needs its action any more."""
+    """A policy that blocks on an external resource and can be interrupted."""
 
     def interrupt(self) -> None:
-        """Let ``act``, if it waits in another thread, fail; later calls are not affected."""
+        """Make an ``act`` that waits in another thread fail; later calls are not affected."""
         ...
 
 
 @runtime_checkable
 class PolicyWithCopies(Protocol):
-    """A policy of which several may play at the same time, each its own episode."""
+    """A policy that can be copied to play several episodes concurrently."""
 
     def copy(self) -> Policy:
-        """Return another policy like it, which shares what is heavy and no episode."""
+        """Return a copy that shares heavy resources but no episode state."""
         ...
 
 
 @runtime_checkable
 class PolicyWithPrompt(Protocol):
-    """A policy whose messages to a model can be laid out in another way."""
+    """A policy whose model can be given another prompt."""
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> Policy:
-        """Return a policy like it whose messages are laid out so.
+        """Return a copy of the policy that uses a prompt.
 
         Args:
-            prompt: Lays them out.
-            sampling: Settings, such as ``temperature``, that count where it has none of its own.
+            prompt: Lays out the messages.
+            sampling: Defaults of sampling settings, such as ``temperature``, for those that the
+                policy does not set.
         """
         ...
 
 
 @runtime_checkable
 class PolicyWithFacts(Protocol):
-    """A policy that says what it is."""
+    """A policy that describes itself for reports."""
 
     def facts(self) -> Mapping[str, Any]:
-        """Return what identifies it in a report, JSON-safe: model, endpoint, sampling; no key."""
+        """Return JSON-safe facts that identify the policy, such as model and sampling; no API
+        key."""
         ...
 
 
 def begin(policy: Policy, observation: str, info: Mapping[str, Any]) -> None:
-    """Tell a policy that an episode begins, if it is a `PolicyWithReset`."""
+    """Reset a policy for a new episode, if it is a `PolicyWithReset`."""
     if isinstance(policy, PolicyWithReset):
         policy.reset(observation, info)
 
 
 def checked_action(action: object) -> str:
-    """Return what a policy answered, if it is the text of an action.
+    """Return the action of a policy after checking that it is text.
 
     Raises:
-        PolicyStopped: It is something else, with which its episode ends.
+        PolicyStopped: The action is not text; this ends the episode.
     """
     if not isinstance(action, str):
         raise PolicyStopped(

@@ -1,4 +1,4 @@
-"""Policies without a model: the floor, which is random, and plain functions."""
+"""Policies without a model: the random policy and plain functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from agentgym.policies.base import checked_action
 class RandomPolicy:
     """Draw uniformly from ``info["admissible_actions"]``.
 
-    It owns its generator, so that two policies of one seed play alike and nothing global changes.
+    The policy has its own generator: policies with equal seeds act equally, and global state is
+    unchanged.
 
     Args:
-        seed: Seed of its generator.
-        fallback: Action where the environment lists no admissible ones.
+        seed: Seed of the generator.
+        fallback: Action if the environment lists no admissible ones.
     """
 
     def __init__(self, seed: int = 0, fallback: str = "") -> None:
@@ -27,7 +28,7 @@ class RandomPolicy:
         self._fallback = fallback
 
     def seed(self, seed: int) -> None:
-        """Make the draws of the next episode depend on its seed, and on the policy's, alone."""
+        """Make the draws of the next episode depend only on its seed and the policy's seed."""
         self._rng = np.random.Generator(np.random.PCG64([self._seed, seed]))
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -40,7 +41,7 @@ class CallablePolicy:
     """Wrap ``function(observation, info) -> action``.
 
     Raises:
-        ConfigurationError: It cannot be called.
+        ConfigurationError: The object is not callable.
     """
 
     def __init__(self, function: Callable[[str, Mapping[str, Any]], str]) -> None:
@@ -55,6 +56,6 @@ class CallablePolicy:
         """Call the function.
 
         Raises:
-            PolicyStopped: The answer is no text.
+            PolicyStopped: The action is not text.
         """
         return checked_action(self._function(observation, info))

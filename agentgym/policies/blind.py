@@ -1,16 +1,16 @@
-"""Blind baselines: policies that read neither the task nor what the environment answers.
+"""Blind baselines: policies that read neither the task nor the observations.
 
-They look at nothing but the list of admissible actions: at places in it, at the length or the
-alphabet of its entries, or at their verbs. What they solve is what a family's tasks give away, so
-it is the floor for whoever claims that a policy reads; random actions alone set it too low.
+They use only the list of admissible actions: positions in it, the length or the alphabetical order
+of its entries, or their verbs. Their success measures what a family's tasks give away, so a policy
+must exceed it to show that it reads; random actions alone set this bar too low.
 
-Two are fitted on what the expert typed in other tasks: the one text that ended most of them
+Two are fitted on the expert's actions in other tasks: the one text that ended most of them
 (``blind-constant``), and a ranking of verbs (``blind-verbs``), which puts a verb ``v`` at
 
-    share(v) = turns in which the expert typed v / turns in which v was on offer,
+    share(v) = turns in which the expert used v / turns in which v was admissible,
 
-where what was typed before in the episode is not on offer. As no observation enters, the ranking is
-the same in every task.
+where actions used earlier in the episode do not count as admissible. As no observation enters, the
+ranking is the same in every task.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import numpy as np
 from agentgym.errors import ConfigurationError
 
 Choose = Callable[[Sequence[str], np.random.Generator], str]
-"""Chooses one of some actions, at least one; it may draw."""
+"""Chooses one of at least one actions, possibly at random."""
 Turn = tuple[Sequence[str], str]
-"""The admissible actions of a turn, and what was typed."""
+"""The admissible actions of a turn, and the action taken."""
 
 RULES: Mapping[str, Choose] = {
     "first": lambda actions, rng: actions[0],
@@ -38,32 +38,32 @@ RULES: Mapping[str, Choose] = {
     "alphabet-last": lambda actions, rng: max(actions),
     "random": lambda actions, rng: actions[int(rng.integers(len(actions)))],
 }
-"""What is chosen, by name. Of equally long actions the first in the list is."""
+"""Choice rules by name. Of equally long actions the first in the list is chosen."""
 
 UNFITTED: tuple[str, ...] = (
     *(f"blind-{name}" for name in RULES if name != "random"),
     *(f"blind-{name}-new" for name in RULES),
 )
-"""Blind policies that need nothing to be made. ``-new`` avoids what it typed before in the
-episode, as long as anything else is on offer. ``blind-random`` would be the policy ``random``."""
+"""Blind policies without a fit. ``-new`` avoids actions that it took before in the episode, while
+there are others. ``blind-random`` would be the policy ``random``."""
 FITTED: tuple[str, ...] = ("blind-constant", "blind-verbs")
 """Blind policies that are fitted on the expert's episodes."""
 BLIND: tuple[str, ...] = (*UNFITTED, *FITTED)
-"""Names of the blind policies that play every family; a family may bring more of its own."""
+"""Names of the blind policies that play every family; a family may add more."""
 
 _BLIND_NAME = re.compile(r"blind-[a-z]+(-[a-z]+)*")
 _VERB = re.compile(r"[^\W\d_]+")
 
 
 class BlindPolicy:
-    """Choose among the admissible actions without reading anything else.
+    """Choose among the admissible actions, using no other information.
 
     Args:
-        choose: Chooses one of them.
-        again: Whether what was typed before in the episode may be chosen.
-        seed: Seed of the draws. An episode's depend on it, on the id of the task and on the
-            episode's own seed where it has one, so that they are the same in whatever order tasks
-            are played, and others in each sample of a task.
+        choose: Chooses one of the admissible actions.
+        again: Whether actions taken earlier in the episode may be chosen.
+        seed: Seed of the draws. The draws of an episode depend on this seed, the id of the task and
+            the seed of the episode, if any: they are independent of the order of the tasks, and
+            differ between samples of a task.
     """
 
     def __init__(self, choose: Choose, *, again: bool = True, seed: int = 0) -> None:
@@ -79,13 +79,13 @@ class BlindPolicy:
         self._seeds = [self._seed, seed]
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Forget what was typed in the episode before."""
+        """Clear the actions of the previous episode."""
         self._typed.clear()
         task = info["task_id"].encode("utf-8", "surrogatepass")
         self._rng = np.random.Generator(np.random.PCG64([*self._seeds, *task]))
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Choose an action; nothing where none is on offer."""
+        """Choose an action; empty if none is admissible."""
         offered = list(info["admissible_actions"])
         if not self._again:
             offered = [action for action in offered if action not in self._typed] or offered
@@ -95,7 +95,7 @@ class BlindPolicy:
 
 
 class ConstantPolicy:
-    """Type one text, whatever happens.
+    """Always return one text.
 
     Args:
         text: The text.
@@ -110,18 +110,18 @@ class ConstantPolicy:
 
 
 def is_yardstick(name: object) -> bool:
-    """Return whether a name is that of a floor or a ceiling: random, a blind policy, the expert."""
+    """Return whether a name is a reference policy: random, a blind policy or an expert."""
     return name in ("random", "oracle", "demonstrator") or (
         isinstance(name, str) and _BLIND_NAME.fullmatch(name) is not None
     )
 
 
 def blind_policy(name: str, seed: int = 0) -> BlindPolicy:
-    """Make a blind policy that needs no fit.
+    """Make a blind policy that needs no fitting.
 
     Args:
         name: One of `UNFITTED`.
-        seed: Seed of what it draws.
+        seed: Seed of its draws.
 
     Raises:
         ConfigurationError: There is no such policy.
@@ -155,9 +155,9 @@ def fit_blind(name: str, episodes: Iterable[Sequence[Turn]]) -> BlindPolicy | Co
 
 
 def rank_verbs(episodes: Iterable[Sequence[Turn]]) -> list[str]:
-    """Rank the verbs of episodes by how often they were typed when they were on offer.
+    """Rank verbs by how often they were used among the turns in which they were admissible.
 
-    Verbs that were typed equally often stand by the alphabet.
+    Ties are in alphabetical order.
     """
     offered, chosen = Counter[str](), Counter[str]()
     for episode in episodes:
@@ -172,8 +172,8 @@ def rank_verbs(episodes: Iterable[Sequence[Turn]]) -> list[str]:
 def verb(action: str) -> str:
     """Return the first word of an action.
 
-    Other grammars than the native one put words of their own before it; all their actions have the
-    same verb.
+    Grammars other than the native one begin all actions with the same words, so their actions share
+    one verb.
     """
     found = _VERB.search(action)
     return found[0].lower() if found else ""

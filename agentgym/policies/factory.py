@@ -1,4 +1,4 @@
-"""The policies of several episodes at the same time, from what makes one."""
+"""Factories of policies for several concurrent episodes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def makes_more(
     make: Callable[[gymnasium.Env[str, str]], Policy],
     env: gymnasium.Env[str, str] | None = None,
 ) -> Callable[[gymnasium.Env[str, str]], Policy]:
-    """Return what makes the policies of several environments, of which the first is made already.
+    """Return a factory of policies for several environments, given the first policy.
 
-    Those that can be copied are copies of the first, so that all share what is one: a connection, a
-    rate limit, what was learnt of an endpoint.
+    Policies that support it are copied from the first, so that all share its connection, its rate
+    limit and what it learnt about the endpoint.
 
     Args:
-        first: The first.
-        make: Makes others.
-        env: The environment that the first one holds, if each holds its own.
+        first: The first policy.
+        make: Makes further policies.
+        env: The environment of the first policy, if each policy has its own.
     """
     waiting = [first]
 
@@ -41,13 +41,13 @@ def makes_more(
 
 
 def answers_later(policy: object) -> bool:
-    """Return whether a policy function, or an object that is called like one, is async."""
+    """Return whether a policy function or callable object is async."""
     call = getattr(type(policy), "__call__", None)  # noqa: B004  # of an object, not of its class
     return inspect.iscoroutinefunction(policy) or inspect.iscoroutinefunction(call)
 
 
 def waits(policy: Policy) -> bool:
-    """Return whether a policy waits for something else than this process, as far as it shows."""
+    """Return whether a policy is known to wait for something outside of this process."""
     acts = inspect.iscoroutinefunction(getattr(policy, "act", None))
     return acts or isinstance(policy, PolicyWithCopies | AsyncPlayer)
 
@@ -55,7 +55,7 @@ def waits(policy: Policy) -> bool:
 def played(
     make: Callable[[gymnasium.Env[str, str]], Any],
 ) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], Callable[[], None]]:
-    """Return what makes ordinary policies, and what frees what these share."""
+    """Return a factory of synchronous policies, and a function that frees what they share."""
     loop = EventLoop()
 
     def made(env: gymnasium.Env[str, str]) -> Policy:

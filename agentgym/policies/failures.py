@@ -1,9 +1,9 @@
-"""What an exception of a policy costs: the model's doing counts, the infrastructure's does not.
+"""How exceptions of a policy count: errors of the model do, failures of the infrastructure do not.
 
-The rule for everything that is evaluated, a function, an ``act`` or an agent that owns its loop:
-what raises ends the episode as it stands, which counts, unless the exception says that an endpoint
-or a connection failed. The clients of endpoints are not imported to find out: their exceptions are
-known by a status of HTTP, an error's code and message, or their classes' names.
+One rule holds for functions, policies and agents with their own loop: an exception ends the
+episode, which is scored at that point, unless an endpoint or a connection failed. To recognise this
+without importing the clients of endpoints, exceptions are classified by HTTP status, by the error's
+code and message, or by class name.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from agentgym.errors import (
 )
 
 SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
-"""Mistakes in how a policy was set up: they would end every episode, and so end an evaluation."""
+"""Errors in a policy's configuration: they would end every episode, so they end the evaluation."""
 SHOWN = 500
-"""Most characters of an exception that are kept."""
+"""Maximum number of characters of an exception's message that are kept."""
 CONNECTIONS = frozenset(
     {
         "APIConnectionError",  # openai, anthropic, litellm
@@ -38,16 +38,16 @@ CONNECTIONS = frozenset(
         "gaierror",
     }
 )
-"""Names of the classes of exceptions that say that a connection failed."""
+"""Names of exception classes that mean a failed connection."""
 
 
 def policy_end(error: Exception, actor: str = "the policy") -> PolicyFailure:
-    """Return what an exception of a policy means for its episode.
+    """Classify an exception of a policy by its effect on the episode.
 
     Args:
-        error: What was raised. What caused it, or was being handled, decides, too: frameworks wrap
-            the exceptions of endpoints.
-        actor: Who raised it.
+        error: The exception. Its cause and context are considered, too: frameworks wrap the
+            exceptions of endpoints.
+        actor: What raised the exception, for the message.
 
     Returns:
         `PolicyStopped` with the reason, for an episode that counts; else `PolicyFailure`.

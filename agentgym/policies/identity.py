@@ -1,10 +1,10 @@
-"""What a policy of one's own is made of, as a hash, so that an edited one is another policy.
+"""A hash of a user's policy source, so that an edited policy counts as another one.
 
-The hash is over the source of the module that holds it, and of the modules that this imports from
-the same folder or package, as they were when the process first looked: what is imported already
-does not change with its file. It is the same on every machine, and holds no path. Of a function the
-constants count, too, that its closure and defaults hold. The state of an object does not, because
-playing changes it: what tells one from another, ``facts()`` says.
+The hash covers the module that defines the policy and the modules that it imports from the same
+folder or package. Files are read when the process first needs them, because imported code does not
+change with its file. The hash is the same on every machine and contains no path. For a function it
+includes the constants in its closure and defaults. It excludes the state of objects, because
+playing changes it: ``facts()`` distinguishes instances.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ DIGITS = 16
 _HOUSE = __name__.partition(".")[0]
 _INSTALLED = ("site-packages", "dist-packages")
 _seen: dict[str, tuple[object, str]] = {}
-"""By name of a module: the spec by which it was loaded, and its hash."""
+"""Module name -> the spec by which it was loaded, and its hash."""
 
 
 def source_sha256(*parts: object) -> str:
-    """Hash the source of what a policy is made of.
+    """Hash the source code of a policy.
 
     Args:
-        *parts: Modules, functions, classes, or objects of classes. What this package itself has
-            does not count: reports name its version.
+        *parts: Modules, functions, classes, or objects of classes. Objects of this package are
+            skipped: reports contain its version.
 
     Returns:
         The first 16 hexadecimal digits of a SHA-256; empty if there is no source.
@@ -45,7 +45,7 @@ def source_sha256(*parts: object) -> str:
 
 
 def is_ours(thing: object) -> bool:
-    """Return whether the class of an object, or a class or function, is of this package."""
+    """Return whether a class, a function or the class of an object belongs to this package."""
     return _module_name(_definition(thing)).partition(".")[0] == _HOUSE
 
 

@@ -1,4 +1,4 @@
-"""What agents tell of their models' answers, in the shapes in which frameworks count tokens."""
+"""Model outputs reported by agents, in the token-count formats of common frameworks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.policies.base import ModelOutput
 FIELDS: Mapping[str, type] = {
     entry.name: int if entry.name.endswith("_tokens") else str for entry in fields(ModelOutput)
 }
-"""What may be told, and of which type it is."""
+"""Names and types of the reportable fields."""
 PLACES: Mapping[str, tuple[str, ...]] = {
     "prompt_tokens": ("prompt_tokens", "input_tokens"),
     "completion_tokens": ("completion_tokens", "output_tokens"),
@@ -25,23 +25,24 @@ PLACES: Mapping[str, tuple[str, ...]] = {
         "output_tokens_details.reasoning_tokens", "output_token_details.reasoning",
     ),
 }  # fmt: skip
-"""Where counts stand in the usage of OpenAI's two protocols and of the frameworks; a dot leads into
-what stands there."""
+"""Paths of token counts in the usage of OpenAI's two protocols and of the frameworks; a dot
+separates the keys of nested objects."""
 HOLDERS = ("usage", "usage_metadata", "token_usage")
-"""Under which of these names an answer holds its usage."""
+"""Attributes of a response that may hold its usage."""
 
 
 def read_output(told: object = None, **known: Any) -> ModelOutput:
-    """Understand what an agent tells of an answer of its model.
+    """Convert an agent's report on a model response to a `ModelOutput`.
 
     Args:
         told: A `ModelOutput`; or a usage: an object or mapping with ``prompt_tokens`` and
-            ``completion_tokens``, or ``input_tokens`` and ``output_tokens``; or an answer that
-            holds one under ``usage``, ``usage_metadata`` or ``token_usage``; None: nothing.
-        **known: Fields of `ModelOutput`, which win over what ``told`` says. None is left out.
+            ``completion_tokens``, or ``input_tokens`` and ``output_tokens``; or a response with a
+            usage under ``usage``, ``usage_metadata`` or ``token_usage``; or None.
+        **known: Fields of `ModelOutput`, which override those of ``told``; None is ignored.
 
     Raises:
-        ConfigurationError: It is none of these, or a field has another name or type.
+        ConfigurationError: ``told`` has none of these formats, or a field has an unknown name or a
+            wrong type.
     """
     given = {name: value for name, value in known.items() if value is not None}
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""Playing one episode: the loop from a policy to an environment and back, in one place."""
+"""The loop that plays one episode of a policy in an environment."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin,
 
 
 class Moment(NamedTuple):
-    """An episode after its reset, or after one turn."""
+    """The state of an episode after its reset or a turn."""
 
     observation: str
-    """The environment's text; the last one before a failure."""
+    """The environment's text; after a failure, the last one before it."""
     info: Mapping[str, Any]
     """The info that came with it; empty if the reset failed."""
     action: str | None = None
@@ -24,14 +24,13 @@ class Moment(NamedTuple):
     reward: float = 0.0
     """Reward of the turn."""
     terminated: bool = False
-    """Whether the task ended."""
+    """Whether the task terminated."""
     truncated: bool = False
-    """Whether the horizon ended the episode, or who played it did."""
+    """Whether the horizon or the player ended the episode."""
     failure: EnvFailure | PolicyFailure | None = None
-    """What failed, if the environment did not answer the reset or the action, or what the policy
-    needs gave none."""
+    """The failure, if the environment or infrastructure of the policy failed."""
     words: str = ""
-    """What is known of an end that the policy made, such as its endpoint's message."""
+    """Reason of an end caused by the policy, such as its endpoint's message."""
 
     @classmethod
     def after(
@@ -43,7 +42,7 @@ class Moment(NamedTuple):
         truncated: bool,
         info: Mapping[str, Any],
     ) -> Moment:
-        """Return the episode after a turn; one that a wrapper cut has a stop reason, too."""
+        """Return the episode after a turn; truncation by a wrapper also sets a stop reason."""
         if truncated:
             info = {**info, "stop_reason": told_reason(info, truncated)}
         return cls(observation, info, action, reward, terminated, truncated)
@@ -54,7 +53,7 @@ class Moment(NamedTuple):
         return self.terminated or self.truncated or self.failure is not None
 
     def cut(self, stop_reason: str, words: str = "") -> Moment:
-        """Return the episode as it stands, ended from outside for a reason, without a turn more."""
+        """Return the episode ended from outside for a reason, without another turn."""
         info = {**self.info, "stop_reason": stop_reason}
         return self._replace(info=info, action=None, reward=0.0, truncated=True, words=words)
 
@@ -68,26 +67,25 @@ def play(
     on_output: Callable[[ModelOutput], None] | None = None,
     end_when: Callable[[], str] | None = None,
 ) -> Iterator[Moment]:
-    """Play one episode, moment by moment.
+    """Play one episode and yield its moments.
 
-    The policy sees the part of the info dict that `agentgym.policies.PUBLIC_INFO` lists. It is
-    asked for an action when the next moment is asked for, so whoever stops listening stops the
-    episode.
+    The policy sees the keys of the info dict that `agentgym.policies.PUBLIC_INFO` lists. It acts
+    when the next moment is requested, so the episode stops when the caller stops iterating.
 
     Args:
         policy: The policy.
         env: A text environment, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset.
-        on_output: Called with the output of the policy's model, if it has one, before its action
-            is carried out.
-        end_when: Asked before each action for a reason to end the episode there, which becomes its
-            stop reason; an empty text lets it go on.
+        on_output: Called with the output of the policy's model, if any, before the action is
+            executed.
+        end_when: Called before each action; a non-empty text ends the episode and becomes its stop
+            reason.
 
     Yields:
-        The episode after its reset and after each turn. A failure of the environment, or a
-        `PolicyFailure`, is the last moment; so is the end that a `PolicyStopped` or ``end_when``
-        makes. Any other error of the policy is raised.
+        The episode after its reset and after each turn. A failure of the environment, a
+        `PolicyFailure`, a `PolicyStopped` or ``end_when`` yields the last moment. Any other error
+        of the policy is raised.
     """
     try:
         observation, info = env.reset(seed=seed, options=options)

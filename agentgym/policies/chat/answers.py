@@ -1,4 +1,4 @@
-"""What a model answered, as the environment reads it and as the model is shown it again."""
+"""Model responses, in the forms for the environment and for the next request."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from agentgym.endpoints.completions import (
 from agentgym.policies.base import ModelOutput
 
 MOST_CALLS = 32
-"""Most tool calls of one answer that are shown to the model again."""
+"""Maximum number of tool calls of one response that are sent back to the model."""
 LONGEST_ID = 128
-"""Most characters of a call's id that is sent back."""
+"""Maximum length of a call's id that is sent back."""
 LONGEST_NAME = 64
-"""Most characters of a function's name."""
+"""Maximum length of a function's name."""
 
 _ODD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class ToolCall(NamedTuple):
-    """A call of one of the actions."""
+    """A tool call of an action."""
 
     id: str
-    """Pairs the call with its result."""
+    """Identifies the call in its result."""
     name: str
     """The action."""
     arguments: str
-    """Its arguments, as the model wrote them."""
+    """Arguments, as the model wrote them."""
 
     def text(self) -> str:
-        """Return the call as environments read it."""
+        """Return the call as text for an environment."""
         payload = {"name": self.name, "arguments": self.arguments}
         return f"<tool_call>{json.dumps(payload)}</tool_call>"
 
     def message(self) -> dict[str, Any]:
-        """Return the call as endpoints read it."""
+        """Return the call in the format of endpoints."""
         # Names are held against a pattern, also those that a model made up.
         name = _ODD.sub("_", self.name)[:LONGEST_NAME] or "_"
         function = {"name": name, "arguments": _sound_arguments(self.arguments)}
@@ -54,28 +54,28 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True)
 class ChatAnswer:
-    """What a model said in one turn."""
+    """Response of a model in one turn."""
 
     content: str
-    """Its text, without calls and without thinking that came apart."""
+    """Text, without tool calls and without separately returned thinking."""
     calls: tuple[ToolCall, ...] = ()
     """Its tool calls."""
     reasoning: str = ""
-    """Thinking that came apart."""
+    """Thinking that was returned separately."""
     reasoning_field: str = REASONING_FIELDS[0]
-    """The field in which it came."""
+    """Field of the response that held it."""
 
     @property
     def text(self) -> str:
-        """The action: the text, with the first call in it."""
+        """The action: the text, including the first call."""
         return self.content + "".join(call.text() for call in self.calls[:1])
 
     def message(self, native: bool, reasoning: bool) -> dict[str, Any]:
-        """Return the answer as endpoints read it.
+        """Return the response as a message in the format of endpoints.
 
         Args:
-            native: Whether calls go back as ``tool_calls``, and not as text.
-            reasoning: Whether thinking that came apart goes back.
+            native: Whether calls are sent back as ``tool_calls`` instead of text.
+            reasoning: Whether separately returned thinking is sent back.
         """
         said: dict[str, Any] = {"role": "assistant", "content": self.text}
         if native and self.calls:
@@ -87,11 +87,11 @@ class ChatAnswer:
 
 
 def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
-    """Read what a model said.
+    """Read the response of a model.
 
     Args:
-        completion: The endpoint's answer.
-        turn: Number of the turn, from which missing ids of calls are made.
+        completion: The endpoint's response.
+        turn: Number of the turn, used to generate missing call ids.
     """
     message = completion.message
     field = next((name for name in REASONING_FIELDS if as_text(message.get(name))), "")
@@ -112,7 +112,7 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
 
 
 def model_output(completion: ChatCompletion, answer: ChatAnswer) -> ModelOutput:
-    """Return what records keep of an answer."""
+    """Return the part of a response that records store."""
     usage = completion.usage
     prompt = as_mapping(usage.get("prompt_tokens_details"))
     details = as_mapping(usage.get("completion_tokens_details"))

@@ -1,4 +1,4 @@
-"""What a `ChatPolicy` may be told."""
+"""Settings of a `ChatPolicy`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from agentgym.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class ChatConfig(EndpointConfig):
-    """Settings of a `ChatPolicy`: an endpoint, and what its model is told of an episode."""
+    """Settings of a `ChatPolicy`: its endpoint, and the messages that its model receives."""
 
     instructions: str = ""
     """Text that begins the system message."""
     window: int | None = None
-    """Turns of history sent; the first observation, which holds the task, is always sent. None: as
-    the prompt says, and all where it does not."""
+    """Turns of history sent; the first observation, which contains the task, is always sent. None:
+    the window of the prompt, or all turns if it has none."""
     tools: bool = False
     """Offer the actions as function-calling tools; the environment's grammar must be tool_call."""
     invalid_reasons: bool = False
-    """Tell the model why its last action was invalid, marked, where the observation does not say
-    so: what training does not tell it."""
+    """Add the reason of an invalid action to the next message, marked, if the observation lacks it.
+    Training does not add it."""
     send_reasoning: bool = False
-    """Send thinking that came apart from an answer back with it, as some models need between tool
-    calls; never in a prompt of one message a step."""
+    """Return separately received thinking with the response, as some models need between tool
+    calls; never with a prompt of one message per step."""
 
     def __post_init__(self) -> None:
         """Validate.

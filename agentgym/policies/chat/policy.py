@@ -1,4 +1,4 @@
-"""The policy that asks a chat model."""
+"""The policy that queries a chat model."""
 
 from __future__ import annotations
 
@@ -18,28 +18,27 @@ from agentgym.support.random_stream import Stream
 from agentgym.support.redaction import hide_secrets
 
 SEEDS = 1 << 31
-"""Seeds sent to endpoints are below it: some keep them as signed integers of 32 bits."""
+"""Exclusive upper bound of seeds sent to endpoints: some store them as signed 32-bit integers."""
 SAMPLING = ("temperature", "top_p", "seed")
 
 
 class ChatPolicy:
-    """Play with a chat model: observations are user messages, actions are its answers.
+    """Play with a chat model: observations are user messages, actions are its responses.
 
-    With `ChatConfig.tools`, actions are its tool calls and observations their results; of several
-    calls in one answer the first counts. The environment gets text in both cases.
+    With `ChatConfig.tools`, actions are tool calls and observations their results; only the first
+    call of a response counts. The environment receives text in both cases.
 
     Args:
         config: Model, endpoint and limits.
         action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``; not sent with
             tools, which say it themselves.
-        prompt: Lays out the messages in a way of its own, in which it says how to write actions;
-            ``action_prompt`` does not count then. Default: `agentgym.conversation.DEFAULT`, what
-            training tells a model, too.
+        prompt: Lays out the messages and says how to write actions; replaces ``action_prompt``.
+            Default: `agentgym.conversation.DEFAULT`, which training uses, too.
 
     Raises:
         DependencyNotInstalled: The package ``openai`` is missing.
-        ConfigurationError: The key is needed and not in the environment, the URL is none, or tools
-            are to be offered in a prompt of one's own.
+        ConfigurationError: A required API key is not set, the URL is invalid, or tools are combined
+            with a custom prompt.
     """
 
     def __init__(
@@ -72,12 +71,12 @@ class ChatPolicy:
         return self.config.tools and bool(self._tools)
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ChatPolicy:
-        """Return a copy that lays out its messages as a prompt does.
+        """Return a copy of the policy that uses a prompt.
 
         Args:
-            prompt: Lays them out.
-            sampling: Fields of `ChatConfig`, such as ``temperature``, that count where this policy
-                has none of its own.
+            prompt: Lays out the messages.
+            sampling: Defaults of `ChatConfig` fields, such as ``temperature``, for those that this
+                policy does not set.
         """
         usual = {entry.name: entry.default for entry in fields(ChatConfig)}
         taken = {k: v for k, v in sampling.items() if getattr(self.config, k) == usual[k]}
@@ -88,17 +87,17 @@ class ChatPolicy:
         return other
 
     def copy(self) -> ChatPolicy:
-        """Return another policy for episodes at the same time.
+        """Return a copy for a concurrent episode.
 
-        It has a history and counts of its own, and shares the connection, the rate limit and what
-        was learnt of the endpoint.
+        The copy has its own history and counts, and shares the connection, the rate limit and what
+        was learnt about the endpoint.
         """
         other = copy.copy(self)
         other._begin()
         return other
 
     def interrupt(self) -> None:
-        """End its wait of this moment for the endpoint, from any thread; copies go on."""
+        """Interrupt the current wait for the endpoint, from any thread; copies continue."""
         self._waits.interrupt()
 
     def seed(self, seed: int) -> None:
@@ -109,17 +108,18 @@ class ChatPolicy:
         self._episode_seed = seed
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Forget the previous episode, and take the tools of the new one."""
+        """Clear the previous episode and set the tools of the new one."""
         self.last_output = None
         self._tools = list(info.get("tools", []))
         self._conversation = self._begun(info)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Ask the model for its whole text; the environment strips thinking and parses.
+        """Return the model's complete text; the environment strips thinking and parses it.
 
         Raises:
-            PolicyStopped: The context is full, a filter refused, or the answer cannot be read.
-            PolicyFailure: The endpoint refuses, or still fails after the retries.
+            PolicyStopped: The context is full, a content filter stopped the model, or the response
+                is unreadable.
+            PolicyFailure: The endpoint rejects the request, or still fails after the retries.
         """
         self.last_output = None
         turn = len(self._conversation)
@@ -139,19 +139,19 @@ class ChatPolicy:
     def messages(
         self, observation: str, info: Mapping[str, Any] = MappingProxyType({})
     ) -> list[dict[str, Any]]:
-        """Return the messages that an observation is answered to; see `Conversation.messages`.
+        """Return the messages of the request for an observation; see `Conversation.messages`.
 
         Args:
             observation: The last observation.
-            info: The info dict that came with it, for the reason of an invalid action, and for
-                prompts that list the admissible actions.
+            info: The info dict that came with it, which holds the reason of an invalid action and
+                the admissible actions.
         """
         seen = SeenTurn.of(observation, info)
         found: list[dict[str, Any]] = sendable(self._conversation.messages(seen))
         return found
 
     def facts(self) -> dict[str, Any]:
-        """Return what identifies the policy in a report, as JSON-safe data without secrets."""
+        """Return JSON-safe facts that identify the policy in a report, without secrets."""
         config, redactor = self.config, self._endpoint.redactor
         return {
             "kind": "chat",
