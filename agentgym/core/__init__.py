@@ -1,11 +1,11 @@
-"""The contract of an environment: `TextEnv`, its tasks, and what a turn did.
+"""The contract of an environment: `TextEnv`, tasks, and the outcome of a turn.
 
-`env` has `TextEnv`, `family_contract` what a family implements of it. `outcome` is what a turn did,
-`info` what ``step`` reports of it; `guard` makes a failure cost one episode. `tasks` has tasks,
-splits and panels, `hooks` turn-level rewards, `language` actions in one grammar, `options` the
-arguments that callers may give; `oracle`, `spaces` and `fingerprint` say it in their names.
-`extension` is what every environment can be played with: `notes`, `tries`, and `delegation` to
-workers; `extensions` joins them.
+`env` defines `TextEnv`, and `family_contract` the methods that a family implements. `outcome`
+defines the result of a turn, and `info` the info dict of ``step``; `guard` limits a failure to one
+episode. `tasks` contains tasks, splits and panels, `hooks` turn-level rewards, `language` actions
+in one grammar, `options` the validation of arguments; `oracle`, `spaces` and `fingerprint` are what
+their names say. `extension` adds features to every environment: `notes`, `tries`, and `delegation`
+to workers; `extensions` combines them.
 
 To add one of these, touch these files:
 

@@ -1,11 +1,11 @@
-"""Planner and workers: an episode in which one policy hands parts of its task to itself.
+"""Planner and workers: episodes in which a policy delegates parts of its task to itself.
 
-The planner plays as ever, and may also ``delegate`` a part of the task in words. A worker then
-acts in its place: it reads these words and the environment's last answer, and nothing of what the
-planner has read. It ends with a ``report``, which is all that the planner reads of it. Every
-environment of text can be played so (its argument ``worker_turns``); a conversation for each agent
-is made of ``info["agent"]`` by `agentgym.conversation.EpisodeConversation`. Notes, where there are
-any (`agentgym.core.notes`), are those of all agents; writing and reading them takes turns, too.
+The planner can act, and can also ``delegate`` a part of the task in words. A worker then acts
+instead: it reads these words and the environment's last answer, but nothing that the planner has
+read. It ends with a ``report``, which is all that the planner reads of its work. Every text
+environment supports this (argument ``worker_turns``); `agentgym.conversation.EpisodeConversation`
+uses ``info["agent"]`` to build a conversation for each agent. Notes (`agentgym.core.notes`) are
+shared by all agents; writing and reading them takes turns.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from agentgym.core.outcome import Outcome, bounded
 from agentgym.errors import ConfigurationError
 
 PLANNER = "planner"
-"""Who acts first, and whenever no worker does."""
+"""The agent that acts first, and whenever no worker acts."""
 DELEGATE, REPORT = "delegate", "report"
 FEWEST_TURNS = 2
 """A worker needs one turn to act and one to report."""
 UNFINISHED = f"{REPORT} not done yet"
-"""What the expert says as a worker whose turns are over before the task is."""
+"""Report of the expert as a worker that runs out of turns before the task is done."""
 _SPECS = (
     ActionSpec(
         DELEGATE,
@@ -43,17 +43,17 @@ _SPECS = (
         native=f"{REPORT} {{text}}",
     ),
 )
-"""What planners and workers can do besides the actions of the environment."""
+"""Actions of planners and workers, besides those of the environment."""
 
 
 class Delegation(Extension):
-    """Who acts in a running episode, and for how long.
+    """Tracks which agent acts in a running episode, and for how many turns.
 
     Args:
-        worker_turns: Turns of a worker, the one in which it reports included.
+        worker_turns: Turns of a worker, including the turn of its report.
 
     Raises:
-        ConfigurationError: That leaves it no turn to act.
+        ConfigurationError: The worker has no turn to act.
     """
 
     argument = "worker_turns"
@@ -70,7 +70,7 @@ class Delegation(Extension):
         self.open("")
 
     def open(self, observation: str) -> str:
-        """Begin a try, as the planner, whose workers count on."""
+        """Begin a try as the planner; the numbering of workers continues."""
         self._scene, self._task, self._left = observation, "", 0
         return observation
 
@@ -81,18 +81,18 @@ class Delegation(Extension):
 
     @property
     def agent(self) -> str:
-        """Who acts now: ``planner``, or ``worker 1`` and so on."""
+        """The agent that acts: ``planner``, or ``worker 1`` and so on."""
         return f"worker {self._workers}" if self.works else PLANNER
 
     @property
     def info(self) -> dict[str, str]:
-        """What the info dict says of who acts now: ``agent``, and its ``agent_task`` in words."""
+        """Entries of the info dict: the acting ``agent``, and its ``agent_task`` as text."""
         return {"agent": self.agent, "agent_task": self._task if self.works else self._goal}
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return what info and hooks are told of the engine's state and of its expert's plan.
+        """Return the state key and plan length for info and hooks.
 
-        A worker's state is none of the planner's, nor of a worker with another task.
+        The state of a worker differs from that of the planner and of workers with other tasks.
         """
         return f"{state}\n{REPORT}: {self._task}" if self.works else state, self.turns(plan)
 
@@ -105,7 +105,7 @@ class Delegation(Extension):
         return self.idled(outcome) if worked else outcome
 
     def idled(self, outcome: Outcome) -> Outcome:
-        """Take a turn of a worker, if one acts, from those that it has."""
+        """Deduct a turn from the acting worker, if any."""
         if self.works:
             self._left -= 1
             if not self.works and not outcome.terminated:
@@ -136,10 +136,10 @@ class Delegation(Extension):
     # -- the expert -----------------------------------------------------------------------------
 
     def expert(self, action: str) -> str:
-        """Return what planner or worker do whose environment's expert would take an action.
+        """Return the action of the planner or worker, given the expert's action in the environment.
 
-        The planner delegates the whole task, again after each report. A worker plays the actions
-        of the expert, and reports in its last turn.
+        The planner delegates the whole task, again after each report. A worker takes the actions of
+        the expert, and reports in its last turn.
         """
         if not self.works:
             task = " ".join(self._goal.split()) or "the task"  # an order without words is refused
@@ -147,7 +147,7 @@ class Delegation(Extension):
         return action if self._left > 1 else UNFINISHED
 
     def turns(self, plan: int | None) -> int | None:
-        """Return how many turns from now it takes to play a plan of so many actions so."""
+        """Return the number of turns that a plan of some actions takes from now on."""
         if not plan:
             return plan
         now = self._left - 1 if self.works else 0
@@ -160,9 +160,9 @@ class Delegation(Extension):
 
 
 def refuse_workers(env: object) -> None:
-    """Refuse an environment with workers, for a loop that keeps one list of messages.
+    """Reject an environment with workers, for loops with a single list of messages.
 
-    It would mix those of all agents in it.
+    Such a loop would mix the messages of all agents.
 
     Raises:
         ConfigurationError: The environment has workers.

@@ -1,7 +1,7 @@
 """The contract of an environment: :class:`TextEnv`.
 
-A family implements what `FamilyContract` names; this class does seeding, the choice of the task,
-the turn budget, the info dict, reward hooks and snapshots.
+A family implements `FamilyContract`; this class does seeding, the choice of the task, the turn
+budget, the info dict, reward hooks and snapshots.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from agentgym.errors import ConfigurationError
 _RUNS_ON = StopReason.NONE
 """Found once: to look up the member of an enumeration is slow, and every turn needs it."""
 Session = TypeVar("Session")
-"""What plays an episode of a family; :meth:`TextEnv._start` puts it into ``_session``."""
+"""The game of a family's episode; :meth:`TextEnv._start` stores it in ``_session``."""
 
 
 def _is_private(name: str) -> bool:
@@ -70,33 +70,33 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     Args:
         tasks: The task set.
         horizon: Turn budget of an episode, unless the reset option of this name sets another.
-        split: Split from which ``reset`` draws when no task is named; None: ``train``, or where
-            the tasks have none (official data, files of one's own), their first split.
+        split: Split from which ``reset`` draws if no task is named; None: ``train``, or the first
+            split of tasks without it (official data, your own files).
         grammar: How actions are written: ``native``, ``xml``, ``react``, ``tool_call`` or
             ``action_tag`` (a native action between ``<action>`` tags).
         reward_hooks: Turn-level rewards added to the family's own.
-        expose_oracle: Whether ``info["oracle_action"]`` holds the solver's next action.
-        worker_turns: Turns of a worker to whom the policy may delegate a part of the task
-            (`agentgym.core.delegation`), its report included; 0: there are no workers.
-        notes: Notes that the policy may keep for itself (`agentgym.core.notes`); 0: it cannot.
-        tries: How often the policy may try a task (`agentgym.core.tries`), each time with an equal
-            share of the horizon; the ``horizon`` above is that of one try.
+        expose_oracle: Whether ``info["oracle_action"]`` contains the solver's next action.
+        worker_turns: Turns of a worker, including its report, to which the policy may delegate a
+            part of the task (`agentgym.core.delegation`); 0: no workers.
+        notes: Maximum number of notes that the policy can write (`agentgym.core.notes`); 0: none.
+        tries: Number of tries per episode (`agentgym.core.tries`); ``horizon`` is the turn budget
+            of one try.
         render_mode: ``"ansi"`` or None.
-        **unknown: What no class of the family knows; a family passes its ``**kwargs`` through, so
-            that mistyped names arrive here and are refused.
+        **unknown: Arguments that no class of the family accepts; families pass their ``**kwargs``
+            through, so that mistyped names are rejected here.
 
     Raises:
-        ConfigurationError: A name is unknown (the message lists those that exist), or a value is
-            out of range (the message names it).
+        ConfigurationError: A name is unknown (the message lists the known ones), or a value is out
+            of range (the message names it).
 
     Attributes:
-        spoken: The language of policies: the family's, and the orders of extensions.
-        extensions: What else it is played with (`agentgym.core.extension`).
+        spoken: The language of policies: the family's, extended by the orders of extensions.
+        extensions: The extensions of the environment (`agentgym.core.extension`).
         horizon: Turn budget of the running episode.
-        default_horizon: Turn budget of episodes whose reset names none.
+        default_horizon: Turn budget of episodes without the reset option ``horizon``.
 
-    ``gymnasium.make(..., max_episode_steps=n)`` and wrappers such as ``TimeLimit`` cut an episode
-    from outside: they set ``truncated``, and ``info`` knows nothing of it.
+    ``gymnasium.make(..., max_episode_steps=n)`` and wrappers such as ``TimeLimit`` truncate an
+    episode from outside: they set ``truncated``, but ``info`` does not reflect it.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
@@ -179,16 +179,16 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             seed: Seeds ``np_random``, from which the task is drawn if none is named.
             options: ``{"split", "index"}`` or ``{"task_id"}`` choose the task; ``"horizon"`` is
                 this episode's turn budget; ``"training_step"`` is read by scheduled hooks;
-                ``"reward_hooks"`` False plays it without them, for the family's own reward;
-                ``"prices"`` are those of costs (`agentgym.rewards.costs`). None is as good as left
-                out.
+                ``"reward_hooks"`` False disables them, leaving the family's own reward;
+                ``"prices"`` are the prices of costs (`agentgym.rewards.costs`). None means the
+                default.
 
         Returns:
             The first observation and the info dict, here with ``goal`` and ``tools``.
 
         Raises:
             ConfigurationError: An option is unknown, of the wrong type or out of range, or
-                contradicts another; or the seed is no natural number.
+                contradicts another; or the seed is not a natural number.
             TaskNotFound: The named task does not exist.
         """
         self._running = False
@@ -218,14 +218,14 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """Take one turn; any ``str`` is a legal action.
 
         Args:
-            action: Text of the policy. Thinking is stripped, overlong text is cut; what cannot be
-                parsed changes nothing and is answered with the reason.
+            action: Text of the policy. Thinking is stripped and overlong text is cut; text without
+                a valid action changes nothing, and the observation gives the reason.
 
         Returns:
             Observation, reward, terminated, truncated and info.
 
         Raises:
-            ResetNeeded: The episode has ended or never began.
+            ResetNeeded: The episode has ended or has not begun.
             ConfigurationError: The action is not a ``str``.
         """
         if not self._running:
@@ -306,7 +306,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @property
     def session(self) -> Session:
-        """The running game of a family that has one, for tools that look behind the text.
+        """The running game of the family, for tools that inspect its state.
 
         Raises:
             ResetNeeded: No episode has begun.
@@ -317,7 +317,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @property
     def language(self) -> Language:
-        """The family's language; a constructor may put another one here."""
+        """The family's language; a constructor may replace it."""
         return self.__language
 
     @language.setter
@@ -334,12 +334,12 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @property
     def delegation(self) -> Delegation | None:
-        """The extension of planner and workers; None where the policy plays alone."""
+        """The extension of planner and workers; None without workers."""
         return self.extensions.delegation
 
     @property
     def turns_left(self) -> int:
-        """Turns that are left of this try, the one that is being taken included."""
+        """Number of turns left in this try, including the current one."""
         left = self.horizon - self.turn
         return self.extensions.turns_left(left) if self.__extended else left
 
@@ -354,11 +354,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     @property
     def configuration(self) -> str:
-        """Fingerprint of how the environment was made: snapshots fit where it is the same."""
+        """Fingerprint of the environment's arguments: snapshots require the same one."""
         return self.__configuration
 
     def snapshot(self) -> Snapshot:
-        """Fork the running episode: return a picklable state, without that of wrappers.
+        """Fork the running episode: return its picklable state, without the state of wrappers.
 
         Raises:
             NotSupported: The family's engine cannot do it.
@@ -392,14 +392,14 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     def restore(self, state: Snapshot) -> None:
         """Continue from a state taken by :meth:`snapshot`, here or in an equal environment.
 
-        Either all of it is restored, or the environment stays as it was.
+        On an error the environment is unchanged.
 
         Raises:
-            ConfigurationError: It is none, or of an environment that was made with other arguments
-                (other reward hooks, another observation mode or engine, ...), or of a task whose
-                content has changed.
+            ConfigurationError: The state is not a snapshot, or it is from an environment with other
+                arguments (reward hooks, observation mode, engine, ...), or the content of its task
+                has changed.
             NotSupported: The family's engine cannot do it.
-            TaskNotFound: The snapshot is of another task set.
+            TaskNotFound: The snapshot is from another task set.
         """
         task, digest = self._task_of(state)
         try:
@@ -417,11 +417,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             raise
 
     def oracle(self) -> OraclePolicy:
-        """Return the policy of the solver, which knows the answers."""
+        """Return the oracle policy, which plays the solver's actions."""
         return OraclePolicy(self)
 
     def demonstrator(self) -> DemonstratorPolicy:
-        """Return the policy of the demonstrator: whoever ``expert=`` names, who may err."""
+        """Return the policy of the demonstrator, chosen by ``expert=``, which may make mistakes."""
         return DemonstratorPolicy(self)
 
     def oracle_action(self) -> str | None:
@@ -433,11 +433,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         return self._spoken_action("_demonstrator_action")
 
     def action_prompt(self) -> str:
-        """Return the paragraph that tells a language model how to write actions."""
+        """Return the paragraph that explains to a language model how to write actions."""
         return self.spoken.prompt()
 
     def plan_horizon(self, plan: int | None) -> int | None:
-        """Return the turn budget in which the first try has room for a plan of so many actions."""
+        """Return the turn budget whose first try has room for a plan of some number of actions."""
         turns = self.extensions.turns(plan)
         return turns and self.extensions.horizon(turns)
 

@@ -1,10 +1,10 @@
-"""What any environment of text can be played with besides its own rules: `Extension`.
+"""Optional features of every text environment: `Extension`.
 
-An extension adds actions, called orders, or changes how an episode goes on. It stands between the
-policy and the family: it sees each native action first, and each of the family's answers last. It
-is chosen by an argument of the environment, so records, forks, evaluation and training know it.
-The extensions there are: notes (`agentgym.core.notes`), planner and workers
-(`agentgym.core.delegation`), and further tries (`agentgym.core.tries`).
+An extension adds actions, called orders, or changes the course of an episode. It sits between the
+policy and the family: it sees each native action before the family, and each answer after it. It is
+enabled by an argument of the environment, so it works in records, forks, evaluation and training.
+The extensions are notes (`agentgym.core.notes`), planner and workers (`agentgym.core.delegation`),
+and tries (`agentgym.core.tries`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from agentgym.actions import ActionSpec
 from agentgym.core.outcome import Outcome, bounded
 
 LONGEST = 1000
-"""Most characters of the words of an order."""
+"""Maximum number of characters of an order's words."""
 
 
 class Order(NamedTuple):
-    """An action that is none of the environment."""
+    """An action of an extension."""
 
     name: str
     """Its first word."""
     text: str
-    """Its further words, in one line of at most `LONGEST` characters; empty if there are none."""
+    """Words after its name, in one line of at most `LONGEST` characters; may be empty."""
 
 
 def read_order(native: str, names: Collection[str]) -> Order | None:
-    """Return the order that a native action is; None if it is an action of the environment.
+    """Read a native action as an order; None if it is an action of the environment.
 
-    The whole action has to begin with the word: inside of a command to a shell it is none.
+    The action must begin with the name of an order; elsewhere, as in a shell command, it does not
+    count.
 
     Args:
         native: The action.
@@ -45,26 +46,26 @@ def read_order(native: str, names: Collection[str]) -> Order | None:
 
 
 class Turn(NamedTuple):
-    """What answers a turn of a policy."""
+    """The ways to answer a policy's turn."""
 
     act: Callable[[], Outcome]
-    """Has the environment answer it."""
+    """Passes the action to the environment."""
     idle: Callable[[str, bool], Outcome]
-    """Reports a turn in which the environment does nothing, from what the policy is told and
-    whether its action was valid."""
+    """Answers without the environment, from the text for the policy and whether its action was
+    valid."""
     restart: Callable[[], str]
-    """Begins the same task anew, in the same world; returns the first observation."""
+    """Restarts the same task in the same world; returns the first observation."""
 
 
 class Extension:
-    """Something that an environment is played with.
+    """Base class of extensions.
 
-    A subclass overrides what it changes. What it remembers of an episode stands in the private
-    attributes that `remembers` names, which hold plain values.
+    A subclass overrides the methods that it changes. Its state in an episode consists of plain
+    values in the private attributes named in `remembers`.
     """
 
     argument: ClassVar[str] = ""
-    """The argument of an environment that asks for it."""
+    """The argument of an environment that enables it."""
     specs: ClassVar[tuple[ActionSpec, ...]] = ()
     """Its orders."""
     remembers: ClassVar[tuple[str, ...]] = ()
@@ -72,15 +73,15 @@ class Extension:
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What it adds to the info dict of each turn."""
+        """Entries that it adds to the info dict of each turn."""
         return {}
 
     def begin(self, goal: str, horizon: int) -> None:
-        """Begin an episode, of at most so many turns."""
+        """Begin an episode with a turn budget."""
         return
 
     def open(self, observation: str) -> str:
-        """Begin the first or a further try; return what its first observation becomes."""
+        """Begin the first or a further try; return its changed first observation."""
         return observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
@@ -88,34 +89,34 @@ class Extension:
         return turn.act()
 
     def idled(self, outcome: Outcome) -> Outcome:
-        """Take a turn that an extension before it answered; return what becomes of the answer."""
+        """Handle a turn that an earlier extension answered; return the changed answer."""
         return outcome
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return what info and hooks are told of the engine's state and of its expert's plan."""
+        """Return the state key and plan length for info and hooks."""
         return state, self.turns(plan)
 
     def turns(self, plan: int | None) -> int | None:
-        """Return in how many turns from now a plan of so many actions is played."""
+        """Return the number of turns that a plan of some actions takes from now on."""
         return plan
 
     def turns_left(self, turns: int) -> int:
-        """Return how many turns a try has left in an episode that has so many left."""
+        """Return the turns left in the try, given the turns left in the episode."""
         return turns
 
     def horizon(self, turns: int) -> int:
-        """Return the turn budget of an episode in which each try has so many."""
+        """Return the turn budget of an episode, given the turn budget of a try."""
         return turns
 
     def expert(self, action: str) -> str:
-        """Return what is done where the environment's expert would take an action."""
+        """Return the expert's action with this extension, given its action in the environment."""
         return action
 
     def snapshot(self) -> Mapping[str, Any]:
-        """Return what it remembers of the episode, as plain values."""
+        """Return its state in the episode as plain values."""
         return {name: getattr(self, f"_{name}") for name in self.remembers}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Restore a snapshot."""
         for name in self.remembers:
             setattr(self, f"_{name}", state[name])

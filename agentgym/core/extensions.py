@@ -1,4 +1,4 @@
-"""The extensions of an environment as one, and its language with their orders."""
+"""Several extensions combined to one, and the language with their orders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentgym.errors import ConfigurationError
 
 
 class Extensions(Extension):
-    """Several extensions as one: the first stands next to the policy, the last to the family."""
+    """Several extensions as one: the first is next to the policy, the last next to the family."""
 
     def __init__(self, parts: Sequence[Extension]) -> None:
         self.parts = tuple(parts)
@@ -28,10 +28,10 @@ class Extensions(Extension):
 
     @staticmethod
     def of(worker_turns: int = 0, notes: int = 0, tries: int = 1) -> Extensions:
-        """Return what these arguments of an environment ask for.
+        """Return the extensions that the arguments of an environment enable.
 
         Raises:
-            ConfigurationError: One is out of range.
+            ConfigurationError: A value is out of range.
         """
         parts: tuple[Extension | None, ...] = (
             Tries(tries) if tries != 1 else None,
@@ -42,12 +42,12 @@ class Extensions(Extension):
 
     @property
     def delegation(self) -> Delegation | None:
-        """That of planner and workers, where it is among them."""
+        """The extension of planner and workers, if enabled."""
         return next((part for part in self.parts if isinstance(part, Delegation)), None)
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """What all of them add."""
+        """Entries that all extensions add to the info dict."""
         return {key: value for part in self.parts for key, value in part.info.items()}
 
     def begin(self, goal: str, horizon: int) -> None:
@@ -62,7 +62,7 @@ class Extensions(Extension):
         return observation
 
     def play(self, native: str, turn: Turn) -> Outcome:
-        """Take one turn: each answers it through those behind it."""
+        """Take one turn: each extension passes it on to the next."""
         return self._play(0, native, turn)
 
     def _play(self, place: int, native: str, turn: Turn) -> Outcome:
@@ -87,41 +87,41 @@ class Extensions(Extension):
         return self.parts[place].play(native, behind)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return what all of them tell."""
+        """Return the state key and plan length with all extensions."""
         for part in reversed(self.parts):
             state, plan = part.told(state, plan)
         return state, plan
 
     def turns(self, plan: int | None) -> int | None:
-        """Return how long a plan takes with all of them."""
+        """Return the number of turns of a plan with all extensions."""
         for part in reversed(self.parts):
             plan = part.turns(plan)
         return plan
 
     def turns_left(self, turns: int) -> int:
-        """Return how many turns are left with all of them."""
+        """Return the number of turns left with all extensions."""
         for part in self.parts:
             turns = part.turns_left(turns)
         return turns
 
     def horizon(self, turns: int) -> int:
-        """Return the turn budget with all of them."""
+        """Return the turn budget with all extensions."""
         for part in self.parts:
             turns = part.horizon(turns)
         return turns
 
     def expert(self, action: str) -> str:
-        """Return what is done with all of them."""
+        """Return the expert's action with all extensions."""
         for part in reversed(self.parts):
             action = part.expert(action)
         return action
 
     def snapshot(self) -> Mapping[str, Any]:
-        """Return what each remembers, by its argument."""
+        """Return the state of each extension, by its argument."""
         return {part.argument: part.snapshot() for part in self.parts}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot."""
+        """Restore a snapshot."""
         for part in self.parts:
             part.restore(state[part.argument])
 
@@ -131,10 +131,10 @@ class ExtendedLanguage(Language):
 
     Args:
         inner: The family's language.
-        extensions: Whose orders they are.
+        extensions: The extensions that define the orders.
 
     Raises:
-        ConfigurationError: The family has an action of such a name itself.
+        ConfigurationError: An action of the family has the name of an order.
     """
 
     def __init__(self, inner: Language, extensions: Extensions) -> None:
@@ -151,7 +151,7 @@ class ExtendedLanguage(Language):
         self._names = frozenset(spec.name for spec in extensions.specs)
 
     def understand(self, action: str) -> Reading:
-        """Understand model text; what is no order is the family's to read."""
+        """Parse model text; text without an order is parsed by the family's language."""
         found = self._order(well_formed(action)) if isinstance(action, str) else None
         if found is not None:
             return found
@@ -166,11 +166,11 @@ class ExtendedLanguage(Language):
         return self._inner.write(native) if order is None else super().write(native)
 
     def prompt(self) -> str:
-        """Return the paragraph that tells a language model how to write actions."""
+        """Return the paragraph that explains to a language model how to write actions."""
         return f"{self._inner.prompt()}\n\n{self._orders.prompt()}"
 
     def tools(self) -> list[dict[str, Any]]:
-        """Describe the actions as OpenAI tools; fresh objects."""
+        """Describe the actions as OpenAI tools, in new objects."""
         return [*self._inner.tools(), *self._orders.tools()]
 
     def _order(self, action: str) -> Reading | None:

@@ -1,6 +1,6 @@
-"""What an environment family implements: `FamilyContract`, the part of `TextEnv` that is its own.
+"""`FamilyContract`: the methods that an environment family implements.
 
-`TextEnv` calls these methods, and does all that is the same in every family.
+`TextEnv` calls them, and implements everything that is common to all families.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ OVERRIDABLE = (
 
 
 class FamilyContract(ABC):
-    """How a family begins an episode, acts in it and describes it.
+    """The methods with which a family begins an episode, acts in it and describes it.
 
-    Only `_start` and `_act` have to be there.
+    Only `_start` and `_act` are required.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
-    """Options of ``reset`` that only this family has, each with what validates it (called with the
-    value and its name). The task set finds them in :meth:`TaskSet.choose`."""
+    """Additional options of ``reset``, each with its validator (called with the value and its
+    name). The task set receives them in :meth:`TaskSet.choose`."""
     repeatable: ClassVar[bool] = True
-    """Whether actions may be carried out a second time to bring back an episode whose worker died;
-    where they may not, what lies behind its last checkpoint is lost, and the episode with it."""
+    """Whether actions may be repeated to recover an episode after its worker process died;
+    otherwise an episode with turns after the last checkpoint is lost."""
     blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read nothing of a task, by names that begin with ``blind-``;
-    each is made from an environment. ``load_policy`` knows the names, ``validate`` plays them."""
+    """Baselines of the family that do not read the task, by names that begin with ``blind-``; each
+    is made from an environment. ``load_policy`` accepts the names, ``validate`` plays them."""
     reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read the task and know no solution, as ``blind_policies``; they
-    are rungs between those and the expert, so ``validate`` does not play them."""
+    """Baselines of the family that read the task without knowing its solution, like
+    ``blind_policies``; they lie between those and the expert, so ``validate`` does not play
+    them."""
     action_length: ClassVar[int] = ACTION_LENGTH
-    """Most characters of an action, thinking removed."""
+    """Maximum number of characters of an action, thinking removed."""
 
     @abstractmethod
     def _start(self, task: Task, rng: np.random.Generator) -> str:
@@ -110,16 +111,16 @@ class FamilyContract(ABC):
         return 0.0
 
     def reported_details(self) -> Collection[str]:
-        """Return the keys that ``info["details"]`` holds at every step, on which hooks rely."""
+        """Return the keys that ``info["details"]`` contains at every step."""
         return ()
 
     @classmethod  # noqa: B027  # optional
     def prepare(cls, members: Sequence[tuple[Self, str]]) -> None:
-        """Do at once what the next steps of several environments need, each with its action.
+        """Batch the external work of the next steps of several environments.
 
-        A vector environment calls it before it steps them, with running environments of this
-        class that it holds in one thread: a family whose steps ask something outside, such as a
-        search engine, asks once for all. The steps must come out the same without it.
+        A vector environment calls this before it steps environments of this class that run in one
+        thread, so that a family can query an external service, such as a search engine, once for
+        all of them. The results of the steps must not depend on it.
         """
 
     def _snapshot(self) -> Any:

@@ -1,7 +1,7 @@
-"""A short name for how an object was made, so that two of a kind can be told apart.
+"""Fingerprints of the arguments of objects.
 
-Snapshots carry the fingerprint of their environment: restored in one that reads, rewards or shows
-things differently, the episode would go on as neither of the two.
+Snapshots contain the fingerprint of their environment: an episode cannot continue in an environment
+that parses, rewards or shows things differently.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from agentgym.core.hooks import TurnReward
 from agentgym.core.options import arguments
 
 VIEWS = frozenset({"expose_oracle", "horizon", "render_mode", "split"})
-"""Arguments that do not change how a running episode goes on: its horizon is its own."""
+"""Arguments that do not affect a running episode, which has its own horizon."""
 DEPTH = 6
-"""How deep an argument is looked into."""
+"""Maximum depth to which an argument is inspected."""
 BREADTH = 1000
-"""How many entries of a collection are looked at; of a larger one its size counts."""
+"""Maximum number of inspected entries of a collection; for larger ones, only the size counts."""
 
 
 def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Name how an environment was made, in 16 hexadecimal digits.
+    """Return a fingerprint of an environment's arguments, as 16 hexadecimal digits.
 
-    Equal arguments give equal fingerprints, whether they were given or left at their defaults, on
-    every machine and in every process. Plain values, functions, dataclasses and reward hooks count
-    with all that they hold; of other objects (a shop of a million products) only the class counts,
-    and a snapshot compares its task as well.
+    Equal arguments give equal fingerprints, passed or default, on every machine and in every
+    process. Plain values, functions, dataclasses and reward hooks count with all their contents;
+    for other objects (a shop of a million products) only the class counts, and a snapshot also
+    compares its task.
     """
     known = arguments(cls)
     given = {**known, **dict(zip(known, args, strict=False)), **kwargs}
@@ -46,7 +46,7 @@ def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
 
 
 def describe(value: object, depth: int = DEPTH) -> Any:
-    """Describe a value by JSON lists and scalars: its class and what it holds, ``depth`` deep.
+    """Describe a value by JSON lists and scalars: its class and contents, to a depth of ``depth``.
 
     Values of equal class and contents have equal descriptions.
     """

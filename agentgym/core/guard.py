@@ -1,8 +1,8 @@
-"""What an environment may return and raise, and whose fault it is.
+"""Validation of what environments return, and classification of what they raise.
 
-Environments are other people's code. Whatever one of them does must cost its own episode and
-nothing else: a value that is no transition never reaches the caller. `GuardedEnv` holds one
-environment to this, the slots of a vector environment hold many.
+Environments may be third-party code. A fault of one must cost only its own episode, and an invalid
+transition must never reach the caller. `GuardedEnv` ensures this for one environment, the slots of
+a vector environment for many.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from agentgym.errors import (
 logger = logging.getLogger(__name__)
 
 ERROR_LENGTH = 2000
-"""Most characters of an exception that are kept."""
+"""Maximum number of characters of an exception's message that are kept."""
 CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
-"""Raised by a reset that was asked for the wrong thing; not failures of the environment."""
+"""Raised by a reset with wrong arguments; not failures of the environment."""
 NO_EXPERT = (NotSupported, *CALLER_MISTAKES)
-"""Raised by an expert who cannot play at all; no failures of the environment."""
+"""Raised by an unavailable expert; not failures of the environment."""
 _NUMBERS = (int, float, np.integer, np.floating)
 _FLAGS = (bool, np.bool_)
 
@@ -45,10 +45,10 @@ Step = tuple[str, float, bool, bool, dict[str, Any]]
 
 
 def checked_reset(result: object) -> Reset:
-    """Return what ``reset`` returned, if it is the beginning of an episode.
+    """Validate and return the result of ``reset``.
 
     Raises:
-        EnvFailure: It is not ``(str, dict)``.
+        EnvFailure: The result is not ``(str, dict)``.
     """
     if isinstance(result, tuple | list) and len(result) == 2:
         observation, info = result
@@ -58,10 +58,11 @@ def checked_reset(result: object) -> Reset:
 
 
 def checked_step(result: object) -> Step:
-    """Return what ``step`` returned, as Python's own types, if it is a transition.
+    """Validate the result of ``step`` and return it with built-in Python types.
 
     Raises:
-        EnvFailure: It is not ``(str, float, bool, bool, dict)``, or the reward is not finite.
+        EnvFailure: The result is not ``(str, float, bool, bool, dict)``, or the reward is not
+            finite.
     """
     if isinstance(result, tuple | list) and len(result) == 5:
         observation, reward, terminated, truncated, info = result
@@ -99,11 +100,11 @@ def _shape(result: object) -> str:
 
 
 def raise_if_meant_for_us(error: BaseException) -> None:
-    """Let through what is no failure of the environment in whose code it was raised.
+    """Re-raise an exception that is not a failure of the environment.
 
-    These are Ctrl-C and what a signal handler raises to end the program (such as ``SystemExit`` at
-    SIGTERM): Python raises them in the main thread, wherever that happens to be. Everything else
-    is the environment's, ``asyncio.CancelledError`` and its own ``sys.exit()`` included.
+    These are Ctrl-C and exceptions of signal handlers that end the program (such as ``SystemExit``
+    at SIGTERM): Python raises them in the main thread, whatever code it runs. Everything else
+    counts as the environment's failure, including ``asyncio.CancelledError`` and ``sys.exit()``.
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return
@@ -132,7 +133,7 @@ def _codes(error: BaseException) -> Iterator[CodeType]:
 
 
 def words(error: BaseException) -> str:
-    """Say what an exception says, bounded; an exception may even fail at that."""
+    """Return the text of an exception, shortened; handles exceptions that cannot be formatted."""
     try:
         return f"{type(error).__name__}: {error}"[:ERROR_LENGTH]
     except Exception:
@@ -140,18 +141,17 @@ def words(error: BaseException) -> str:
 
 
 class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
-    """Turn whatever an environment raises into `EnvFailure`, which costs one episode and no more.
+    """Convert exceptions of an environment to `EnvFailure`, which costs only one episode.
 
-    What counts as a failure is what does in the slots of a vector environment: all that it raises,
-    and what it returns that is no transition. A reset that is asked for the wrong thing, such as an
-    unknown task, is the caller's mistake and passes through, and so does an expert that there is
-    not. What records and experts ask of an environment between its turns is guarded alike: they
-    find it by ``get_wrapper_attr``, not behind the guard in ``env.unwrapped``.
+    Failures are the same as in the slots of a vector environment: all exceptions, and invalid
+    transitions. Errors of the caller, such as an unknown task in ``reset``, pass through, and so
+    does the error of a missing expert. The methods that records and experts call between turns are
+    guarded, too: they are reached by ``get_wrapper_attr`` instead of ``env.unwrapped``.
     """
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """That of the environment: the guard changes nothing of what is played."""
+        """The spec of the environment, which the guard does not change."""
         return self.env.spec
 
     def reset(
@@ -203,7 +203,7 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
             return action
 
     def close(self) -> None:
-        """Close the environment; one that cannot be closed is reported and left."""
+        """Close the environment; failures are logged."""
         try:
             self.env.close()
         except BaseException as error:
@@ -213,7 +213,7 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
 
 @contextmanager
 def as_env_failure(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Raise what an environment raises as an `EnvFailure`, but for what may pass."""
+    """Convert exceptions to `EnvFailure`, except those that may pass."""
     meant: tuple[type[Exception], ...] = (EnvFailure, *passing)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Turn-level reward hooks: what a hook sees, and how a list of hooks is run over an episode.
+"""Turn-level reward hooks: the interface of a hook, and the runner of hooks over an episode.
 
 The hooks themselves are in :mod:`agentgym.rewards`.
 """
@@ -21,7 +21,7 @@ TASK_TERM = "task"
 
 @dataclass(frozen=True, slots=True)
 class TurnState:
-    """An environment between two turns."""
+    """The state of an environment between two turns."""
 
     observation: str
     """The text that the policy sees."""
@@ -34,7 +34,7 @@ class TurnState:
     state_key: str
     """Hash of the engine's state."""
     oracle_turns: int | None
-    """Remaining length of the expert's plan, where known."""
+    """Remaining length of the expert's plan, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,40 +56,40 @@ class TurnContext:
     success: bool
     """Whether the task has been solved."""
     repeats: int
-    """How often the same action was taken in the same state earlier in this episode."""
+    """Number of times the action was taken in the same state earlier in this episode."""
     training_step: int
     """Step of the trainer (0 outside training), for scheduled hooks."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What the family reports of the turn, as in ``info["details"]``."""
+    """Facts of the family about the turn, as in ``info["details"]``."""
     goal: str = ""
     """The instruction of the episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What somebody outside of the environment said of a turn, or that nobody did."""
+    """The verdict of an external judge on a turn, or the reason why there is none."""
 
     key: str
-    """Names the question: it is the same wherever the same is asked of the same judge."""
+    """Identifies the question: equal for equal questions to the same judge."""
     score: float | None
-    """What was said; None: there was no answer, or none that can be read."""
+    """The score; None if there was no response, or an unreadable one."""
     problem: str = ""
-    """Why there is none."""
+    """Reason of a missing score."""
     calls: int = 0
-    """Questions that were sent for it; none for what had been answered before."""
+    """Number of questions sent for it; 0 for a cached verdict."""
     prompt_tokens: int = 0
-    """Tokens that the judge read for it."""
+    """Tokens that the judge read."""
     completion_tokens: int = 0
-    """Tokens that it wrote."""
+    """Tokens that the judge wrote."""
 
 
 @runtime_checkable
 class TurnReward(Protocol):
     """A named, weighted part of the reward, computed turn by turn.
 
-    The weight is any finite number: a negative one makes a cost of what the hook counts. A hook
-    that reads ``context.details`` may say which keys it cannot do without, in an attribute
-    ``needs``; environments that do not report them at every step then refuse it.
+    The weight is any finite number; a negative weight turns a bonus into a cost. A hook that reads
+    ``context.details`` may list its required keys in an attribute ``needs``; environments that do
+    not report them at every step then reject the hook.
     """
 
     name: str
@@ -100,47 +100,47 @@ class TurnReward(Protocol):
         ...
 
     def reset(self) -> None:
-        """Forget the previous episode."""
+        """Clear the state of the previous episode."""
         ...
 
 
 @runtime_checkable
 class JudgedReward(TurnReward, Protocol):
-    """A hook that asks somebody outside of the environment, and so may get no answer."""
+    """A hook that queries an external judge, which may not respond."""
 
     verdict: Verdict | None
-    """What was said of the last turn; None if nothing was asked."""
+    """Verdict on the last turn; None if no question was asked."""
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool) -> None:
-        """Know what was said of each turn, by the names of hooks, and ask nobody but if told so."""
+        """Use recorded verdicts, by hook name, and send questions only if this is allowed."""
         ...
 
     def interrupt(self) -> None:
-        """End the waits for answers of this moment, from any thread."""
+        """Interrupt the current waits for responses, from any thread."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a turn used of something that an episode is to be sparing with."""
+    """The amount of a limited resource that a turn used."""
 
     amount: float
-    """How much, at least 0."""
+    """Amount, at least 0."""
     limit: float | None = None
-    """How much an episode may use; None: there is no limit."""
+    """Limit per episode; None: no limit."""
 
 
 @runtime_checkable
 class CostReward(TurnReward, Protocol):
-    """A hook that counts what turns use, and takes a price for each unit of it."""
+    """A hook that counts a resource used by turns, and subtracts a price per unit."""
 
     limit: float
-    """How much an episode may use; below 0: there is no limit."""
+    """Limit per episode; negative: no limit."""
     price: float
-    """What a unit costs, at least 0, where an episode names no other price."""
+    """Default price per unit, at least 0; episodes may set another one."""
 
     def amount(self, context: TurnContext) -> float:
-        """Return how much a turn uses."""
+        """Return the amount that a turn uses."""
         ...
 
 
@@ -165,14 +165,14 @@ class HookRunner:
     """Run hooks over the turns of an episode and collect their weighted terms.
 
     Args:
-        hooks: Hooks in the order in which they are run; copied, so that environments which were
-            made with the same hooks share no state.
+        hooks: Hooks in the order in which they run; copied, so that environments with the same
+            hooks share no state.
         reported: Keys of ``info["details"]`` that the environment reports at every step.
 
     Raises:
-        ConfigurationError: It is no list of hooks, an entry is no hook, has no name or a weight
-            that is not finite, needs what is not reported, two share a name, or one is named
-            ``task``.
+        ConfigurationError: The value is not a list of hooks, an entry is not a hook, has no name or
+            a weight that is not finite, needs keys that are not reported, two share a name, or one
+            is named ``task``.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class HookRunner:
         self._goal = ""
         self._prices: Mapping[str, float] = {}
         self.costs: dict[str, Cost] = {}
-        """What the last turn used, by the names of the hooks that count it."""
+        """Costs of the last turn, by hook name."""
 
     def _keep(self, hooks: list[TurnReward]) -> None:
         """Run these hooks from now on."""
@@ -229,9 +229,9 @@ class HookRunner:
 
     @property
     def read_potential(self) -> bool:
-        """Whether any hook reads the potential, which some families have to run tests for.
+        """Whether any hook may read the potential, which some families compute by running tests.
 
-        A hook that does not say so in an attribute ``reads_potential`` may.
+        A hook without the attribute ``reads_potential`` may read it.
         """
         return any(getattr(hook, "reads_potential", True) for hook in self._hooks)
 
@@ -242,26 +242,26 @@ class HookRunner:
 
     @property
     def judged(self) -> bool:
-        """Whether any hook asks somebody outside of the environment."""
+        """Whether any hook queries an external judge."""
         return bool(self._judges)
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """What was said of the last turn, by the names of the hooks that asked."""
+        """Verdicts on the last turn, by hook name."""
         return {hook.name: hook.verdict for hook in self._judges if hook.verdict}
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
-        """Give the hooks that asked what was said of the episode that will be played again.
+        """Pass the recorded verdicts of an episode to its judges before a replay.
 
         Args:
-            turns: What was said of each turn, by the names of the hooks.
-            ask: Whether to ask what is not among it; else each turn gets what it got.
+            turns: Verdicts on each turn, by hook name.
+            ask: Whether to send questions without a recorded verdict; otherwise they have none.
         """
         for hook in self._judges:
             hook.recall(turns, ask)
 
     def interrupt(self) -> None:
-        """End the waits of this moment for answers from outside, from any thread."""
+        """Interrupt the current waits for responses of judges, from any thread."""
         for hook in self._judges:
             hook.interrupt()
 
@@ -278,8 +278,8 @@ class HookRunner:
             state: The first state.
             training_step: Step of the trainer, for scheduled hooks.
             goal: The instruction.
-            prices: What a unit costs in this episode, by the names of hooks that count costs; those
-                of hooks elsewhere, such as a wrapper's, are left to them.
+            prices: Prices per unit in this episode, by the names of cost hooks; unknown names, such
+                as hooks of a wrapper, are ignored.
         """
         self._before, self._goal, self._prices = state, goal, dict(prices or {})
         self._seen.clear()
@@ -303,7 +303,7 @@ class HookRunner:
         A judge without a verdict on this turn has no term.
 
         Raises:
-            ConfigurationError: A hook's value is no finite number.
+            ConfigurationError: The value of a hook is not a finite number.
         """
         before = self._before
         assert before is not None, "HookRunner.reset must come first"
@@ -346,10 +346,10 @@ class HookRunner:
     def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
 
-        Only what equal hooks remember is taken over; which hooks there are does not change.
+        Only the state of the hooks is restored, not the hooks themselves.
 
         Raises:
-            ConfigurationError: The hooks of the state are others.
+            ConfigurationError: The state belongs to other hooks.
         """
         hooks, before, seen, training_step, goal, prices = state
         ours = [(type(hook), hook.name, hook.weight) for hook in self._hooks]

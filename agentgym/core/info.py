@@ -1,6 +1,7 @@
-"""The info dict of a turn: its costly values are computed when they are read.
+"""The info dict of a turn, with expensive values computed lazily.
 
-:class:`Info` is the dict, :data:`LATER` says which values are costly and what makes them.
+:class:`Info` is the dict; :data:`LATER` lists the expensive values and the functions that compute
+them.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ WHOLE = (
     "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__",
     "__ror__", "clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values",
 )  # fmt: skip
-"""Methods of a dict that need all of its values, or know which there are."""
+"""Methods of a dict that need all values or keys."""
 
 
 class Info(dict[str, Any]):
     """A dict that computes some of its values when they are first read.
 
-    A loop that reads the reward alone pays for nothing else. In all other respects it is the dict
-    of all values: as long, equal, iterated, merged and encoded alike. A copy or a pickle of it is a
-    plain dict. It is made by :meth:`of`.
+    A loop that reads only the reward computes nothing else. In all other respects it behaves like
+    the dict of all values: length, equality, iteration, merging and encoding. A copy or a pickle of
+    it is a plain dict. Construct it by :meth:`of`.
     """
 
     __slots__ = ("_later", "_source")
@@ -40,10 +41,10 @@ class Info(dict[str, Any]):
         """Return the info of a turn, without an initialiser: every turn makes one.
 
         Args:
-            known: The values that are there already.
-            later: For each further key what computes its value from ``source``.
-            source: Nothing of it that is read ever changes, so that a value is the same whenever it
-                is computed.
+            known: Values that are already computed.
+            later: For each further key, the function that computes its value from ``source``.
+            source: Argument of these functions; must not change, so that values do not depend on
+                when they are computed.
         """
         info = Info(known)
         info._later, info._source = later, source
@@ -59,7 +60,7 @@ class Info(dict[str, Any]):
         return dict.__contains__(self, key) or key in self._later
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return one value; no other is computed."""
+        """Return one value without computing others."""
         return self[key] if key in self else default  # noqa: SIM401
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -67,11 +68,11 @@ class Info(dict[str, Any]):
         return dict, (self.copy(),)
 
     def names(self) -> Collection[str]:
-        """Return the keys in any order, some of them twice, without computing a value."""
+        """Return the keys in any order, possibly repeated, without computing a value."""
         return *dict.keys(self), *self._later
 
     def settle(self) -> None:
-        """Compute what nobody has read; keys stand in one order, whatever was read before."""
+        """Compute all remaining values; the order of keys is independent of earlier reads."""
         later, self._later = self._later, {}
         for key, compute in later.items():
             # Not by `pop` of this class, which calls this method.
@@ -98,15 +99,15 @@ for _name in WHOLE:
 
 
 class Ranks(dict[str, bytes]):
-    """The place of each action in ``info["admissible_actions"]``, remembered for one task.
+    """The position of each action in ``info["admissible_actions"]``, cached for one task.
 
-    Engines list what they find in an order of their own (by object, by verb, as written in a game
-    file), and such an order gives solutions away. Here the order is that of a hash of the task and
-    the action: the same on every machine, another one in every task, and it tells nothing.
+    Engines list actions in a systematic order (by object, by verb, as in a game file), which can
+    give solutions away. Here actions are ordered by a hash of the task and the action: the order is
+    the same on every machine, differs between tasks and reveals nothing.
     """
 
     SIZE = 4096
-    """Most actions that are remembered."""
+    """Maximum number of cached actions."""
 
     def __init__(self, task_id: str) -> None:
         self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
@@ -133,7 +134,7 @@ def hashed(state: str) -> str:
     """Hash an engine's state to the 16 hexadecimal digits of ``info["state_key"]``.
 
     Raises:
-        EnvFailure: The state is no text.
+        EnvFailure: The state is not text.
     """
     if not isinstance(state, str):
         raise EnvFailure(f"expected _state of the environment to return a str, got {state!r:.80}")
@@ -162,19 +163,19 @@ LATER: Mapping[str, Callable[[Source], Any]] = {
     "admissible_actions": _offered,
     "state_key": lambda source: hashed(source[3]),
 }
-"""What an info dict computes when it is read."""
+"""The lazily computed values of an info dict."""
 FIRST_LATER: Mapping[str, Callable[[Source], Any]] = {
     **LATER,
     "tools": lambda source: source[1].tools(),
 }
-"""The same for that of a reset."""
+"""The lazily computed values of the info dict of a reset."""
 
 KEYS: Mapping[str, str] = {
     "task_id": "Id of the task, the same on every machine.",
     "split": "Split of the task.",
     "turn": "Turns taken so far; 0 after a reset.",
     "horizon": "Turn budget of the episode.",
-    "action_valid": "Whether the last action was understood and could be carried out.",
+    "action_valid": "Whether the last action was parsed and admissible.",
     "admissible_actions": "Actions that would be valid now, in an order that reveals nothing.",
     "trailing_text": "Text after the first complete action of the last answer.",
     "success": "Whether the task is solved.",
@@ -182,17 +183,17 @@ KEYS: Mapping[str, str] = {
     "stop_reason": (
         "Why the episode ended (success, failure, answer, horizon, error, ...); empty until then."
     ),
-    "details": "Facts of the family about the turn; `reason` says why an action was invalid.",
+    "details": "Facts of the family about the turn; `reason` is why an action was invalid.",
     "reward_terms": "Named parts of the reward, which sum to it.",
     "state_key": "Hash of the state, by which GiGPO groups equal states.",
     "oracle_turns": "Turns that the demonstrator still needs; None if unknown.",
     "oracle_action": "The solver's next action; with `expose_oracle=True`.",
     "goal": "The instruction; at a reset only.",
     "tools": "The actions as OpenAI tools; at a reset only.",
-    "agent": "Who acts next, `planner` or `worker 1`; with `worker_turns=`.",
+    "agent": "The agent that acts next, `planner` or `worker 1`; with `worker_turns=`.",
     "agent_task": "The task of that agent in words; with `worker_turns=`.",
-    "try": "Which try of the task this is; with `tries=`.",
-    "costs": "What the turn used and how much an episode may use; with hooks that count costs.",
-    "verdicts": "Answers of judges, or why there is none; with hooks that ask a model.",
+    "try": "Number of the current try; with `tries=`.",
+    "costs": "Costs of the turn and their limits per episode; with hooks that count costs.",
+    "verdicts": "Verdicts of judges, or why one is missing; with hooks that ask a model.",
 }
-"""Every key of ``info``, and what its value is."""
+"""Every key of ``info``, with its description."""

@@ -18,7 +18,7 @@ from agentgym.errors import ConfigurationError
 
 Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
-"""Largest horizon and training step: what arrays of integers hold on every platform."""
+"""Maximum horizon and training step: fits into integer arrays on every platform."""
 _INTEGERS = (int, np.integer)
 
 

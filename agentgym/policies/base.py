@@ -145,8 +145,7 @@ class PolicyWithFacts(Protocol):
     """A policy that describes itself for reports."""
 
     def facts(self) -> Mapping[str, Any]:
-        """Return JSON-safe facts that identify the policy, such as model and sampling; no API
-        key."""
+        """Return JSON-safe facts that identify the policy, such as its model; no API key."""
         ...
 
 

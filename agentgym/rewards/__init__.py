@@ -1,8 +1,9 @@
-"""Turn-level rewards: hooks that map a turn to a number, and a wrapper that adds them to any env.
+"""Turn-level rewards: hooks that map a turn to a number, and a wrapper that adds them to an env.
 
 Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment in `ShapedReward`.
-Each hook's weighted value stands in ``info["reward_terms"]`` under its name, and the terms sum to
-the reward. A command line names hooks as `parse_hooks` reads them: ``potential turn_cost=0.01``.
+``info["reward_terms"]`` holds each hook's weighted value under its name, and the terms sum to the
+reward. On a command line, hooks are written in the syntax of `parse_hooks`: ``potential
+turn_cost=0.01``.
 Hooks are deterministic, picklable and deep-copyable; an environment copies them.
 
 To add one of these, touch these files:

@@ -1,9 +1,9 @@
-"""Costs: reward hooks that count what an episode uses, with a limit and a price.
+"""Costs: reward hooks that count what an episode uses, with a limit and a cost per unit.
 
-What a turn used stands in ``info["costs"]``, in records and in reports, which say how many episodes
-were above the limit. The reward loses the price of each unit. A limit is no end: it is for whoever
-evaluates or trains. ``agentgym train --rl.price-rate`` raises the price of what is used above its
-limit, and lowers it below (a Lagrange multiplier for each cost).
+Usage is stored in ``info["costs"]``, in records and in reports, which say how many episodes
+exceeded the limit. Every unit reduces the reward by its price. A limit does not end episodes; it is
+for evaluation and training. ``agentgym train --rl.price-rate`` raises the price while the use
+exceeds its limit, and lowers it otherwise (a Lagrange multiplier for each cost).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from agentgym.core.hooks import TurnContext
 from agentgym.rewards.terms import FROM_0, SuppliedHook
 
 NO_LIMIT = -1.0
-"""In the place of a limit: any amount may be used."""
+"""Value of ``limit`` that allows any amount."""
 
 
 @dataclass
 class CostHook(SuppliedHook):
-    """What all costs have: a limit an episode, and a price.
+    """Base class of costs, with a limit per episode and a price per unit.
 
     Raises:
         ConfigurationError: A number is not finite or out of range.
@@ -33,13 +33,13 @@ class CostHook(SuppliedHook):
     size = "limit"
     limits: ClassVar = {"limit": (NO_LIMIT, float("inf")), "price": FROM_0, "weight": FROM_0}
     texts: ClassVar[Mapping[str, Callable[[str], str]]] = MappingProxyType({"action": str})
-    """Fields that hold text, and what reads them from a command line."""
+    """Text fields, and the functions that read them from a command line."""
     limit: float = NO_LIMIT
-    """How much an episode may use; -1: any amount."""
+    """Maximum amount per episode; -1: any amount."""
     price: float = 0.0
-    """What a unit costs, at least 0: it is subtracted from the reward."""
+    """Cost per unit, at least 0, subtracted from the reward."""
     weight: float = 1.0
-    """Factor of the price in the reward."""
+    """Weight of the cost in the reward."""
     name: str = ""
     """Key in ``info["costs"]`` and ``info["reward_terms"]``."""
 
@@ -49,12 +49,12 @@ class CostHook(SuppliedHook):
 
     @abstractmethod
     def amount(self, context: TurnContext) -> float:
-        """Return how much a turn uses, at least 0."""
+        """Return the amount that a turn uses, at least 0."""
 
 
 @dataclass
 class Calls(CostHook):
-    """Valid actions: all of them, or those of a kind."""
+    """Number of valid actions, optionally of one kind."""
 
     action: str = "*"
     """Which actions count: a pattern such as ``search*``, in the native grammar."""
@@ -68,10 +68,10 @@ class Calls(CostHook):
 
 @dataclass
 class Forbidden(CostHook):
-    """Actions that are not to be taken, whether they are carried out or not."""
+    """Number of forbidden actions, executed or not."""
 
     limit: float = 0.0
-    """How many an episode may take."""
+    """Maximum number of forbidden actions per episode."""
     action: str = ""
     """Which actions are forbidden: a pattern such as ``*rm -rf*``, in the native grammar."""
     name: str = "forbidden"
@@ -84,7 +84,7 @@ class Forbidden(CostHook):
 
 @dataclass
 class Needless(CostHook):
-    """Turns that change nothing: invalid actions, and those after which the state is the same."""
+    """Number of turns without effect: invalid actions, and actions that change nothing."""
 
     name: str = "needless"
     """Key in ``info["costs"]`` and ``info["reward_terms"]``."""
@@ -97,11 +97,11 @@ class Needless(CostHook):
 
 @dataclass
 class Characters(CostHook):
-    """Characters of the actions: how much a policy writes, thinking left out."""
+    """Number of characters in the actions, without thinking."""
 
     name: str = "characters"
     """Key in ``info["costs"]`` and ``info["reward_terms"]``."""
 
     def amount(self, context: TurnContext) -> float:
-        """Return how many characters an action has."""
+        """Return the length of the action in characters."""
         return float(len(context.action))

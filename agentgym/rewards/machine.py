@@ -1,10 +1,10 @@
-"""Reward machines: a finite automaton over facts of each turn pays for what is done in order.
+"""Reward machines: finite automata over facts of each turn that reward ordered subgoals.
 
-A machine has states and transitions. After each turn the first transition from its present state
-whose facts all hold is taken, at most one a turn, and pays its reward (Toro Icarte et al. 2018,
-"Using reward machines for high-level task specification and decomposition"). Where a further try
-begins (`agentgym.core.tries`), the machine begins anew, too, and takes back what it has paid. Which
-facts there are, and what they say of a turn, stands in a TOML file::
+A machine has states and transitions. After each turn, at most one transition fires: the first one
+from the current state for which all facts hold. The turn earns its reward (Toro Icarte et al. 2018,
+"Using reward machines for high-level task specification and decomposition"). When a further try
+begins (`agentgym.core.tries`), the machine restarts and subtracts the rewards of the earlier try. A
+TOML file defines the facts and transitions::
 
     start = "outside"
 
@@ -46,9 +46,9 @@ else:
     import tomli as tomllib
 
 NOT = "not "
-"""Before the name of a fact that must not hold."""
+"""Prefix of a fact that must not hold."""
 LONGEST = 65_536
-"""Most characters of a file of rules."""
+"""Maximum number of characters of a rules file."""
 FACTS: Mapping[str, tuple[type, Callable[[TurnContext, Any], bool]]] = MappingProxyType(
     {
         "action": (str, lambda turn, pattern: fnmatchcase(turn.action, pattern)),
@@ -63,30 +63,30 @@ FACTS: Mapping[str, tuple[type, Callable[[TurnContext, Any], bool]]] = MappingPr
         ),
     }
 )
-"""What a fact may say of a turn, all of which has to be so: patterns of the action and of the
-observation after it, whether the action was valid, the episode is over, and the task is solved, the
-least score, and values of ``info["details"]``."""
+"""Conditions of a fact, all of which must hold for a turn: patterns of the action and of the next
+observation, whether the action was valid, the episode is over and the task is solved, the minimum
+score, and values of ``info["details"]``."""
 
 
 @dataclass(frozen=True)
 class Transition:
-    """One way from a state of a machine to another."""
+    """A transition between two states of a machine."""
 
     begin: str
-    """The state in which it is looked at."""
+    """Source state."""
     end: str
-    """The state that it leads to."""
+    """Target state."""
     when: tuple[str, ...]
-    """Names of facts that must hold, or behind ``not`` must not."""
+    """Names of facts that must hold, or must not hold after ``not``."""
     reward: float
     """What it pays."""
 
 
 def read_file(path: str) -> str:
-    """Return the text of a file of rules.
+    """Return the text of a rules file.
 
     Raises:
-        ConfigurationError: It cannot be read, or is too long.
+        ConfigurationError: The file cannot be read, or is too long.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -103,28 +103,28 @@ def read_file(path: str) -> str:
 
 @dataclass
 class RewardMachine(SuppliedHook):
-    """Pays as a reward machine says.
+    """A reward hook that runs a reward machine.
 
     Raises:
-        ConfigurationError: The rules are no TOML of such a machine; the message names the place.
+        ConfigurationError: The rules are not a valid machine in TOML; the message names the place.
     """
 
     limits: ClassVar = {"weight": FROM_0}
     texts: ClassVar[Mapping[str, Callable[[str], str]]] = MappingProxyType({"rules": read_file})
-    """Fields that hold text, and what reads them from a command line."""
+    """Text fields, and the functions that read them from a command line."""
     rules: str = ""
-    """The machine, as TOML; a command line names a file: ``machine:rules=FILE``."""
+    """The machine as TOML; on a command line, a file: ``machine:rules=FILE``."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "machine"
     """Key in ``info["reward_terms"]``."""
     state: str = field(default="", init=False, compare=False)
-    """Where the machine is now."""
+    """Current state of the machine."""
     _paid: float = field(default=0.0, init=False, repr=False, compare=False)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Keys of ``info["details"]`` that facts ask for."""
+        """Keys of ``info["details"]`` that facts use."""
         asked = (fact.get("details", {}) for fact in self._facts.values())
         return tuple(dict.fromkeys(key for details in asked for key in details))
 
@@ -135,7 +135,7 @@ class RewardMachine(SuppliedHook):
         self.reset()
 
     def value(self, context: TurnContext) -> float:
-        """Return what the transition of this turn pays; 0 if there is none."""
+        """Return the reward of this turn's transition; 0 if there is none."""
         if TAKEN_BACK in context.terms:
             paid = self._paid
             self.reset()
@@ -162,10 +162,10 @@ def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transit
     """Read the rules of a reward machine.
 
     Returns:
-        The first state, what each fact says, and the transitions in order.
+        The first state, the conditions of each fact, and the transitions in order.
 
     Raises:
-        ConfigurationError: They are none.
+        ConfigurationError: The rules are invalid.
     """
     try:
         rules = tomllib.loads(text)

@@ -1,6 +1,6 @@
 """The supplied reward hooks for environments that report searches, answers and evidence.
 
-They read ``info["details"]``, and an environment that does not report what they need refuses them.
+They read ``info["details"]``; an environment that does not report the required keys rejects them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from agentgym.rewards.terms import FROM_0, SuppliedHook, potential_gain
 
 @dataclass
 class Format(SuppliedHook):
-    """A bonus for an episode that ends with an answer and in which every action was understood.
+    """A bonus for an episode that ends with an answer and contains only valid actions.
 
-    It is paid once, so that longer episodes earn no more of it (the structural reward of Search-R1,
-    Jin et al., 2025, arXiv:2503.09516). Of further tries (`agentgym.core.tries`) the last counts.
+    It is given once, so that longer episodes earn no more (the structural reward of Search-R1,
+    Jin et al., 2025, arXiv:2503.09516). With several tries (`agentgym.core.tries`), the last one
+    counts.
     """
 
     size = "bonus"
@@ -40,16 +41,16 @@ class Format(SuppliedHook):
         return self.bonus if whole else 0.0
 
     def reset(self) -> None:
-        """Forget the turns of the previous episode."""
+        """Clear the turns of the previous episode."""
         self._broken = False
 
 
 @dataclass
 class RetrievalHit(SuppliedHook):
-    """A bonus on the turn that first shows a gold answer among the evidence.
+    """A bonus on the first turn whose evidence contains a gold answer.
 
-    It is paid once in an episode, in whichever of its tries (`agentgym.core.tries`). Search-R1 pays
-    such a bonus of 0.1, MT-GRPO (Zeng et al., 2025, arXiv:2505.11821) one of 0.5.
+    It is given once per episode, in any of its tries (`agentgym.core.tries`). Search-R1 uses a
+    bonus of 0.1, MT-GRPO (Zeng et al., 2025, arXiv:2505.11821) one of 0.5.
     """
 
     size = "bonus"
@@ -70,17 +71,17 @@ class RetrievalHit(SuppliedHook):
         return self.bonus if first else 0.0
 
     def reset(self) -> None:
-        """Forget the previous episode."""
+        """Clear the state of the previous episode."""
         self._paid = False
 
 
 @dataclass
 class GoldEvidence(SuppliedHook):
-    """The share of the gold evidence that a turn has brought: phi(s') - phi(s).
+    """The share of gold evidence that a turn adds: phi(s') - phi(s).
 
-    phi is the share that has been shown so far, which never falls. So the terms of an episode sum
-    to the share shown at its end less that of its beginning, whatever is repeated on the way.
-    Unlike :class:`~agentgym.rewards.terms.Potential` nothing is taken back at the end.
+    phi is the share shown so far, which never falls. The terms of an episode therefore sum to the
+    share at its end minus the share at its beginning, regardless of repeated searches. Unlike
+    :class:`~agentgym.rewards.terms.Potential`, nothing is subtracted at the end.
     """
 
     reads: ClassVar = ("gold_recall",)
@@ -97,7 +98,7 @@ class GoldEvidence(SuppliedHook):
 
 @dataclass
 class SearchCost(SuppliedHook):
-    """A cost of every search, repeated ones included."""
+    """A cost for every search, including repeated ones."""
 
     size = "cost"
     reads: ClassVar = ("searched",)
@@ -116,7 +117,7 @@ class SearchCost(SuppliedHook):
 
 @dataclass
 class NoSearchPenalty(SuppliedHook):
-    """A penalty for an answer that no search of the policy came before."""
+    """A penalty for an answer without any earlier search by the policy."""
 
     size = "penalty"
     reads: ClassVar = ("answered", "n_search")

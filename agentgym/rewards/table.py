@@ -1,4 +1,4 @@
-"""The one table of reward hooks: by name on a command line, by class in a record."""
+"""The table of reward hooks: by name on a command line, by class in a record."""
 
 from __future__ import annotations
 
@@ -58,16 +58,16 @@ HOOKS: Mapping[str, type[SuppliedHook]] = {
     "judge": Judge,
     "judge_mask": JudgeMask,
 }
-"""The supplied hooks by the names that a command line gives them, which also name their terms."""
+"""The supplied hooks by their names on a command line, which are also the names of their terms."""
 _CLASSES: dict[str, Any] = {cls.__name__: cls for cls in HOOKS.values()}
 _NESTED: dict[str, dict[str, Any]] = {
     "phi": {"family_potential": family_potential},
     "alpha": {"LinearAlpha": LinearAlpha, "StagedAlpha": StagedAlpha},
     "step": {"potential_gain": potential_gain, **_CLASSES},
 }
-"""What may stand in a field that holds a function, by the field's name."""
+"""Permitted functions of a field that holds a function, by field name."""
 _SCHEDULES: dict[str, tuple[Any, ...]] = {"alpha": (LinearAlpha, StagedAlpha)}
-"""What a field may be that changes with the training step; no two share the name of a field."""
+"""Schedules of fields that may change with the training step; their field names are distinct."""
 _DEPTH = 8
 _HELP = (
     f"write one of {', '.join(HOOKS)}, with its size (turn_cost=0.01) or its fields by name "
@@ -80,26 +80,26 @@ _OWN = (
 
 
 def parse_hooks(texts: Sequence[str]) -> list[TurnReward]:
-    """Make reward hooks from what a person types: ``["potential", "invalid_action=0.05"]``.
+    """Make reward hooks from command-line text: ``["potential", "invalid_action=0.05"]``.
 
-    A hook is written as its name; as ``name=size``, where the size is what it mostly has: the
-    penalty, cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
-    ``name:field=value,field=value`` with any of its fields that hold a number or a truth value,
-    or that the class names in ``texts``: ``judge:model=NAME,url=URL,rubric=FILE``.
-    In the place of a field that may change with the training step stand those of its schedule:
-    ``progressive:start=0,end=1,steps=100``, or ``progressive:first=0.3,every=50``. In the place of
-    the name may stand ``MODULE:CLASS``, a dataclass of your own; its size is the field that its
-    attribute ``size`` names, else the weight.
+    A hook is written as its name; as ``name=size``, where the size is its main field: the penalty,
+    cost or bonus, the weight of ``potential``, the alpha of ``progressive``; or as
+    ``name:field=value,field=value`` with any fields that hold a number or a truth value, or that
+    the class lists in ``texts``: ``judge:model=NAME,url=URL,rubric=FILE``. A field that may change
+    with the training step can be replaced by the fields of a schedule:
+    ``progressive:start=0,end=1,steps=100``, or ``progressive:first=0.3,every=50``. Instead of a
+    name, ``MODULE:CLASS`` names your own dataclass; its size is the field named by its attribute
+    ``size``, or else the weight.
 
     Args:
-        texts: The hooks, in the order in which they are run.
+        texts: The hooks, in the order in which they run.
 
     Returns:
-        Fresh hooks.
+        New hooks.
 
     Raises:
-        ConfigurationError: A name or field is unknown (the message lists those that exist), a
-            value is none or out of range, or a hook is named twice.
+        ConfigurationError: A name or field is unknown (the message lists the known ones), a value
+            is missing or out of range, or a hook is named twice.
     """
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise ConfigurationError(f"expected a list of reward hooks, got {texts!r:.80}; {_HELP}")
@@ -179,10 +179,10 @@ def _is_text(entry: Field[Any]) -> bool:
 
 
 def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
-    """Describe reward hooks by class name and fields, so that `hooks_from_json` makes them again.
+    """Describe reward hooks by class name and fields, so that `hooks_from_json` can rebuild them.
 
-    None unless all are supplied hooks that hold plain values, supplied functions and such hooks, or
-    hooks of a class of one's own, named ``MODULE:CLASS``, that hold plain values.
+    Returns None unless all are supplied hooks with plain values, supplied functions and such hooks
+    as fields, or hooks of a user's class, named ``MODULE:CLASS``, with plain values.
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
@@ -191,14 +191,14 @@ def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
 
 
 def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
-    """Make the reward hooks that `hooks_to_json` described.
+    """Rebuild reward hooks from the data of `hooks_to_json`.
 
-    Only names of a fixed table are known, and classes of modules that are imported already: no
-    record decides what is run.
+    Only names of a fixed table and classes of already imported modules are accepted, so that a
+    record cannot choose the code that runs.
 
     Raises:
-        ConfigurationError: A hook refuses the value of a field, or its module is not imported.
-        DataError: An entry is damaged or names something that is not supplied.
+        ConfigurationError: A hook rejects the value of a field, or its module is not imported.
+        DataError: An entry is damaged or names an unknown class or function.
     """
     return [
         _build(entry, _CLASSES | _imported_class(entry), f"reward_hooks[{i}]", _DEPTH)

@@ -14,7 +14,7 @@ from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
 
 FROM_0 = (0.0, math.inf)
-"""Limits of a size that cannot be negative."""
+"""Range of sizes that cannot be negative."""
 _SHARE = (0.0, 1.0)
 
 
@@ -27,26 +27,27 @@ def _check(value: float, what: str, limits: tuple[float, float]) -> None:
 
 
 class SuppliedHook(ABC):
-    """A reward hook whose numbers are checked when it is made; a subclass gives its :meth:`value`.
+    """Base class of reward hooks that checks their numbers; subclasses implement :meth:`value`.
 
     Raises:
-        ConfigurationError: A number is not finite or out of its limits.
+        ConfigurationError: A number is not finite or out of range.
     """
 
     size: ClassVar[str] = "weight"
-    """The field that says how large the hook is, as in ``turn_cost=0.01``."""
+    """The field that holds the size of the hook, as in ``turn_cost=0.01``."""
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {}
-    """Least and greatest value of fields."""
+    """Minimum and maximum of fields."""
     reads: ClassVar[tuple[str, ...]] = ()
-    """Keys of ``info["details"]`` that it cannot do without."""
+    """Required keys of ``info["details"]``."""
     reads_potential: ClassVar[bool] = False
-    """Whether it reads the potential of a state, which a family may have to run tests for."""
+    """Whether the hook reads the potential of a state, which some families compute by running
+    tests."""
     name: str
     weight: float
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Keys of ``info["details"]`` that an environment has to report at every step."""
+        """Keys of ``info["details"]`` that the environment must report at every step."""
         return self.reads
 
     def __post_init__(self) -> None:
@@ -60,15 +61,15 @@ class SuppliedHook(ABC):
 
     @abstractmethod
     def value(self, context: TurnContext) -> float | None:
-        """Return what a turn is worth, before the weight; None if nobody knows."""
+        """Return the value of a turn before weighting; None if it is unknown."""
 
     def reset(self) -> None:
-        """Forget the previous episode; most hooks look at the turn alone and remember nothing."""
+        """Clear the state of the previous episode; most hooks are stateless."""
         return
 
 
 def family_potential(state: TurnState) -> float:
-    """Return phi(s), the potential that the environment's family supplies."""
+    """Return phi(s), the potential defined by the environment's family."""
     return state.potential
 
 
@@ -76,15 +77,15 @@ def family_potential(state: TurnState) -> float:
 class Potential(SuppliedHook):
     """Potential-based shaping, F = gamma * phi(s') - phi(s), with phi = 0 after the episode.
 
-    Discounted by the same gamma the terms of an episode sum to -phi(s_0) whatever the policy does,
-    so the optimal policy is that of the unshaped task (Ng, Harada and Russell 1999). That needs
-    phi = 0 at the end of every episode, and here truncation is an end (Grzes 2017).
+    Discounted by the same gamma, the terms of an episode sum to -phi(s_0) for every policy, so the
+    optimal policy is unchanged (Ng, Harada and Russell 1999). This requires phi = 0 at the end of
+    every episode; truncation counts as an end (Grzes 2017).
     """
 
     limits: ClassVar = {"gamma": _SHARE}
     reads_potential: ClassVar = True
     gamma: float = 1.0
-    """Discount; must be the one used for returns, in [0, 1]."""
+    """Discount factor in [0, 1]; must equal the discount of the returns."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     phi: Callable[[TurnState], float] = family_potential
@@ -118,7 +119,7 @@ class InvalidAction(SuppliedHook):
 
 @dataclass
 class SuccessBonus(SuppliedHook):
-    """A bonus on the turn that solves the task, where the family pays for partial success, too."""
+    """A bonus on the turn that solves the task, for families that also reward partial success."""
 
     size = "bonus"
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
@@ -136,16 +137,17 @@ class SuccessBonus(SuppliedHook):
 
 @dataclass
 class ToolBonus(SuppliedHook):
-    """A bonus for every call of a tool, on the turn that solves the task.
+    """A bonus for every tool call, given on the turn that solves the task.
 
-    GRPO-TCR (arXiv 2510.11701) pays a right answer 1 + .1 n after n calls. A call is a valid action
-    before the last one; calls of an earlier try (`agentgym.core.tries`) are none.
+    GRPO-TCR (arXiv 2510.11701) rewards a correct answer with 1 + .1 n after n calls. Every valid
+    action before the last one is a call; calls of an earlier try (`agentgym.core.tries`) do not
+    count.
     """
 
     size = "bonus"
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.1
-    """Size of the bonus of a call, at least 0."""
+    """Size of the bonus per call, at least 0."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "tool_bonus"
@@ -160,13 +162,13 @@ class ToolBonus(SuppliedHook):
         return 0.0
 
     def reset(self) -> None:
-        """Forget the calls of the previous episode."""
+        """Clear the calls of the previous episode."""
         self._calls = 0
 
 
 @dataclass
 class TurnCost(SuppliedHook):
-    """A cost of every turn, so that shorter solutions pay more."""
+    """A cost for every turn, so that shorter solutions earn more."""
 
     size = "cost"
     limits: ClassVar = {"cost": FROM_0, "weight": FROM_0}
@@ -202,7 +204,7 @@ class Repeat(SuppliedHook):
 
 @dataclass(frozen=True)
 class LinearAlpha:
-    """A schedule for `Progressive`: alpha goes from start to end in a straight line."""
+    """A linear schedule of alpha for `Progressive`."""
 
     start: float = 0.0
     """Alpha at training step 0."""
@@ -225,20 +227,19 @@ class LinearAlpha:
 
 @dataclass(frozen=True)
 class StagedAlpha:
-    """A schedule for `Progressive`: three stages, from step rewards to the outcome alone.
+    """A schedule of alpha for `Progressive` in three stages, from step rewards to outcome only.
 
-    The defaults are the weights of the outcome that are published with progressive reward shaping:
-    .3, then .7, then 1.
+    The defaults are the outcome weights published with progressive reward shaping: .3, .7 and 1.
     """
 
     first: float = 0.3
     """Alpha of the first stage."""
     second: float = 0.7
-    """Alpha of the second."""
+    """Alpha of the second stage."""
     third: float = 1.0
-    """Alpha of the third, which never ends."""
+    """Alpha of the third and last stage."""
     every: int = 100
-    """Training steps of the first stage, and of the second."""
+    """Training steps of the first stage and of the second stage, each."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -261,10 +262,10 @@ def potential_gain(context: TurnContext) -> float:
 class Progressive(SuppliedHook):
     """Mix of outcome and step rewards, R = alpha * outcome + (1 - alpha) * mean_t step_t.
 
-    With an alpha that grows in training, early learning follows the steps and late learning the
+    If alpha grows during training, early training follows the step rewards and late training the
     outcome (progressive reward shaping, arXiv:2512.07478). The outcome is the sum of the terms
-    before this hook, so put it first in the list and leave its weight at 1. Each turn pays the
-    change of the running mean, so that the terms of an episode sum to R exactly at any length.
+    before this hook, so put it first in the list and leave its weight at 1. Each turn earns the
+    change of the running mean, so that the terms of an episode sum exactly to R for any length.
     """
 
     size = "alpha"
@@ -275,10 +276,10 @@ class Progressive(SuppliedHook):
     step: Callable[[TurnContext], float] = potential_gain
     """The step reward of a turn; must be picklable. A hook is reset with this one."""
     forfeit: bool = False
-    """Take the step part back when the episode ends unsolved: a lost game never pays."""
+    """Subtract the step part again if the episode ends unsolved, so that failures earn nothing."""
     gate: float = 0.0
-    """Share of an episode's actions, in [0, 1], that must have been valid, or its outcome is taken
-    back when it ends: first to write what can be carried out, then to be right."""
+    """Minimum share of valid actions in an episode, in [0, 1]; below it, the outcome is subtracted
+    at the end. The policy first learns to write valid actions, then to solve the task."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "progressive"
@@ -290,7 +291,7 @@ class Progressive(SuppliedHook):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What the step reward needs."""
+        """Keys of ``info["details"]`` that the step reward needs."""
         return tuple(getattr(self.step, "needs", ()))
 
     def __post_init__(self) -> None:
@@ -307,7 +308,7 @@ class Progressive(SuppliedHook):
     def value(self, context: TurnContext) -> float:
         """Return (alpha - 1) * outcome_t + (1 - alpha) * (mean_t - mean_{t-1}).
 
-        Behind a gate that stays shut, the last turn also returns what the outcome has paid.
+        If too few actions were valid, the last turn also subtracts the outcome.
 
         Raises:
             ConfigurationError: A scheduled alpha is outside of [0, 1].
@@ -327,7 +328,7 @@ class Progressive(SuppliedHook):
         return (alpha - 1.0) * outcome + (1.0 - alpha) * (self._mean - before) - taken_back
 
     def reset(self) -> None:
-        """Forget the episode so far."""
+        """Clear the state of the previous episode."""
         self._turns, self._mean, self._valid, self._outcome = 0, 0.0, 0, 0.0
         if isinstance(self.step, TurnReward):
             self.step.reset()

@@ -17,17 +17,16 @@ from agentgym.errors import ConfigurationError
 class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     """Add turn-level rewards to a text environment.
 
-    The wrapper's terms join ``info["reward_terms"]``. For episodes that are forked with
-    ``snapshot()`` use the environment's own ``reward_hooks=`` instead: a snapshot does not hold the
-    state of wrappers.
+    The wrapper's terms join ``info["reward_terms"]``. For episodes forked with ``snapshot()``, use
+    the environment's ``reward_hooks=`` instead: a snapshot does not include the state of wrappers.
 
     Args:
         env: A text environment, wrapped or not.
         hooks: The hooks, run in order; copied.
 
     Raises:
-        ConfigurationError: The innermost environment is no `TextEnv`, an entry is no hook or two
-            share a name.
+        ConfigurationError: The innermost environment is not a `TextEnv`, an entry is not a hook or
+            two share a name.
     """
 
     def __init__(self, env: gymnasium.Env[str, str], hooks: Sequence[TurnReward]) -> None:
@@ -45,7 +44,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode; the options ``training_step`` and ``reward_hooks`` hold here, too."""
+        """Start an episode; the options ``training_step`` and ``reward_hooks`` apply here, too."""
         observation, info = self.env.reset(seed=seed, options=options)
         inner: Any = self.env.unwrapped
         chosen = check_reset(options, inner.reset_options)
@@ -57,7 +56,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one turn, with the terms of the hooks added to its reward.
+        """Take one turn and add the terms of the hooks to its reward.
 
         Raises:
             ConfigurationError: An inner hook already uses the name of one of these hooks.
@@ -93,7 +92,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         return observation, total, terminated, truncated, info
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
-        """Give its judges what was said before; see `agentgym.core.hooks.HookRunner.recall`."""
+        """Pass recorded verdicts to the judges; see `agentgym.core.hooks.HookRunner.recall`."""
         self._runner.recall(turns, ask)
 
     def _state(self, observation: str, info: dict[str, Any]) -> TurnState:

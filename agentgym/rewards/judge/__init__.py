@@ -1,5 +1,5 @@
 """Language models as judges: a reward for each turn, and a mask for episodes.
 
-`terms` has the hooks, `question` what is asked and how an answer is read, `desk` where it is asked;
+`terms` contains the hooks, `question` builds requests and parses responses, and `desk` sends them;
 ``turn.toml`` and ``episode.toml`` are the prompts.
 """

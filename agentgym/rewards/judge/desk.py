@@ -1,6 +1,7 @@
-"""Where the questions of all judges of a kind are asked: once each, within bounds, at one endpoint.
+"""Send the questions of all judges with equal settings to one endpoint: once each, within bounds.
 
-Nothing here raises because of an endpoint. What is not answered is a `Verdict` without a score.
+Failures of an endpoint raise nothing here. An unanswered question gives a `Verdict` without a
+score.
 """
 
 from __future__ import annotations
@@ -23,35 +24,35 @@ from agentgym.support.caching import BoundedCache, entry_path, load_json, save_j
 from agentgym.support.random_stream import Stream
 
 REMEMBERED = 65_536
-"""Most verdicts that are kept in memory."""
+"""Maximum number of verdicts kept in memory."""
 PATIENCE = 5
-"""Questions in a row without an answer after which only every so many-th one is sent."""
+"""Number of consecutive unanswered questions after which only some questions are sent."""
 EVERY = 20
-"""That number: a dead endpoint must not cost every turn its timeouts."""
+"""Then one of this many questions is sent, so that a dead endpoint does not delay every turn."""
 LONGEST_PROBLEM = 300
-"""Most characters that are kept of why there is no verdict."""
+"""Maximum length of the reason of a missing verdict."""
 PER_TOKEN = 3
-"""Characters that count as a token where the endpoint does not tell them."""
+"""Characters per token, if the endpoint does not report token counts."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a process may ask in all."""
+    """Limits on the questions of a process."""
 
     calls: int
-    """Most questions that are sent."""
+    """Maximum number of questions."""
     tokens: int
-    """Tokens, read and written, after which none is sent any more."""
+    """Number of tokens, read and written, after which no question is sent."""
 
 
 class Desk:
-    """Asks a judge, from any number of threads; copies of a hook share it.
+    """Queries a judge, from any number of threads; copies of a hook share it.
 
     Args:
         config: Model, endpoint and sampling.
-        bounds: What may be asked in all.
+        bounds: Limits on its questions.
     """
 
     def __init__(self, config: EndpointConfig, bounds: Bounds) -> None:
@@ -73,29 +74,29 @@ class Desk:
         return Desk, (self._config, self._bounds)
 
     def key(self, question: Question) -> str:
-        """Return what a question to this judge is known by."""
+        """Return the key of a question to this judge."""
         its = self._config
         how = [its.base_url or "", its.model, its.temperature, its.max_tokens]
         return digest(*how, *map(dict, question.messages))
 
     def check(self) -> None:
-        """Prepare the endpoint, without asking it.
+        """Prepare the endpoint without sending a request.
 
         Raises:
             DependencyNotInstalled: The package ``openai`` is missing.
-            ConfigurationError: The key is needed and not in the environment, or cannot be sent.
+            ConfigurationError: A required API key is not set, or cannot be sent.
         """
         self._opened()
 
     def interrupt(self) -> None:
-        """End all waits of this moment, from any thread."""
+        """Interrupt all current waits, from any thread."""
         self._waits.interrupt()
 
     def ask(self, key: str, question: Question) -> Verdict:
-        """Return the verdict on a question, of which equal ones are sent once.
+        """Return the verdict on a question; equal questions are sent once.
 
-        Who asks what somebody else is asking waits for that answer. Verdicts are kept on the disk;
-        what was not answered is asked again.
+        Threads with equal questions wait for one response. Verdicts are stored on disk; unanswered
+        questions are sent again.
         """
         with self._lock:
             if (score := self._known.get(key)) is not None:

@@ -1,9 +1,9 @@
-"""What a judge is asked, and what its answer means.
+"""Build the questions to a judge, and parse its responses.
 
-The text of an episode is hostile: a policy that learns may learn to write what a judge obeys. So
-each of its lines begins with a bar, which keeps it apart from the headings of the record. The
-record stands between two lines with a mark, and only a line with the mark is a verdict. The mark is
-a hash of all that is shown, the record included: who writes the record cannot know it.
+The text of an episode is untrusted: a policy may learn to write instructions that a judge obeys.
+Each of its lines therefore begins with a bar, which separates it from the headings of the record.
+The record is enclosed by two lines with a mark, and only a line with the mark is a verdict. The
+mark is a hash of the whole question, including the record, so that the policy cannot predict it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ else:
     import tomli as tomllib
 
 LONGEST_RUBRIC = 32_768
-"""Most characters of a rubric."""
+"""Maximum number of characters of a rubric."""
 CUT = " [...] "
-"""What stands where a text was cut."""
+"""Marks where a text was shortened."""
 _MARK = 12
 _FIELD = re.compile(r"\{(rubric|record|mark|verdict)\}")
 _GRADE = r"\d{1,3}(?:\.\d{1,3})?"
@@ -38,35 +38,35 @@ _GRADE = r"\d{1,3}(?:\.\d{1,3})?"
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """What a kind of judge reads, and what it may answer, as data."""
+    """The prompt of a kind of judge and its permitted verdicts, as data."""
 
     system: str
     """The system message."""
     user: str
     """The user's message, with the fields ``{rubric}``, ``{record}``, ``{mark}``, ``{verdict}``."""
     verdict: str
-    """What it may answer, in words."""
+    """Description of the permitted verdicts."""
     rubric: str
-    """How it decides, unless somebody brings a rubric of their own."""
+    """Default rubric."""
     most: float = 0.0
-    """The best grade, if it grades."""
+    """The best grade, if the judge grades."""
     words: Mapping[str, float] = field(default_factory=dict)
-    """What it may say, and the score that stands for, if it does not grade."""
+    """Permitted verdicts and their scores, if the judge does not grade."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question to a judge."""
+    """A question to a judge."""
 
     messages: tuple[Mapping[str, str], ...]
     """What is sent."""
     mark: str
-    """What a verdict has to carry."""
+    """The mark that a verdict must contain."""
     prompt: JudgePrompt
-    """By which its answer is read."""
+    """The prompt, which defines the permitted verdicts."""
 
     def read(self, answer: str) -> float | None:
-        """Return the score in [0, 1] that an answer gives; None if it gives none, or several."""
+        """Return the score in [0, 1] of a response; None if it contains none, or several."""
         word = "|".join(map(re.escape, self.prompt.words)) or _GRADE
         line = rf"^[*_`# ]*VERDICT:?[*_` ]+{self.mark}[:=*_` ]+({word})(?:/{self._most})?[.*_` ]*$"
         found = set(re.findall(line, strip_think(answer), re.MULTILINE))
@@ -94,10 +94,10 @@ def read_prompt(kind: str) -> JudgePrompt:
 
 
 def read_rubric(file: str) -> str:
-    """Read a rubric of one's own.
+    """Read a user's rubric.
 
     Raises:
-        ConfigurationError: The file cannot be read, is empty or too long.
+        ConfigurationError: The file is unreadable, empty or too long.
     """
     try:
         text = Path(file).read_text(encoding="utf-8").strip()
@@ -119,8 +119,8 @@ def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, s
 
     Args:
         prompt: The judge's prompt.
-        rubric: How it decides; empty: as the prompt says.
-        parts: The record: headings of ours, and under each a text of the episode.
+        rubric: Instructions for grading; empty: the rubric of the prompt.
+        parts: The record: trusted headings, and under each a text of the episode.
     """
     rubric = rubric or prompt.rubric
     record = "\n".join(line for heading, text in parts for line in (f"{heading}:", quoted(text)))
@@ -136,12 +136,12 @@ def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, s
 
 
 def quoted(text: str) -> str:
-    """Return text of others with a bar before each line, whatever breaks its lines."""
+    """Return untrusted text with a bar before each line, for every kind of line break."""
     return "\n".join(f"| {_plain(line)}" for line in text.splitlines() or [""])
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters; of a longer one the middle is left out."""
+    """Shorten a text to a number of characters by leaving out its middle."""
     if len(text) <= most:
         return text
     half = max(most - len(CUT), 2) // 2
@@ -149,7 +149,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """Return the key of a question: a hash of who is asked, how, and what."""
+    """Return the key of a question: a hash of the judge, its settings and the text."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""The hooks that ask a judge: for the worth of a turn, and whether an episode can be used."""
+"""Reward hooks that query a judge: for the value of a turn, and whether an episode is usable."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from agentgym.rewards.terms import FROM_0, SuppliedHook
 
 _FROM_1 = (1.0, float("inf"))
 UNKNOWN = "the record does not hold this verdict"
-"""Why a judge of a recorded episode gives none."""
+"""Reason of a verdict that is missing in a recorded episode."""
 
 
 @dataclass
 class AskingHook(SuppliedHook):
-    """A hook that asks a language model behind an OpenAI-compatible endpoint.
+    """A hook that queries a language model behind an OpenAI-compatible endpoint.
 
-    It asks while its environment takes the turn, and so holds up its own episode alone where
-    environments have threads. Without a verdict the turn has no term: nothing is paid in its place,
-    and ``info["verdicts"]`` says why. Verdicts of equal questions are asked for once, in memory
-    and on the disk. Bounds count for each process.
+    It sends the question while its environment takes the turn; if environments run in threads, only
+    its own episode waits. Without a verdict the turn has no term, and ``info["verdicts"]`` says
+    why. Equal questions are sent once; verdicts are cached in memory and on disk. Limits apply per
+    process.
 
     Raises:
-        ConfigurationError: A value is out of range, or the URL holds what records must not.
+        ConfigurationError: A value is out of range, or the URL contains data that records must not
+            hold.
     """
 
     limits: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(
@@ -42,40 +43,41 @@ class AskingHook(SuppliedHook):
     texts: ClassVar[Mapping[str, Callable[[str], str]]] = MappingProxyType(
         {"model": str, "url": str, "key_env": str, "rubric": read_rubric}
     )
-    """Fields that hold text, and what reads them from a command line."""
+    """Text fields, and the functions that read them from a command line."""
     kind: ClassVar[str]
-    """Which prompt it reads."""
+    """Kind of prompt."""
 
     model: str = ""
-    """The model's name at the endpoint."""
+    """Name of the model at the endpoint."""
     url: str = ""
-    """URL of the endpoint up to ``/v1``; empty is OpenAI's own or ``OPENAI_BASE_URL``."""
+    """URL of the endpoint up to ``/v1``; empty: ``OPENAI_BASE_URL`` or OpenAI."""
     key_env: str = "OPENAI_API_KEY"
-    """Environment variable that holds the key."""
+    """Environment variable that holds the API key."""
     rubric: str = ""
-    """How to judge; empty: the supplied rubric. A command line names a file."""
+    """Instructions for grading; empty: the supplied rubric. On a command line, the name of a
+    file."""
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = ""
     """Key in ``info["reward_terms"]`` and ``info["verdicts"]``."""
     window: int = 6
-    """Earlier turns that are shown."""
+    """Number of earlier turns shown."""
     characters: int = 4000
-    """Most characters of each text that is shown."""
+    """Maximum number of characters of each text."""
     max_tokens: int = 1024
-    """Longest answer, in tokens."""
+    """Maximum length of the response, in tokens."""
     temperature: float = 0.0
     """Sampling temperature."""
     timeout: float = 60.0
-    """Seconds to wait for an answer."""
+    """Seconds to wait for a response."""
     retries: int = 2
     """Retries of a question."""
     requests_per_minute: float = 0.0
-    """Most requests a minute; 0: any number."""
+    """Maximum number of requests per minute; 0: unlimited."""
     calls: int = 10_000
-    """Most questions that a process sends."""
+    """Maximum number of questions per process."""
     tokens: int = 10_000_000
-    """Tokens, read and written, after which a process sends no further question."""
+    """Number of tokens, read and written, after which a process sends no further question."""
     verdict: Verdict | None = field(default=None, init=False, repr=False, compare=False)
     _told: Sequence[Mapping[str, Verdict]] = field(
         default=(), init=False, repr=False, compare=False
@@ -114,24 +116,24 @@ class AskingHook(SuppliedHook):
 
         Raises:
             DependencyNotInstalled: The package ``openai`` is missing.
-            ConfigurationError: The key is needed and not in the environment, or cannot be sent.
+            ConfigurationError: A required API key is not set, or cannot be sent.
         """
         self._desk.check()
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool) -> None:
-        """Know what was said of each turn, by the names of hooks, and ask nobody but if told so."""
+        """Use recorded verdicts, by hook name, and send questions only if this is allowed."""
         self._told, self._asks = tuple(turns), ask
 
     def interrupt(self) -> None:
-        """End the waits of this moment, from any thread."""
+        """Interrupt the current waits, from any thread."""
         self._desk.interrupt()
 
     def reset(self) -> None:
-        """Forget the previous episode."""
+        """Clear the state of the previous episode."""
         self.verdict, self._turns, self._opening = None, (), ""
 
     def value(self, context: TurnContext) -> float | None:
-        """Ask for a verdict on the turn, and return what it is worth; None without one."""
+        """Request a verdict on the turn and return its value; None without a verdict."""
         if not context.before.turn:
             self._opening = context.before.observation
         self.verdict = self._judged(context) if self.is_due(context) else None
@@ -146,7 +148,7 @@ class AskingHook(SuppliedHook):
 
     @abstractmethod
     def paid(self, score: float) -> float | None:
-        """Return what a verdict is worth, before the weight."""
+        """Return the value of a verdict before weighting."""
 
     def _judged(self, context: TurnContext) -> Verdict:
         if not self._asks:
@@ -171,41 +173,41 @@ class AskingHook(SuppliedHook):
 
 @dataclass
 class Judge(AskingHook):
-    """The grade of a turn by a language model, in [0, 1], less the grade that pays nothing."""
+    """The grade of a turn by a language model, in [0, 1], minus a neutral grade."""
 
     kind: ClassVar[str] = "turn"
     limits: ClassVar = {**AskingHook.limits, "zero": (0.0, 1.0)}
     name: str = "judge"
     """Key in ``info["reward_terms"]`` and ``info["verdicts"]``."""
     zero: float = 0.0
-    """The grade, in [0, 1], that pays nothing: a turn below it costs."""
+    """The neutral grade, in [0, 1]: lower grades give a negative reward."""
 
     def is_due(self, context: TurnContext) -> bool:
         """Every turn is judged."""
         return True
 
     def paid(self, score: float) -> float:
-        """Return the grade, less the one that pays nothing."""
+        """Return the grade minus the neutral grade."""
         return score - self.zero
 
 
 @dataclass
 class JudgeMask(AskingHook):
-    """Whether the environment ruined an episode, asked when it ends; nothing is paid for it.
+    """Judge at its end whether the environment broke an episode; adds no reward.
 
-    A verdict of 1 says so, and such an episode is no evidence of the policy (AutoForge,
-    arXiv 2512.22857): ``trainers.algorithms.filters.FlaggedTurns`` leaves it out of training.
+    A verdict of 1 means that it did. Such an episode says nothing about the policy (AutoForge,
+    arXiv 2512.22857): ``trainers.algorithms.filters.FlaggedTurns`` excludes it from training.
     """
 
     kind: ClassVar[str] = "episode"
     name: str = "judge_mask"
     """Key in ``info["verdicts"]``."""
     window: int = 50
-    """Turns before the last that are shown."""
+    """Number of turns shown before the last one."""
 
     def is_due(self, context: TurnContext) -> bool:
         """The last turn is judged, with those before it."""
         return context.done
 
     def paid(self, score: float) -> None:
-        """Pay nothing: the turn has no term."""
+        """Return None: the turn has no term."""
