@@ -1,7 +1,7 @@
 """agentgym: Gymnasium environments of text tasks for language-model agents.
 
 Importing the package registers every id, so that ``gymnasium.make("agentgym/WebShop-v0")`` works.
-The names below are imported when they are first used.
+The names below are imported on first use.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",
 }
-"""Module of the names that are not of the evaluation."""
+"""Modules of the names outside of ``agentgym.evaluation``."""
 
 
 def __getattr__(name: str) -> Any:

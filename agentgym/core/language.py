@@ -1,4 +1,4 @@
-"""How an environment and a policy understand each other: one grammar over one set of actions."""
+"""The language between an environment and a policy: a grammar over a set of actions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from agentgym.core.outcome import bounded, well_formed
 from agentgym.errors import ConfigurationError
 
 ACTION_LENGTH = 4096
-"""Most characters of an action, thinking removed, unless a family reads longer ones."""
+"""Default maximum number of characters of an action, thinking removed."""
 
 
 class Reading(NamedTuple):
-    """What a policy's text was understood as."""
+    """Result of parsing a policy's text."""
 
     native: str
     """The action in the native grammar; empty if there is none."""
@@ -39,7 +39,7 @@ class Language:
     Args:
         specs: The actions.
         grammar: The grammar.
-        length: Most characters of an action, thinking removed.
+        length: Maximum number of characters of an action, thinking removed.
 
     Raises:
         ConfigurationError: There is no such grammar.
@@ -51,13 +51,13 @@ class Language:
         self.specs, self.grammar, self.length = specs, check_grammar(grammar), length
         self.native = grammar == "native"
         self.literal = grammar in ("native", "action_tag")
-        """Whether actions reach the family as the policy wrote them, to the letter."""
+        """Whether actions reach the family exactly as the policy wrote them."""
 
     def read(self, action: str) -> Reading:
-        """Understand model text: thinking stripped, length bounded, never evaluated.
+        """Parse model text: thinking stripped, length bounded, never evaluated.
 
-        Native text, and what stands between the tags of ``action_tag``, is passed on whole, because
-        a family's own grammar may be looser or stricter than its declaration.
+        Native text, and text between the tags of ``action_tag``, is passed on unchanged, because a
+        family's parser may be more or less strict than its declaration.
 
         Raises:
             ConfigurationError: The action is not a ``str``.
@@ -65,9 +65,9 @@ class Language:
         return Reading(*self.understand(action))
 
     def understand(self, action: str) -> tuple[str, str, str]:
-        """Return the values of :meth:`read` without their names, which every turn would pay for.
+        """Return the values of :meth:`read` as a plain tuple, which is faster.
 
-        A language that understands a text in another way overrides this.
+        Languages with another way of parsing override this method.
 
         Raises:
             ConfigurationError: The action is not a ``str``.
@@ -91,18 +91,18 @@ class Language:
         """Write a native action in this grammar.
 
         Returns:
-            Text that :meth:`read` understands as exactly this action; ``native`` itself where the
-            grammar cannot hold it (a family declares parameters whose white space counts as
+            Text that :meth:`read` parses to exactly this action; ``native`` itself if the grammar
+            cannot express it (families declare parameters with significant white space as
             ``verbatim``).
         """
         return native if self.native else _write(self.specs, self.grammar, native)
 
     def prompt(self) -> str:
-        """Return the paragraph that tells a language model how to write actions."""
+        """Return the paragraph that explains to a language model how to write actions."""
         return prompt(self.specs, self.grammar)
 
     def tools(self) -> list[dict[str, Any]]:
-        """Describe the actions as OpenAI tools; fresh objects."""
+        """Describe the actions as OpenAI tools, in new objects."""
         # Parse anew: what was cached would be shared with callers who change theirs.
         tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
         return tools

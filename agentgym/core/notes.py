@@ -1,9 +1,9 @@
-"""Notes: a memory that a policy writes to and reads from by actions of its own.
+"""Notes: a memory that a policy writes and reads with actions.
 
-A policy that reads only its last turns forgets what stood before. With ``notes=N`` any environment
-takes ``note WORDS`` and ``recall``, whose answer lists the notes of the episode. Notes outlive a
-try (`agentgym.core.tries`): each further one begins with them, so that what was learned from the
-first is read in the second, as in Reflexion (Shinn et al. 2023, arXiv:2303.11366).
+A policy with a limited window forgets earlier turns. With ``notes=N`` every environment accepts
+``note WORDS`` and ``recall``, which lists the notes of the episode. Notes persist between tries
+(`agentgym.core.tries`): each further try begins with them, so that the second try can use lessons
+of the first, as in Reflexion (Shinn et al. 2023, arXiv:2303.11366).
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome
 
 NOTE, RECALL = "note", "recall"
 MOST = 100
-"""Most notes that an environment may be asked to keep."""
+"""Upper bound of the argument ``notes``."""
 ROOM = OBSERVATION_LENGTH // 4
-"""Most characters of all notes together: they stand above the first observation of a try."""
+"""Maximum total length of all notes, which precede the first observation of a try."""
 
 
 class Notes(Extension):
     """The notes of an episode.
 
     Args:
-        most: How many are kept; of more, the newest, and of those as many as have room.
+        most: Maximum number of notes; the newest that fit are kept.
 
     Raises:
-        ConfigurationError: It is no whole number from 1 to 100.
+        ConfigurationError: ``most`` is not an integer from 1 to 100.
     """
 
     argument = "notes"
@@ -72,7 +72,7 @@ class Notes(Extension):
         return turn.idle(f"noted: {order.text}", True)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state with the notes, which are a part of it."""
+        """Return the state key, extended by the notes."""
         return (f"{state}\n{self._listed()}" if self._notes else state), plan
 
     def _listed(self) -> str:

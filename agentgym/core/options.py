@@ -1,4 +1,4 @@
-"""What callers may ask for: arguments, options of ``reset``, and parts by ``MODULE:NAME``."""
+"""Validation of arguments, of options of ``reset``, and of objects named as ``MODULE:NAME``."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _INTEGERS = (int, np.integer)
 
 
 def integer(value: Any, name: str, low: int | None = None, high: int | None = LARGEST) -> int:
-    """Validate an integer; truth values and floats are none.
+    """Validate an integer; truth values and floats are rejected.
 
     Args:
         value: The number.
-        name: What it is called in the message.
-        low: Least value; None: no bounds at all.
-        high: Largest value; None: no upper bound.
+        name: Name of the value in the message.
+        low: Minimum; None: no bounds.
+        high: Maximum; None: no upper bound.
 
     Returns:
         The number as an ``int``.
 
     Raises:
-        ConfigurationError: It is no integer or out of range.
+        ConfigurationError: The value is not an integer or out of range.
     """
     fits = isinstance(value, _INTEGERS) and not isinstance(value, bool)
     too_high = high is not None and fits and value > high
@@ -47,10 +47,10 @@ def integer(value: Any, name: str, low: int | None = None, high: int | None = LA
 
 
 def flag(value: object, name: str) -> bool:
-    """Validate a switch: text such as ``"false"`` would count as true.
+    """Validate a truth value, because text such as ``"false"`` would count as true.
 
     Raises:
-        ConfigurationError: It is no truth value.
+        ConfigurationError: The value is not a truth value.
     """
     if not isinstance(value, bool | np.bool_):
         raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
@@ -61,7 +61,7 @@ def choice(value: object, name: str, choices: Collection[str]) -> str:
     """Validate one of several words.
 
     Raises:
-        ConfigurationError: It is none of them; lists them.
+        ConfigurationError: The value is none of the choices; the message lists them.
     """
     if not isinstance(value, str) or value not in choices:
         raise ConfigurationError(
@@ -71,10 +71,10 @@ def choice(value: object, name: str, choices: Collection[str]) -> str:
 
 
 def preset(value: object, name: str, presets: Mapping[str, Preset]) -> Preset:
-    """Return the preset of a name; a configuration of the same kind is returned as it is.
+    """Return the preset with a name; a configuration object of the same type is returned unchanged.
 
     Raises:
-        ConfigurationError: There is no such preset; lists those that exist.
+        ConfigurationError: There is no such preset; the message lists the existing ones.
     """
     kind = type(next(iter(presets.values())))
     if isinstance(value, kind):
@@ -91,7 +91,7 @@ def text(value: object, name: str) -> str:
     """Validate a text.
 
     Raises:
-        ConfigurationError: It is no ``str``.
+        ConfigurationError: The value is not a ``str``.
     """
     if not isinstance(value, str):
         raise ConfigurationError(f"expected {name} to be a str, got {value!r:.80}")
@@ -99,21 +99,21 @@ def text(value: object, name: str) -> str:
 
 
 def look_here() -> None:
-    """Look for modules in the working directory, too."""
+    """Add the working directory to the module search path."""
     here = os.getcwd()
     if here not in sys.path:  # behind the rest: nothing that is installed is hidden
         sys.path.append(here)
 
 
 def import_named(module: str, form: str) -> ModuleType:
-    """Import a module that a person named; modules are also looked for in the working directory.
+    """Import a module by a user's name for it, also from the working directory.
 
     Args:
-        module: Its name.
-        form: What the person was to type, such as ``MODULE:ID``, for the message.
+        module: Name of the module.
+        form: Expected format, such as ``MODULE:ID``, for the message.
 
     Raises:
-        ConfigurationError: It cannot be imported, for whatever reason.
+        ConfigurationError: The module cannot be imported, for any reason.
     """
     look_here()
     try:
@@ -129,14 +129,14 @@ def import_named(module: str, form: str) -> ModuleType:
 
 
 def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
-    """Import what a person wrote, by ``MODULE:NAME``; the name may have dots.
+    """Import a user's object by ``MODULE:NAME``; the name may contain dots.
 
     Args:
-        name: What the person typed.
-        form: What the person was to type, such as ``--preset MODULE:NAME``, for the message.
+        name: The user's text.
+        form: Expected format, such as ``--preset MODULE:NAME``, for the message.
 
     Returns:
-        The module, and what has the name in it.
+        The module, and the object with this name.
 
     Raises:
         ConfigurationError: The module cannot be imported, or has no such name.
@@ -156,16 +156,17 @@ def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
 
 
 def own(name: str, form: str, wanted: str, fits: Callable[[object], bool]) -> Any:
-    """Return what ``MODULE:NAME`` stands for, if it is what is wanted.
+    """Import a user's object by ``MODULE:NAME`` and check its kind.
 
     Args:
-        name: What a person typed.
-        form: What the person was to type, such as ``--preset MODULE:NAME``, for the message.
-        wanted: What it is to be, in words.
-        fits: Says whether it is.
+        name: The user's text.
+        form: Expected format, such as ``--preset MODULE:NAME``, for the message.
+        wanted: Description of the expected object.
+        fits: Returns whether an object is of this kind.
 
     Raises:
-        ConfigurationError: The module cannot be imported, has no such name, or something else.
+        ConfigurationError: The module cannot be imported, lacks the name, or holds another kind of
+            object.
     """
     found = find_own(name, form)[1]
     if not fits(found):
@@ -177,7 +178,7 @@ def prices(value: Any, name: str) -> dict[str, float]:
     """Validate prices by the names of reward hooks.
 
     Raises:
-        ConfigurationError: It is no dict of texts and finite numbers of at least 0.
+        ConfigurationError: The value is not a dict of texts and finite numbers of at least 0.
     """
     if not isinstance(value, Mapping) or not all(
         isinstance(key, str) and isinstance(price, int | float) and 0 <= price <= sys.float_info.max
@@ -199,18 +200,18 @@ RESET_OPTIONS: Mapping[str, Callable[[Any, str], Any]] = {
     "reward_hooks": flag,
     "prices": prices,
 }
-"""The options of ``reset`` that every environment has, each with what validates it."""
+"""The options of ``reset`` that every environment has, each with its validator."""
 
 
 def check_reset(
     options: Mapping[str, Any] | None,
     further: Mapping[str, Callable[[Any, str], Any]] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Validate the options of ``reset``, and leave out those that are None.
+    """Validate the options of ``reset``, and drop those that are None.
 
     Args:
-        options: What the caller gave.
-        further: Options that a family has besides, each with what validates it.
+        options: Options of the caller.
+        further: Additional options of a family, each with its validator.
 
     Raises:
         ConfigurationError: An option is unknown, of the wrong type or out of range.
@@ -237,7 +238,7 @@ def check_seed(seed: object) -> int | None:
     """Validate the seed of a reset, an evaluation or a panel.
 
     Raises:
-        ConfigurationError: It is neither None nor an integer of at least 0.
+        ConfigurationError: The seed is neither None nor an integer of at least 0.
     """
     if seed is None:
         return None
@@ -251,7 +252,7 @@ def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
     """Return ``mode``.
 
     Raises:
-        ConfigurationError: It is neither None nor one of ``modes``.
+        ConfigurationError: The mode is neither None nor one of ``modes``.
     """
     if mode is not None and mode not in modes:
         raise ConfigurationError(
@@ -262,14 +263,14 @@ def check_render_mode(mode: str | None, modes: Sequence[str]) -> str | None:
 
 
 TURN_BUDGETS = ("max_turns", "max_steps", "turns", "n_turns")
-"""What other projects call the argument `horizon`."""
+"""Names of the argument `horizon` in other projects."""
 
 
 def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
-    """Refuse keyword arguments that no constructor of an environment's classes knows.
+    """Reject keyword arguments that no constructor of an environment's classes accepts.
 
     Raises:
-        ConfigurationError: There are any; lists the valid names and the nearest ones.
+        ConfigurationError: There are unknown arguments; the message lists valid and similar names.
     """
     if unknown:
         known = sorted(arguments(cls))
@@ -283,9 +284,9 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
 
 @cache
 def arguments(cls: type) -> Mapping[str, Any]:
-    """Collect the keyword arguments of a constructor that hands its ``**kwargs`` on to its base's.
+    """Collect the keyword arguments of a constructor and of the bases it passes ``**kwargs`` to.
 
-    Each name has its default, ``inspect.Parameter.empty`` where there is none.
+    Each name maps to its default, or to ``inspect.Parameter.empty`` if there is none.
     """
     found: dict[str, Any] = {}
     for parameters in _constructors(cls):
@@ -314,11 +315,11 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
 
 
 def with_guesses(unknown: Iterable[object], known: Sequence[str]) -> str:
-    """Name what is unknown, each with the name that is known and probably meant.
+    """List unknown names, each with a suggestion from the known names.
 
     Args:
-        unknown: Names that were given.
-        known: Names that there are.
+        unknown: Unknown names.
+        known: Known names.
     """
     found = []
     for name in unknown:

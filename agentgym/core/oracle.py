@@ -11,10 +11,10 @@ from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 
 
 class OraclePolicy:
-    """Play what the solver would, which knows the answers, whatever ``expert=`` names.
+    """Play the actions of the solver, which knows the answers, independent of ``expert=``.
 
     Args:
-        env: The text environment that is played, wrapped or not.
+        env: The text environment to play, wrapped or not.
     """
 
     _asked = "oracle_action"
@@ -30,7 +30,7 @@ class OraclePolicy:
 
         Raises:
             NotSupported: The family has no expert, or none from this state.
-            PolicyFailure: The environment, which is what an expert needs, failed in its guard.
+            PolicyFailure: The environment, which provides the expert, failed.
         """
         try:
             action = self._next_action()
@@ -45,6 +45,6 @@ class OraclePolicy:
 
 
 class DemonstratorPolicy(OraclePolicy):
-    """Play what the demonstrator would: whoever ``expert=`` names, who may err."""
+    """Play the actions of the demonstrator, chosen by ``expert=``, which may make mistakes."""
 
     _asked = "demonstrator_action"

@@ -1,4 +1,4 @@
-"""What one turn did: outcomes, stop reasons, and snapshots of an episode."""
+"""Outcomes of turns, stop reasons, and snapshots of an episode."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from agentgym.errors import EnvFailure
 
 OBSERVATION_LENGTH = 32768
-"""Most characters of an observation."""
+"""Maximum number of characters of an observation."""
 
 
 class StopReason(str, Enum):
     """Why an episode ended; ``NONE`` while it runs.
 
-    All but ``ERROR`` are what the policy did, and count as they stand.
+    All except ``ERROR`` are attributed to the policy, and the episode's score counts.
     """
 
     NONE = ""
@@ -28,28 +28,28 @@ class StopReason(str, Enum):
     SANDBOX = "sandbox"
     """The sandbox died during a command of the policy."""
     CONTEXT = "context"
-    """The conversation outgrew the model's context."""
+    """The conversation exceeded the model's context."""
     REFUSED = "refused"
-    """The model, or the content filter before it, refused to answer."""
+    """The model or a content filter refused to respond."""
     UNREADABLE = "unreadable"
-    """The model's answer could not be read."""
+    """The model's response could not be parsed."""
     TOKEN_LIMIT = "token_limit"
-    """A limit on tokens, of which the environment knows nothing."""
+    """A limit on tokens, outside of the environment, was reached."""
     COST_LIMIT = "cost_limit"
-    """A limit on money, of which it knows nothing either."""
+    """A limit on costs, outside of the environment, was reached."""
     STOPPED = "stopped"
-    """An agent that stopped before its episode was over."""
+    """The agent stopped before its episode was over."""
     ERROR = "error"
     """The infrastructure failed: the episode has no valid score."""
 
     @property
     def words(self) -> str:
-        """The reason as people are told it."""
+        """The reason in words."""
         return WORDS.get(self, self.value)
 
     @property
     def outside(self) -> bool:
-        """Whether the end came from outside of the environment, which does not replay it."""
+        """Whether the cause was outside of the environment and so cannot be replayed."""
         return self in OUTSIDE
 
 
@@ -64,7 +64,7 @@ OUTSIDE = frozenset(
         StopReason.ERROR,
     }
 )
-"""Ends that the policy's side or the infrastructure made, not the environment."""
+"""Ends caused by the policy or the infrastructure instead of the environment."""
 
 WORDS: Mapping[StopReason, str] = {
     StopReason.SUCCESS: "solved",
@@ -80,7 +80,7 @@ WORDS: Mapping[StopReason, str] = {
     StopReason.STOPPED: "agent stopped",
     StopReason.ERROR: "broken",
 }
-"""Stop reasons as people are told them."""
+"""Stop reasons in words."""
 
 
 def ending_words(reason: str, success: bool) -> str:
@@ -91,7 +91,7 @@ def ending_words(reason: str, success: bool) -> str:
 
 
 def reason_words(reason: str) -> str:
-    """Return a stop reason as people are told it; what is none stays as it is."""
+    """Return a stop reason in words; other text is returned unchanged."""
     try:
         return StopReason(reason).words
     except ValueError:
@@ -100,12 +100,12 @@ def reason_words(reason: str) -> str:
 
 @dataclass(slots=True)
 class Outcome:
-    """What one action did, as a family reports it."""
+    """The outcome of an action, as reported by a family."""
 
     observation: str
     """Text of the next observation."""
     reward: float = 0.0
-    """The family's own reward of this turn."""
+    """The family's reward of this turn."""
     terminated: bool = False
     """Whether the task ended."""
     valid: bool = True
@@ -113,15 +113,15 @@ class Outcome:
     success: bool = False
     """Whether the task is solved."""
     score: float | None = None
-    """Progress in [0, 1]; None leaves it as it was, and is 1 where the task ends in success."""
+    """Progress in [0, 1]; None: unchanged, or 1 if the task ends in success."""
     stop_reason: StopReason = StopReason.NONE
-    """Why it ended; derived from ``success`` where it is left out."""
+    """Why the episode ended; derived from ``success`` by default."""
     terms: Mapping[str, float] | None = None
-    """Named parts that sum to the reward; ``{"task": reward}`` where left out."""
+    """Named parts that sum to the reward; ``{"task": reward}`` by default."""
     details: Mapping[str, Any] | None = None
-    """JSON-safe facts about the turn, for ``info["details"]``. Under the key ``"reason"`` stands
-    why an action was not understood or could not be done, wherever the observation has to keep the
-    original's words and so cannot say it."""
+    """JSON-safe facts about the turn, for ``info["details"]``. The key ``"reason"`` holds why an
+    action was invalid, if the observation cannot say so because it must keep the original's
+    words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,11 @@ class Snapshot:
     task_id: str
     """Task of the episode."""
     task_digest: str
-    """SHA-256 over its content."""
+    """SHA-256 of the task's content."""
     configuration: str
     """Fingerprint of the environment."""
     episode: dict[str, Any]
-    """The base class's own state."""
+    """State of the base class."""
     hooks: Any
     """State of the reward hooks."""
     engine: Any
@@ -156,10 +156,10 @@ def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:
 
 
 def named_reason(reason: object) -> StopReason:
-    """Return the stop reason that a family named.
+    """Return the stop reason with the name that a family reported.
 
     Raises:
-        EnvFailure: There is none of this name.
+        EnvFailure: There is no such stop reason.
     """
     try:
         return StopReason(reason)
@@ -171,7 +171,7 @@ def named_reason(reason: object) -> StopReason:
 
 
 def told_reason(info: Mapping[str, Any], truncated: bool) -> str:
-    """Return why an episode ended, ``horizon`` where a wrapper cut it and says no reason."""
+    """Return why an episode ended; ``horizon`` if a wrapper truncated it without a reason."""
     reason = str(info.get("stop_reason", ""))
     return StopReason.HORIZON.value if truncated and not reason else reason
 
@@ -187,7 +187,7 @@ def total(values: Iterable[float]) -> float:
 def well_formed(text: str) -> str:
     """Replace lone surrogates by ``?``.
 
-    They come from models and data files, cannot be encoded, and so would break what reads the text.
+    They come from models and data files, and cannot be encoded.
     """
     if text.isascii():
         return text
@@ -195,13 +195,13 @@ def well_formed(text: str) -> str:
 
 
 def bounded(text: str, length: int, *, brackets: bool = True) -> str:
-    """Cut ``text`` to ``length`` code points, with a visible marker where it was cut.
+    """Cut ``text`` to ``length`` code points, and mark the cut.
 
     Args:
         text: The text.
-        length: Most code points of the result.
-        brackets: Set the marker in brackets. An action needs it without: a bracket would close a
-            ``search[`` that the text has left open, and so make an action of it.
+        length: Maximum number of code points of the result.
+        brackets: Write the marker in brackets. Pass False for actions: a bracket would close an
+            open ``search[`` and complete an action.
     """
     if len(text) <= length:
         return text

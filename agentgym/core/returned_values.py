@@ -1,7 +1,7 @@
-"""What the methods of a family return, held to the contract in one sentence.
+"""Validation of the values that the methods of a family return.
 
-`TextEnv` notices on its way that something is amiss and comes here to have it said, so that a turn
-which is right pays next to nothing.
+`TextEnv` calls these functions only after a cheap check has failed, so that valid turns cost almost
+nothing.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from agentgym.core.outcome import Outcome, named_reason
 from agentgym.errors import EnvFailure
 
 ROUNDING = 1e-9
-"""How far a score may lie outside of [0, 1]: sums of fractions do."""
+"""Tolerance for scores outside of [0, 1], which sums of fractions may exceed."""
 _NUMBERS = (int, float, np.integer, np.floating)
 _OUTCOME = "Outcome(observation, reward=..., terminated=..., success=..., score=...)"
 _GYMNASIUM = "; TextEnv.step makes the five values of Gymnasium out of it"
 
 
 def checked_text(owner: object, method: str, value: object) -> str:
-    """Return a text that a method of a family made.
+    """Validate and return a text from a method of a family.
 
     Raises:
-        EnvFailure: It is none.
+        EnvFailure: The value is not text.
     """
     if isinstance(value, str):
         return value
@@ -35,10 +35,10 @@ def checked_text(owner: object, method: str, value: object) -> str:
 
 
 def checked_number(owner: object, method: str, value: object) -> float:
-    """Return a number that a method of a family made.
+    """Validate and return a number from a method of a family.
 
     Raises:
-        EnvFailure: It is none, or not finite.
+        EnvFailure: The value is not a finite number.
     """
     if isinstance(value, _NUMBERS) and math.isfinite(value):
         return float(value)
@@ -46,10 +46,10 @@ def checked_number(owner: object, method: str, value: object) -> float:
 
 
 def checked_outcome(owner: object, outcome: object) -> Outcome:
-    """Return the outcome of a turn, its score rounded into [0, 1].
+    """Validate the outcome of a turn and return it with its score clipped to [0, 1].
 
     Raises:
-        EnvFailure: It is no outcome, or one of its values is not what it has to be.
+        EnvFailure: The value is not an outcome, or one of its fields is invalid.
     """
     if not isinstance(outcome, Outcome):
         hint = _GYMNASIUM if isinstance(outcome, tuple) else ""
@@ -74,10 +74,10 @@ def checked_outcome(owner: object, outcome: object) -> Outcome:
 
 
 def checked_terms(owner: object, terms: object) -> dict[str, float]:
-    """Return the named parts of a reward.
+    """Validate and return the named parts of a reward.
 
     Raises:
-        EnvFailure: They are no mapping of names to finite numbers.
+        EnvFailure: The value is not a mapping of names to finite numbers.
     """
     if isinstance(terms, Mapping) and all(
         isinstance(name, str) and isinstance(value, _NUMBERS) and math.isfinite(value)
@@ -88,10 +88,10 @@ def checked_terms(owner: object, terms: object) -> dict[str, float]:
 
 
 def checked_details(owner: object, details: Any) -> dict[str, Any]:
-    """Return the facts about a turn.
+    """Validate and return the facts about a turn.
 
     Raises:
-        EnvFailure: They are no mapping.
+        EnvFailure: The value is not a mapping.
     """
     if isinstance(details, Mapping):
         return dict(details)

@@ -1,11 +1,11 @@
-"""Which split a row of a data set belongs to: one rule for the data of every family.
+"""Assign the rows of a data set to splits, by one rule for all families.
 
-A row belongs to the split that its field ``split`` names. Where it names none, its file's name does
-(``train.jsonl``). Where that says nothing either, rows are dealt by a hash of their content: an
-eighth, but at least one, to ``test``, as many to ``valid``, and the rest to ``train``. Equal rows
-stay together, so that no test task is trained on. Of two different rows one is for ``train`` and
-one for ``test``; a single row is for ``test``. A split that some rows name gets no others: where
-test rows are marked, the rest is for ``train`` and ``valid``.
+The field ``split`` of a row names its split; without it, the name of the file does
+(``train.jsonl``). Otherwise rows are assigned by a hash of their content: an eighth, but at least
+one, to ``test``, as many to ``valid``, and the rest to ``train``. Equal rows stay together, so that
+no test task is trained on. Of two different rows one goes to ``train`` and one to ``test``; a
+single row goes to ``test``. A split that some rows name gets no others: if test rows are marked,
+the rest goes to ``train`` and ``valid``.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ Item = TypeVar("Item")
 SPLIT_NAMES: Mapping[str, str] = {
     **{split: split for split in SPLITS}, "dev": "valid", "val": "valid", "validation": "valid",
 }  # fmt: skip
-"""What splits are called in rows and files -> what they are called here."""
+"""Names of splits in rows and files -> names in agentgym."""
 FILE_NAMES: Mapping[str, str] = {**SPLIT_NAMES, "standard": "test"}
-"""The same of file names; ``standard`` is AgentBench's word for its test set."""
+"""Names of splits in file names; ``standard`` is AgentBench's name of its test set."""
 HELD_OUT = 8
-"""One of so many rows that name no split is for ``test``, and one for ``valid``."""
+"""One of this many rows without a split goes to ``test``, and one to ``valid``."""
 
 
 def named_split(name: object) -> str | None:
     """Read the field ``split`` of a row.
 
     Args:
-        name: What the field holds; None or an empty text names no split.
+        name: Value of the field; None or an empty text names no split.
 
     Returns:
         The split, or None.
 
     Raises:
-        ValueError: It is none of :data:`SPLIT_NAMES`.
+        ValueError: The name is not one of :data:`SPLIT_NAMES`.
     """
     if name is None or name == "":
         return None
@@ -49,27 +49,28 @@ def named_split(name: object) -> str | None:
 
 
 def file_split(file: Path) -> str | None:
-    """Return the split that the name of a file says, as ``dev.jsonl`` does; None for others."""
+    """Return the split named by a file such as ``dev.jsonl``; None for other files."""
     return FILE_NAMES.get(stem(file).lower())
 
 
 class Row(NamedTuple):
-    """Where a row of a data set stands, and what it says of its split."""
+    """A row of a data set, with its place and its split."""
 
     content: str
-    """What makes it the task that it is, such as its question: equal contents stay together."""
+    """Content that identifies the task, such as its question: rows with equal content stay
+    together."""
     split: str | None
-    """The split that it or its file names; None if it is to be dealt."""
+    """The split named by the row or its file; None if it is to be assigned."""
 
 
 def deal(rows: Sequence[Row], held_out: int = HELD_OUT) -> list[str]:
     """Return the split of every row, the same on every machine.
 
-    A row that names no split, but has the content of one that does, follows that one.
+    A row without a split follows a row with a split and the same content.
 
     Args:
         rows: The rows.
-        held_out: One of so many different contents is for ``test``, and one for ``valid``.
+        held_out: One of this many distinct contents goes to ``test``, and one to ``valid``.
 
     Returns:
         A split for each row, in their order.
@@ -90,7 +91,7 @@ def deal(rows: Sequence[Row], held_out: int = HELD_OUT) -> list[str]:
 
 
 def by_split(items: Sequence[Item], rows: Sequence[Row]) -> dict[str, tuple[Item, ...]]:
-    """Group what was read from rows by their splits, in order; no split is empty."""
+    """Group values of rows by split, in order; splits without rows are left out."""
     splits = deal(rows)
     grouped = {
         name: tuple(item for item, split in zip(items, splits, strict=True) if split == name)

@@ -1,4 +1,4 @@
-"""The one space of text environments: any ``str`` up to a length."""
+"""The space of text environments: any ``str`` up to a length."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from agentgym.errors import ConfigurationError
 SAMPLE_CHARACTERS = "".join(map(chr, range(32, 127))) + "\n\t"
 SAMPLE_LENGTH = 64
 _SAMPLES = spaces.Text(1, charset=SAMPLE_CHARACTERS)
-"""Holds the character tables, which would otherwise cost every environment 30 KB."""
+"""Shared character tables, which would otherwise take 30 KB per environment."""
 
 
 class UnicodeText(spaces.Text):
-    """All strings of at most ``max_length`` code points, whatever characters they hold.
+    """All strings of at most ``max_length`` code points, with any characters.
 
-    ``gymnasium.spaces.Text`` enumerates a character set, which text written by people and models
-    does not have. This space checks the type and the length only, and samples short printable
-    strings.
+    ``gymnasium.spaces.Text`` enumerates a character set, but text by people and models has none.
+    This space checks only the type and the length, and samples short printable strings.
 
     Args:
-        max_length: Longest member, in code points.
-        min_length: Shortest member, in code points.
+        max_length: Maximum length, in code points.
+        min_length: Minimum length, in code points.
         seed: Seed of the generator behind :meth:`sample`.
 
     Raises:
@@ -64,11 +63,11 @@ class UnicodeText(spaces.Text):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Text of unbounded alphabet has no fixed-size array form."""
+        """False: text with an unbounded alphabet has no array form of fixed size."""
         return False
 
     def joined(self, other: UnicodeText) -> UnicodeText:
-        """Return the smallest such space that holds the texts of both."""
+        """Return the smallest text space that contains both spaces."""
         if self == other:
             return self
         return UnicodeText(
@@ -104,10 +103,10 @@ class UnicodeText(spaces.Text):
 
 
 class SharedTexts(Sequence[str]):
-    """The present texts of several environments in shared memory; a deep copy is a tuple of them.
+    """The current texts of several environments in shared memory; a deep copy is a tuple of texts.
 
     Args:
-        memory: Per environment the length of its text and ``max_length`` code points.
+        memory: For each environment, the length of its text and ``max_length`` code points.
         n: Number of environments.
     """
 

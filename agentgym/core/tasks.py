@@ -17,11 +17,11 @@ from agentgym.support.caching import BoundedCache
 
 SPLITS = ("train", "valid", "test")
 ALL = "all"
-"""Word for the tasks of every split together, where tasks are evaluated."""
+"""Name for the tasks of all splits together, in evaluations."""
 LABELS = ("task_type", "difficulty", "category", "kind", "hops", "repo")
-"""Entries of a task's content that say of which kind it is."""
+"""Entries of a task's content that describe its kind."""
 KEPT_TASKS = 1 << 14
-"""Most tasks, and plan lengths, that a set of numbered tasks remembers."""
+"""Maximum number of tasks, and of plan lengths, that a set of numbered tasks caches."""
 
 Problem = TypeVar("Problem")
 
@@ -33,7 +33,7 @@ def canonical_json(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One problem instance: everything that decides an episode's start and its reward."""
+    """A problem instance: everything that determines an episode's start and its reward."""
 
     id: str
     """Stable name, unique in its task set."""
@@ -42,7 +42,7 @@ class Task:
     index: int
     """Position within the split, from 0."""
     goal: str
-    """The instruction in words."""
+    """The instruction as text."""
     content: Mapping[str, Any] = field(default_factory=dict)
     """JSON-safe description of the instance; hashed into panels."""
 
@@ -63,7 +63,7 @@ class Panel:
     ids: tuple[str, ...]
     """Task ids in the order in which they are played."""
     sha256: str
-    """Hash over the content of all tasks, so that a changed task is noticed."""
+    """Hash of the content of all tasks, to detect changed tasks."""
 
     def __len__(self) -> int:
         """Number of tasks."""
@@ -82,8 +82,8 @@ class TaskSet(ABC):
     splits: tuple[str, ...] = SPLITS
     """Names of the splits."""
     aliases: Mapping[str, str] = {}
-    """Other names of splits: where a family's literature has names of its own, ``train``, ``valid``
-    and ``test`` still work."""
+    """Other names of splits: ``train``, ``valid`` and ``test`` also work if a family's literature
+    uses different names."""
 
     @abstractmethod
     def len(self, split: str) -> int:
@@ -110,18 +110,18 @@ class TaskSet(ABC):
         """
 
     def oracle_turns(self, task: Task) -> int | None:
-        """Return the length of the expert's plan from the start, or None where unknown.
+        """Return the length of the expert's plan from the start, or None if it is unknown.
 
-        Where the expert may fail it is that of one who succeeds.
+        For an expert that may fail, it is the length of a successful plan.
         """
         return None
 
     def labels(self, task: Task) -> dict[str, str]:
-        """Return the kinds that a task is of, by which results are told apart.
+        """Return the labels of a task, by which reports group results.
 
         Returns:
-            Name -> value: what the content holds under the names of `LABELS`, and
-            ``expert_turns``, the length of the expert's plan, where it is known.
+            Name -> value: the entries of the content named in `LABELS`, and ``expert_turns``, the
+            length of the expert's plan, if known.
         """
         kinds = {name: str(task.content[name]) for name in LABELS if name in task.content}
         turns = self.oracle_turns(task)
@@ -163,11 +163,11 @@ class TaskSet(ABC):
     def panel(self, split: str, num_tasks: int, seed: int = 0) -> Panel:
         """Choose ``num_tasks`` distinct tasks of ``split``.
 
-        The choice is the head of a seeded permutation, so a smaller panel is a prefix of a larger
-        one with the same seed.
+        The tasks are the beginning of a seeded permutation, so a smaller panel is a prefix of a
+        larger one with the same seed.
 
         Args:
-            split: Split to draw from; :data:`ALL` for those of every split.
+            split: Split to draw from; :data:`ALL` for all splits.
             num_tasks: Number of tasks, at most :meth:`size` of the split.
             seed: Seed of the permutation.
 
@@ -197,7 +197,7 @@ class TaskSet(ABC):
         return Panel(split, seed, tuple(task.id for task in tasks), digest)
 
     def size(self, split: str) -> int:
-        """Return the number of tasks in ``split``, or of all splits under :data:`ALL`.
+        """Return the number of tasks in ``split``, or in all splits for :data:`ALL`.
 
         Raises:
             TaskNotFound: There is no such split.
@@ -211,13 +211,13 @@ class TaskSet(ABC):
             if index < self.len(name):
                 return self.task(name, index)
             index -= self.len(name)
-        raise TaskNotFound(f"expected a task of {self.name}, got index {index} behind the last")
+        raise TaskNotFound(f"expected a task of {self.name}, got index {index} after the last")
 
     def check(self, split: str, index: int | None = None) -> str:
-        """Validate a split, or an alias, and an index within it; return the name of the split.
+        """Validate a split or its alias, and an index in it; return the name of the split.
 
         Raises:
-            ConfigurationError: The index is no integer.
+            ConfigurationError: The index is not an integer.
             TaskNotFound: The split is unknown or the index is out of range.
         """
         if isinstance(split, str):
@@ -237,24 +237,24 @@ class TaskSet(ABC):
 
 
 class NumberedTasks(TaskSet, Generic[Problem]):
-    """Tasks that are made, when they are asked for, from numbered problems.
+    """Tasks that are made on demand from numbered problems.
 
-    A problem is what a family plays: a game, or a goal of a shop. Its *number* within its split is
-    fixed and stands in its id, or for it; the *index* of its task is its place in the order of the
-    split, which is the number unless :meth:`_order` says otherwise. Problems used last, tasks and
-    plan lengths are remembered, also under threads; a set is copied and pickled without them.
+    A problem is what a family plays: a game, or a goal of a shop. Its *number* in its split is
+    fixed and determines its id; the *index* of its task is its position in the order of the split,
+    which is the number unless :meth:`_order` changes it. Recently used problems, tasks and plan
+    lengths are cached, thread-safely; copies and pickles leave them out.
 
     A family implements :meth:`len`, :meth:`_problem` and :meth:`_describe`, and overrides
     :meth:`_id` and :meth:`_place` if its ids are not ``<name>/<split>/<number>``.
 
     Args:
         name: Name of the set, which begins every id.
-        plan_length: Return the length of the expert's plan for a problem; None if nobody knows.
-        kept: Most problems to keep in memory.
+        plan_length: Returns the length of the expert's plan for a problem; None if unknown.
+        kept: Maximum number of problems in memory.
     """
 
     remedy: str = "make the environment with the settings that the id names"
-    """What to do about an id that is not of this set; ends an error message."""
+    """Remedy for an id that is not in this set; ends an error message."""
 
     def __init__(
         self,
@@ -314,16 +314,16 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         return self.task(split, number if order is None else order[1][number])
 
     def problem(self, task: Task) -> Problem:
-        """Return what a task is made of. It is shared: do not change it.
+        """Return the problem of a task. It is shared: do not modify it.
 
         Raises:
-            TaskNotFound: The task is of another set.
+            TaskNotFound: The task belongs to another set.
         """
         kept = self._problems.refresh(task.id)
         return self._kept(task.id, *self._known(task.id)) if kept is None else kept
 
     def oracle_turns(self, task: Task) -> int | None:
-        """Return the length of the expert's plan from the start, remembered once it is known."""
+        """Return the length of the expert's plan from the start; cached."""
         if self.plan_length is None:
             return None
         # None is an answer here (nobody knows a plan), so -1 stands for what was never asked.
@@ -361,7 +361,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
 
 
 def whole_number(text: str) -> int | None:
-    """Read a number as ids write it: in one way, so that ``"007"`` and ``"+7"`` are None."""
+    """Read a number in the canonical form of ids; ``"007"`` and ``"+7"`` give None."""
     written = text.isascii() and text.isdecimal() and len(text) <= 18
     return int(text) if written and (text == "0" or text[0] != "0") else None
 
@@ -371,11 +371,11 @@ class TaskList(TaskSet):
 
     Args:
         name: Short name of the set.
-        tasks: The tasks of each split; ``split`` and ``index`` of a task are its place here.
+        tasks: The tasks of each split; ``split`` and ``index`` of a task must match its position.
 
     Raises:
-        ConfigurationError: Two tasks share an id, so that splits would not be disjoint, or a task
-            says that it stands elsewhere.
+        ConfigurationError: Two tasks share an id, so that splits would not be disjoint, or the
+            split or index of a task is wrong.
     """
 
     def __init__(self, name: str, tasks: Mapping[str, Sequence[Task]]) -> None:
@@ -402,11 +402,11 @@ class TaskList(TaskSet):
         return tasks[int(rng.integers(len(tasks)))]
 
     def task(self, split: str, index: int) -> Task:
-        """Return one task by its place."""
+        """Return a task by its split and index."""
         return self._tasks[self.check(split, index)][index]
 
     def find(self, task_id: str) -> Task:
-        """Return one task by its id."""
+        """Return a task by its id."""
         if task_id not in self._by_id:
             raise TaskNotFound(f"expected the id of a task of {self.name}, got {task_id!r}")
         return self._by_id[task_id]

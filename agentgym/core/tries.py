@@ -1,10 +1,10 @@
-"""Tries: an episode in which a policy that failed begins the same task anew.
+"""Tries: episodes in which a policy can repeat a task after a failure.
 
-With ``tries=N`` the world of a try that ended unsolved, or used its share of the horizon, is set
-back to its beginning, and the policy goes on with what it has read and noted. Its return is that
-of its last try alone: what an earlier one paid is taken back when the next begins. Of reward hooks
-those that remember a try begin anew. Penalties and costs are those of the whole episode. A bonus
-for what is found is paid once, in whichever try: who fails again does not earn it a second time.
+With ``tries=N``, when a try ends unsolved or uses up its share of the horizon, the world is reset
+and the policy continues with its history and notes. The return is that of the last try only: the
+rewards of a try are subtracted when the next one begins. Reward hooks with state for a try are
+reset. Penalties and costs count for the whole episode. A bonus for a find is given once, in any of
+the tries.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from agentgym.core.options import integer
 from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome, bounded, total
 
 TAKEN_BACK = "earlier_try"
-"""Key in ``info["reward_terms"]`` of what is taken back."""
+"""Key in ``info["reward_terms"]`` of the subtracted rewards."""
 MOST = 100
-"""Most tries of an episode."""
+"""Maximum number of tries per episode."""
 SHORTEST = 1000
-"""Characters of the last answer of a try that are shown in any case."""
+"""Minimum number of characters shown of a try's last answer."""
 
 
 class Tries(Extension):
-    """Which try of an episode is played.
+    """The extension that repeats a task after a failed try.
 
     Args:
-        most: How many there may be, at least 2.
+        most: Maximum number of tries, at least 2.
 
     Raises:
-        ConfigurationError: It is no whole number from 2 to 100.
+        ConfigurationError: ``most`` is not an integer from 2 to 100.
     """
 
     argument = "tries"
@@ -45,7 +45,7 @@ class Tries(Extension):
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """Which try it is, from 1."""
+        """Number of the current try, from 1."""
         return {"try": self._now}
 
     def begin(self, goal: str, horizon: int) -> None:
@@ -61,7 +61,7 @@ class Tries(Extension):
         self._end = 0 if number == self._last else self._left - self._share
 
     def turns_left(self, turns: int) -> int:
-        """Return how many turns this try has left."""
+        """Return the number of turns left in this try."""
         return self._left - self._end
 
     def horizon(self, turns: int) -> int:
@@ -88,5 +88,5 @@ class Tries(Extension):
         return replace(outcome, observation=said, terms=terms, terminated=False, score=0.0)
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state with the number of the try."""
+        """Return the state key, extended by the number of the try."""
         return f"{state}\ntry {self._now}", plan
