@@ -1,4 +1,4 @@
-"""All that knows TRL: the multi-turn trainer, its arguments, its advantages and its loss.
+"""The multi-turn trainer on TRL: its arguments, its advantages and its loss.
 
 To add one of these, touch these files:
 
@@ -28,7 +28,7 @@ __all__ = ["MultiTurnTrainer", "RolloutEvent"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch and TRL only when the trainer is asked for."""
+    """Import torch and TRL only when the trainer is accessed."""
     if name in __all__:
         from trainers.grpo import trainer
 

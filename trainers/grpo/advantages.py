@@ -1,4 +1,4 @@
-"""From trajectories to what the loss needs of every sampled token: its advantage and weights."""
+"""Credit assignment: the advantage and loss weights of every sampled token."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _UNKNOWN = (
     FlaggedTurns("judge_reject", in_baseline=False),
     FlaggedTurns("unjudged", in_baseline=False),
 )
-"""What leaves out episodes whose rewards say nothing of the policy."""
+"""Filters that leave out episodes with rewards that do not reflect the policy."""
 
 
 @dataclass(frozen=True)
 class Credit:
-    """What the loss needs, for K sampled tokens of N trajectories."""
+    """Inputs of the loss, for K sampled tokens of N trajectories."""
 
     batch: Batch
     """The packed batch, after reward corrections."""
     advantage: FloatArray
     """(K,) advantages A_k; 0 on tokens that do not train."""
     behaviour: FloatArray
-    """(K,) importance weights c_k, that correct for an inexact engine; else 1."""
+    """(K,) importance weights c_k that correct for an inexact engine; else 1."""
     weight: FloatArray
     """(K,) weights w_k of the aggregation times K', the trained tokens: 1 for a token mean."""
     train: BoolArray
@@ -57,10 +57,10 @@ class Credit:
     metrics: Mapping[str, float]
     """Figures for the log."""
     value_targets: FloatArray | None = None
-    """(K,) what a critic's values should have been; None where the preset has no critic."""
+    """(K,) targets of the critic; None if the preset has no critic."""
     value_weight: FloatArray | None = None
-    """(K,) weights u_k of their errors: on the tokens whose value is read, those of a mean times
-    K', else 0."""
+    """(K,) weights u_k of the value errors: the weights of a mean times K' on tokens with a value
+    that is read, else 0."""
 
 
 def assign_credit(
@@ -74,18 +74,18 @@ def assign_credit(
 ) -> Credit:
     """Compute the advantage of every sampled token, and its weights in the loss.
 
-    Episodes of failed environments leave the loss and the baseline whatever the preset says, and
-    so do those that a judge calls ruined, and those that lack a verdict: what it would have paid is
-    not 0, and nobody knows it.
+    Episodes of failed environments leave the loss and the baseline under every preset. So do
+    episodes that a judge calls ruined and episodes without a verdict, since their reward is
+    unknown.
 
     Args:
         trajectories: N episodes, at least one with a turn.
         preset: Terms, filters, reward corrections and loss.
         aux: Extra signals (K,) such as ``logp_ref``.
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
-        critic: (K,) values of a critic before each token, where the preset has one.
-        correct: Weigh tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
-            engine's log-probabilities are not the trainer's. Preferences are not weighed.
+        critic: (K,) critic values before each token, if the preset has a critic.
+        correct: Weight tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
+            engine's log-probabilities differ from the trainer's. Preferences are not weighted.
     """
     batch = replace(to_batch(trajectories), values=critic)
     if logp_old is not None:
@@ -147,12 +147,12 @@ def _with_targets(credit: Credit, preset: Preset) -> Credit:
 
 
 def known_outcomes(batch: Batch) -> BoolArray:
-    """Return the (N,) trajectories whose outcome says something of the policy."""
+    """Return the (N,) mask of trajectories with an outcome that reflects the policy."""
     return apply_filters(batch, _UNKNOWN).train
 
 
 def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
-    """Return whether the filters of a preset leave any episode of a whole group in the loss."""
+    """Return whether the filters of a preset keep any episode of a complete group in the loss."""
     if not any(episode.action_tokens for episode in group):
         return False
     return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
@@ -161,7 +161,7 @@ def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
 def loss_columns(
     credit: Credit, loss: Loss, several_updates: bool
 ) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the packed columns (K,) that ``trainers.grpo.objective`` reads, by their names."""
+    """Return the packed columns (K,) that ``trainers.grpo.objective`` reads, by name."""
     columns: dict[str, npt.NDArray[np.generic]] = {
         "advantages": credit.advantage,
         "behaviour_weights": credit.behaviour,
@@ -180,15 +180,15 @@ def loss_columns(
 def trained_once(
     columns: Mapping[str, npt.NDArray[np.generic]], train: BoolArray, once: IntArray
 ) -> tuple[dict[str, npt.NDArray[np.generic]], BoolArray]:
-    """Put the columns of tokens that several episodes share together, to train each token once.
+    """Merge the columns of tokens shared by several episodes, to train each token once.
 
-    Its advantage is their weighted mean and its weight their sum: before anything is clipped, the
-    gradient of training it in all of them. Everything else is a fact of the token itself.
+    The advantage becomes the weighted mean and the weight the sum, which without clipping gives the
+    gradient of training the token in every episode. All other columns are equal in every episode.
 
     Args:
         columns: From :func:`loss_columns`, (K,) each.
         train: (K,) tokens in the loss.
-        once: (K,) place of each token among the U tokens that are trained once.
+        once: (K,) index of each token among the U distinct tokens.
 
     Returns:
         The columns and the mask, (U,) each.
@@ -228,7 +228,7 @@ def _spread_within_groups(batch: Batch) -> dict[str, float]:
 
 
 def check_sampled(trajectories: Sequence[Trajectory]) -> None:
-    """Check that a batch would not have a zero mask.
+    """Check that a batch has a sampled token.
 
     Raises:
         DataError: No trajectory has a sampled token; the message quotes the environments' errors.

@@ -1,7 +1,7 @@
-"""What surrounds a training step: TRL's loop, its clock, its checkpoints and the ways back to them.
+"""The frame of a training step: TRL's loop, timing, checkpoints and rollbacks.
 
-The steps themselves are :class:`~trainers.grpo.trainer.MultiTurnTrainer`'s, which knows nothing of
-most of this: the line between the two classes is that between TRL and the algorithm.
+:class:`~trainers.grpo.trainer.MultiTurnTrainer` implements the steps. This class deals with TRL,
+that one with the algorithm.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ __all__ = ["TOKENS", "BatchTrainer"]
 T = TypeVar("T")
 
 TOKENS = "tokens"
-"""Name of the number of tokens among sums of figures."""
+"""Name of the token count among summed metrics."""
 RESEED = 7_919
-"""How far apart the seeds of episodes are before and after a rollback."""
+"""Offset between the seeds of episodes before and after a rollback."""
 
 
 class BatchTrainer(GRPOTrainer):
-    """TRL's trainer, without its data set, its rewards and its model card.
+    """TRL's trainer without its data set, rewards and model card.
 
-    A batch makes ``updates`` updates; TRL counts those.
+    A batch makes ``updates`` updates; TRL's step counter counts updates.
 
     Attributes:
-        after_step: Told of the end of each step, at which it has TRL log and save when it will;
-            None leaves both to TRL.
-        times: Seconds by part of the present step.
-        finite: Whether loss and gradients of the present step were finite; an update that is not
-            is left out, so that the weights stay what they were.
+        after_step: Called at the end of each step and lets TRL log and save; None leaves both to
+            TRL.
+        times: Seconds by part of the current step.
+        finite: Whether loss and gradients of the current step were finite; a non-finite update is
+            skipped, so that the weights do not change.
         critic: The critic of tokens, if the preset has one.
-        turn_critic: The critic of turns, if it has one of those.
+        turn_critic: The critic of turns, if the preset has one.
         reward_model: The reward model, if the preset has one.
-        stale: The stale policy, if the preset lets one play.
+        stale: The stale policy, if the preset uses one.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
@@ -92,7 +92,7 @@ class BatchTrainer(GRPOTrainer):
         """Set TRL up; ``kwargs`` are its own, such as ``peft_config``.
 
         Raises:
-            ConfigurationError: The arguments ask for what this trainer does not do.
+            ConfigurationError: The arguments contain an option that this trainer does not support.
         """
         check_arguments(args)
         self.times, self.finite = StepTimes(), True
@@ -119,7 +119,7 @@ class BatchTrainer(GRPOTrainer):
 
     @property
     def batches(self) -> int:
-        """Batches of episodes whose last optimiser step is done."""
+        """Number of batches of episodes with all optimiser steps done."""
         return self.state.global_step // self.updates
 
     def _prepare_inputs(self, generation_batch: list[dict[str, object]]) -> dict[str, Tensor]:
@@ -133,7 +133,7 @@ class BatchTrainer(GRPOTrainer):
         return self._buffered_inputs[self._step % parts]
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Make one forward and backward pass, and note whether its loss is finite."""
+        """Make one forward and backward pass, and record whether the loss is finite."""
         with self.times.part("update"):
             loss: Tensor = super().training_step(*args, **kwargs)
             # A device works on while Python goes on; reading a number waits for it.
@@ -249,11 +249,11 @@ class BatchTrainer(GRPOTrainer):
     # -- going back --------------------------------------------------------------------------------
 
     def adapt(self, rollbacks: int, learning_rate_factor: float, reseed: bool) -> None:
-        """Go on as a run that went back so many times: more slowly, or on other episodes.
+        """Apply the effects of rollbacks: a lower learning rate, other episodes.
 
         Args:
-            rollbacks: Times that training went back.
-            learning_rate_factor: Share of the learning rate that each leaves.
+            rollbacks: Number of rollbacks so far.
+            learning_rate_factor: Factor of the learning rate per rollback.
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * learning_rate_factor**rollbacks
@@ -262,7 +262,7 @@ class BatchTrainer(GRPOTrainer):
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:
-        """Train again, from a checkpoint, as a new process would."""
+        """Resume training from a checkpoint, as a new process would."""
         self._step = 0  # A checkpoint in the middle of a batch brings its own.
         self._forget()
         self._buffered_inputs = None
@@ -278,7 +278,7 @@ class BatchTrainer(GRPOTrainer):
         self._save_checkpoint(self.model, trial=None)
 
     def restore(self, checkpoint: Path) -> None:
-        """Load the weights of a checkpoint, or of a saved policy, to play with and not to train."""
+        """Load the weights of a checkpoint or saved policy for playing, not for training."""
         training = (checkpoint / TRAINER_STATE_NAME).exists()
         if self.is_fsdp_enabled and training:
             self._load_from_checkpoint(str(checkpoint), self.model_wrapped)
@@ -311,7 +311,7 @@ class BatchTrainer(GRPOTrainer):
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> LRScheduler:
-        """Warm up from a share of the rate: at 0, as in transformers, a step trains nothing."""
+        """Create a warm-up that starts above 0, since a first step at rate 0 trains nothing."""
         made: Any = self.lr_scheduler
         if made is None and self.args.lr_scheduler_type == "constant_with_warmup":
             warmup = max(1, self.args.get_warmup_steps(num_training_steps))
@@ -324,7 +324,7 @@ class BatchTrainer(GRPOTrainer):
         return super().create_scheduler(num_training_steps, optimizer)
 
     def create_model_card(self, *args: object, **kwargs: object) -> None:
-        """Write none: TRL's knows neither the environment nor a model that has no name."""
+        """Write no model card: TRL's lacks the environment and the name of a new model."""
 
 
 class _OptimiserTimes(TrainerCallback):

@@ -1,4 +1,4 @@
-"""What a checkpoint keeps besides TRL's own files, so that a resumed run goes on as if unbroken."""
+"""Files of a checkpoint besides TRL's, so that a resumed run continues exactly."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = [
 ]
 
 STATE_FILE = "multi_turn_state.json"
-"""Where a checkpoint keeps the state of schedule and task source."""
+"""File of a checkpoint with the state of schedule and task source."""
 BATCH_FILE = "multi_turn_batch_{}.pt"
-"""Where a checkpoint keeps the batch a process was in the middle of, by rank."""
+"""File of a checkpoint with the unfinished batch of a process, by rank."""
 
 
 @runtime_checkable
@@ -39,12 +39,12 @@ class Stateful(Protocol):
 
 
 def state_of(parts: Mapping[str, object]) -> dict[str, Any]:
-    """State of the parts that have one, by name."""
+    """Return the state of all stateful parts, by name."""
     return {name: part.state_dict() for name, part in parts.items() if isinstance(part, Stateful)}
 
 
 def save_state(folder: Path, parts: Mapping[str, object]) -> None:
-    """Write the state of the parts, if there is any, into a folder, which is made."""
+    """Write the state of the parts, if any, into a folder, which is created."""
     state = state_of(parts)
     if state:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def save_state(folder: Path, parts: Mapping[str, object]) -> None:
 
 
 def load_state(folder: Path, parts: Mapping[str, object]) -> None:
-    """Restore what ``save_state`` wrote; parts of which it holds nothing are left alone."""
+    """Restore what ``save_state`` wrote; parts without stored state stay unchanged."""
     path = folder / STATE_FILE
     state = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name, part in parts.items():
@@ -63,7 +63,7 @@ def load_state(folder: Path, parts: Mapping[str, object]) -> None:
 def save_batch(
     folder: Path, rank: int, step: int, batches: Sequence[Mapping[str, torch.Tensor]]
 ) -> None:
-    """Write the micro-batches of a process that still make updates, and how many it has used."""
+    """Write the micro-batches that a process still has to train on, and the number already used."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.save({"step": step, "batches": batches}, folder / BATCH_FILE.format(rank))
 

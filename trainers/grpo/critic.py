@@ -1,15 +1,17 @@
-"""The critic: what it expects of every state, and how it learns to.
+"""The critic: value estimates of states, and how they are learned.
 
 V_k, the value before sampled token k, is a linear function of the hidden state from which the token
-is drawn: the policy's own, or that of a second model that began as a copy of it. A critic is no
-part of the policy: it has weights, an optimiser and a file of its own, so nothing of it is served,
-saved or sharded with the policy. Every process holds it whole and averages its gradient by hand.
+is drawn: the policy's own, or that of a second model that began as a copy of it. A critic is not
+part of the policy: it has separate weights, optimiser and checkpoint file, and is not served, saved
+or sharded with the policy. Every process holds it whole and averages its gradient by hand.
 
-Most critics learn apart: each step, before the policy does, a few updates on all of the batch,
+Most critics learn separately: each step, before the policy update, a few updates on the whole
+batch,
 
     minimise 1/K' sum_k u_k E_k        (``trainers.grpo.objective.value_errors``).
 
-One with a shared trunk learns with the policy instead, whose layers its error then trains as well.
+A critic with a shared trunk learns with the policy instead, and its error also trains the policy's
+layers.
 """
 
 from __future__ import annotations
@@ -35,35 +37,35 @@ from trainers.rollouts.engines.policy_weights import base_model
 __all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "check_warmup", "make_critic"]
 
 CRITIC_FILE = "critic.pt"
-"""Where a checkpoint keeps the critic and its optimiser."""
+"""File of a checkpoint with the critic and its optimiser."""
 
 
 @dataclass(frozen=True)
 class CriticSettings:
-    """What a critic is and how it learns; the clip of its values and its targets are the loss's."""
+    """Kind and training of a critic; value clip and targets are settings of the loss."""
 
     kind: Literal["head", "model", "zero"] = "head"
-    """A linear head on the policy's hidden states; a model of its own; or none: every value is 0,
-    which tells what a critic is worth."""
+    """head: a linear head on the policy's hidden states; model: a separate model; none: every value
+    is 0, the control that measures the benefit of a critic."""
     trunk: Literal["detached", "shared"] = "detached"
-    """Whether the error of a head trains the policy's layers, too."""
+    """Whether the error of a head also trains the policy's layers."""
     lr: float = 1e-4
     """Learning rate."""
     warmup: int = 0
-    """First steps, in which the critic learns and the policy does not."""
+    """Initial steps in which only the critic learns."""
     updates: int = 16
     """Updates of a step, each on all of the batch."""
     max_grad_norm: float = 1.0
-    """Gradient norm at which its gradients are clipped, apart from the policy's."""
+    """Gradient norm at which the critic's gradients are clipped, separately from the policy's."""
 
 
 class Critic:
-    """Expects nothing of any state: the control of every comparison, which the others refine.
+    """A critic with all values 0: the control, and the base class of the others.
 
     Attributes:
         settings: How it learns.
-        shares: Whether it learns with the policy, by a term of the policy's loss.
-        listener: Is to be told the policy's hidden states before :meth:`values`; None: need not.
+        shares: Whether it learns with the policy, through a term of the policy's loss.
+        listener: Receives the policy's hidden states before :meth:`values`; None: not needed.
     """
 
     shares = False
@@ -84,12 +86,12 @@ class Critic:
     def learn(
         self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
     ) -> float:
-        """Learn from a batch, apart from the policy.
+        """Learn from a batch, separately from the policy.
 
         Args:
-            batch: That of :meth:`values`, with the columns of the loss.
+            batch: The batch of :meth:`values`, with the columns of the loss.
             parts: Indices of the rows of each pass.
-            clip: Most that a value may move, see ``value_errors``.
+            clip: Maximum change of a value, see ``value_errors``.
 
         Returns:
             The mean error before the last update; 0 if there is nothing to learn.
@@ -101,11 +103,11 @@ class Critic:
         return scores
 
     def step(self) -> None:
-        """Update the weights by the gradients that they have."""
+        """Update the weights with their current gradients."""
         return
 
     def slow_down(self, factor: float) -> None:
-        """Learn at a share of the rate from now on."""
+        """Multiply the learning rate by a factor."""
         return
 
     def save(self, folder: Path) -> None:
@@ -123,7 +125,7 @@ class LearningCritic(OwnWeights, Critic):
     def __init__(
         self, settings: CriticSettings, accelerator: Accelerator, head: int | nn.Module
     ) -> None:
-        """Begin with a linear head of so many inputs, whose values are 0, or with what is given."""
+        """Start with a linear head of this many inputs and values of 0, or with a given model."""
         Critic.__init__(self, settings)
         OwnWeights.__init__(
             self,
@@ -150,8 +152,8 @@ class LearningCritic(OwnWeights, Critic):
 class HeadCritic(LearningCritic):
     """A linear function of the policy's own hidden states.
 
-    Those of a batch are kept from the pass that gives them until the critic has learnt: it reads no
-    row again, and its updates cost next to nothing.
+    The hidden states of a batch are kept from the policy's pass until the critic has learned, so
+    that rows are read only once and its updates are cheap.
     """
 
     def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
@@ -165,7 +167,7 @@ class HeadCritic(LearningCritic):
         self._heard.append((rows, mask, states[mask]))
 
     def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
-        """Return the values (B, T) of what it was told."""
+        """Return the values (B, T) of the received hidden states."""
         out = super().values(batch, parts)
         with torch.no_grad():
             for rows, mask, states in self._heard:
@@ -199,13 +201,13 @@ class HeadCritic(LearningCritic):
         return float(self._accelerator.reduce(loss.detach(), reduction="mean"))
 
     def judged(self, scores: Scores) -> Scores:
-        """Add the values of the states that came with them."""
+        """Add the values of the hidden states of these scores."""
         assert scores.states is not None
         return scores._replace(values=self._of_states(scores.states))
 
 
 class ModelCritic(LearningCritic):
-    """A model of its own, which began as a copy of the policy and trains what the policy does."""
+    """A separate model, initialised as a copy of the policy, that trains the same weights."""
 
     def __init__(
         self, settings: CriticSettings, accelerator: Accelerator, policy: nn.Module
@@ -217,7 +219,7 @@ class ModelCritic(LearningCritic):
         self._train({f"trunk.{name}": each for name, each in named if each.requires_grad})
 
     def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
-        """Return the values (B, T) by passes of its own."""
+        """Return the values (B, T) by separate forward passes."""
         out = super().values(batch, parts)
         self._trunk.eval()  # There, activations are not checkpointed.
         with torch.no_grad():
@@ -229,7 +231,7 @@ class ModelCritic(LearningCritic):
     def learn(
         self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
     ) -> float:
-        """Update on all rows, in the passes that memory allows."""
+        """Update on all rows, in passes that fit in memory."""
         self._trunk.train()
         total = torch.zeros((), device=self._accelerator.device)
         for _ in range(self.settings.updates):
@@ -264,10 +266,10 @@ def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:
 
 
 def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
-    """Check that the policy can be left as it is while a critic warms up.
+    """Check that the policy can stay unchanged while a critic warms up.
 
     Raises:
-        NotSupported: DeepSpeed would train it all the same.
+        NotSupported: DeepSpeed would train the policy nevertheless.
     """
     if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
@@ -277,7 +279,7 @@ def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
 
 
 def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
-    """Make a fresh critic for a policy that has its adapters, and is not yet wrapped to train.
+    """Make a new critic for a policy with its adapters, before it is wrapped for training.
 
     Raises:
         NotSupported: DeepSpeed would train the policy while the critic warms up.

@@ -1,4 +1,4 @@
-"""How far the updates of a step have moved the policy from the one that played its episodes."""
+"""Divergence between the behaviour policy of a step and the policy after its updates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["KL_BEHAVIOUR", "kl_behaviour"]
 KL_BEHAVIOUR = "sampling/kl_behaviour"
 """Name of that figure."""
 KL_ROWS = 4
-"""Rows of a process on which it is estimated: one forward pass of few rows, for every step."""
+"""Rows per process for the estimate: one small forward pass per step."""
 
 
 def kl_behaviour(
@@ -20,11 +20,11 @@ def kl_behaviour(
     row_logps: Callable[[Sequence[Row]], list[list[float]]],
     gather: Callable[[list[tuple[float, int]]], list[tuple[float, int]]],
 ) -> float:
-    """Estimate KL(mu || pi) in nats per token between a step's episodes and the weights now.
+    """Estimate KL(mu || pi) in nats per token of a step's behaviour policy to the current weights.
 
-    After the last update of a step it is what the step has changed, as far as mu was pi before it.
-    On a few rows of every process, so that it costs next to nothing; a weight that is not finite
-    shows in it, too.
+    After the last update of a step it measures the change of the step, if mu was pi before it. It
+    uses a few rows of every process, so it is cheap, and it also reveals weights that are not
+    finite.
 
     Args:
         trajectories: Episodes of this process.

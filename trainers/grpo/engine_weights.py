@@ -1,4 +1,4 @@
-"""When the weights of the policy travel to the engine that acts with them."""
+"""When the weights of the policy are sent to the engine."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["EngineWeights"]
 
 
 class EngineWeights:
-    """Keeps an engine at the policy's weights: they travel when it is to act and has older ones.
+    """Keep an engine at the policy's weights: send them before it acts with older ones.
 
     - Before a batch is played, by :meth:`send`: once per step, not once per update.
-    - With a batch that is played ahead while the engine is at work, by :meth:`hand_over`: as
-      copies, which the engine takes when it comes to that batch.
-    - Once more after the engine gave them up to make room for the training (:meth:`rest`), or when
-      nobody can tell what it has (:meth:`forget`).
+    - With a batch that is played ahead while the engine is busy, by :meth:`hand_over`: as copies,
+      which the engine loads when it starts that batch.
+    - Again after the engine released them to make room for training (:meth:`rest`), or when its
+      weights are unknown (:meth:`forget`).
 
-    Of sharded weights all processes have to send at the same time.
+    All processes must send sharded weights at the same time.
     """
 
     def __init__(
@@ -38,18 +38,18 @@ class EngineWeights:
         """Start with an engine that has no known weights.
 
         Args:
-            engine: The behaviour policy's.
-            policy: Returns the model that is trained, out of its wrappers.
-            version: Returns how many updates its weights have had.
-            producer: Plays ahead with the engine, if anything does.
-            stale: Plays beside the policy, if anything does.
+            engine: The engine of the behaviour policy.
+            policy: Returns the trained model without its wrappers.
+            version: Returns the number of updates of its weights.
+            producer: Plays ahead with the engine; None: nothing does.
+            stale: The stale policy, if one plays.
         """
         self._engine, self._policy, self._version = engine, policy, version
         self._producer, self._stale = producer, stale
         self._sent: int | None = None
 
     def send(self) -> None:
-        """Give the engine the present weights, unless it has them; nothing is played meanwhile."""
+        """Send the current weights to the engine, unless it has them; nothing may be playing."""
         if self._producer is not None:
             self._producer.wait()
         version = self._version()
@@ -62,10 +62,10 @@ class EngineWeights:
             self._stale.send()
 
     def hand_over(self) -> tuple[int, Weights | None]:
-        """Send the present weights to an idle engine, or copy them for one that is at work.
+        """Send the current weights to an idle engine, or copy them for a busy one.
 
         Returns:
-            Their version, and the copies unless the engine has the weights or will have got them.
+            Their version, and the copies unless the engine has or will receive the weights.
         """
         assert self._producer is not None
         version = self._version()
@@ -81,7 +81,7 @@ class EngineWeights:
         return version, copied
 
     def rest(self) -> None:
-        """Let the engine free memory for the training, unless it goes on playing."""
+        """Let the engine free memory for training, unless it continues to play."""
         if self._producer is not None:
             return
         self._engine.rest()
@@ -90,7 +90,7 @@ class EngineWeights:
             self.forget()
 
     def forget(self) -> None:
-        """Send anew next time: a policy was loaded, or weights on their way were given up."""
+        """Send again next time: a policy was loaded, or a transfer was dropped."""
         self._sent = None
         if self._stale is not None:
             self._stale.forget()

@@ -1,8 +1,8 @@
 """The training forward: log-probabilities of tokens under the policy, or under its reference.
 
-It is that of the sampler, without dropout and at the same positions: a policy that is trained must
-be the policy that acted; otherwise ratios and gradients are those of another one, and nothing
-fails. It projects only the tokens that are asked for onto the vocabulary, and those in tiles.
+It equals the sampler's forward, without dropout and at the same positions: the trained policy must
+be the policy that acted, otherwise ratios and gradients are wrong without any error. Only the
+requested tokens are projected onto the vocabulary, in tiles.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ logger = logging.getLogger(__name__)
 
 MIB = 2**20
 StateListener = Callable[[Tensor, Tensor, Tensor], None]
-"""Told of each pass: (n,) indices of the rows, (n, T') mask of their tokens, and (n, T', H) hidden
-states."""
+"""Called for each pass with (n,) indices of the rows, (n, T') mask of their tokens, and (n, T', H)
+hidden states."""
 
 
 class Scores(NamedTuple):
-    """What a model says about the tokens of a batch, (B, T); 0 where nothing was asked."""
+    """A model's scores of the tokens of a batch, (B, T); 0 at tokens that were not requested."""
 
     logps: Tensor
     """(B, T) log-probabilities at the run's temperature, in nats."""
@@ -43,16 +43,16 @@ class Scores(NamedTuple):
     router_loss: Tensor | None = None
     """() load-balancing loss of a mixture of experts."""
     states: Tensor | None = None
-    """(B, T, H) final hidden states, from which those distributions came; None: not asked for."""
+    """(B, T, H) final hidden states of those distributions; None: not requested."""
     values: Tensor | None = None
-    """(B, T) what a critic that shares layers with the model expects from before each token on."""
+    """(B, T) value before each token, from a critic that shares layers with the model."""
 
 
 class TokenForward:
     """Score the tokens of a batch.
 
     Attributes:
-        reference: The policy that training began with, where it has to be a copy; else None.
+        reference: The initial policy, if it has to be a copy; else None.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class TokenForward:
         """Prepare the forward of a model that TRL has given its fused head.
 
         Args:
-            accelerator: Of the trainer; it knows the precision.
+            accelerator: The trainer's accelerator, which determines the precision.
             policy: The model that is trained, wrapped by PEFT or not.
-            logits_mib: Most memory for logits: those of a batch are computed in tiles of this size,
-                once forward and once backward.
+            logits_mib: Maximum memory for logits: they are computed in tiles of this size, once
+                forward and once backward.
             copies_policy: Keep a copy of the policy as the reference.
         """
         self._accelerator = accelerator
@@ -134,7 +134,7 @@ class TokenForward:
             batch: Rows under TRL's names.
             parts: Indices of the rows of each pass; the other rows are left out. None: all rows in
                 one pass, with all of their padding.
-            listener: Told the hidden states of each pass.
+            listener: Receives the hidden states of each pass.
         """
         shape, device = batch["completion_ids"].shape, batch["completion_ids"].device
         out = torch.zeros(shape, device=device)  # (B, T)
@@ -155,7 +155,7 @@ class TokenForward:
         batch: Mapping[str, Tensor],
         parts: Sequence[Tensor] | None = None,
     ) -> Tensor:
-        """Compute those of the reference: the copy, or the policy without its adapters."""
+        """Compute log-probabilities of the reference: the copy, or the policy without adapters."""
         if self.reference is not None:
             return self.logps(self.reference, batch, parts)
         with self._accelerator.unwrap_model(policy).disable_adapter():
@@ -205,9 +205,7 @@ def turn_off_dropout(model: nn.Module) -> None:
     for module, name in rates:
         setattr(module, name, 0.0)
     if rates:
-        logger.warning(
-            "dropout is turned off: the policy that is trained must be the one that acts"
-        )
+        logger.warning("dropout is turned off: the trained policy must be the one that acts")
 
 
 def _is_dropout(module: nn.Module, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The probe: does the engine give tokens the log-probabilities that the training forward does?"""
+"""Parity probe: compare the log-probabilities of engine and training forward."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from trainers.rollouts.trajectory import Row, SampledTurn, Trajectory
 __all__ = ["PROBE_TOKENS", "probe_gap"]
 
 PROBED = 4
-"""Prompts of a probe: the shortest and the longest of a step, so that padding has a say."""
+"""Prompts of a probe: the shortest and the longest of a step, so that padding is covered."""
 PROBE_TOKENS = 8
-"""Most tokens that are sampled for each prompt of a probe."""
+"""Maximum number of tokens sampled for each prompt of a probe."""
 
 
 def probe_gap(

@@ -1,12 +1,12 @@
-"""Micro-batches by a budget of tokens: how the rows of an update share forward and backward passes.
+"""Micro-batches by a token budget: group the rows of an update into forward and backward passes.
 
 TRL fixes the number of rows of a micro-batch. Rows of agents differ in length by an order of
 magnitude, so a number that is safe for the longest wastes most of the device on the others. Here
 rows are sorted by length, the longest first, and taken together while rows x width stays within the
 budget. All micro-batches of an update add up to one gradient, so their composition is free.
 
-Collective operations want as many micro-batches, of as many rows, in every process. The k-th
-longest row of a process therefore counts as long as the longest of all processes' k-th rows.
+Collective operations need equally many micro-batches, with equally many rows, in every process. The
+k-th longest row of a process therefore counts as long as the longest of all processes' k-th rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MicroBatch(NamedTuple):
     rows: Tensor
     """(n,) their indices in the batch."""
     share: float
-    """Part of the trained tokens of all micro-batches, in all processes, that is theirs."""
+    """Share of these rows in the trained tokens of all micro-batches and processes."""
 
 
 def micro_batches(
@@ -39,16 +39,16 @@ def micro_batches(
     budget: int | None,
     gather: Callable[[Tensor], Tensor] | None = None,
 ) -> list[MicroBatch]:
-    """Divide the rows of a batch; those that train nothing, in any process, are left out.
+    """Divide the rows of a batch; rows without trained tokens in any process are left out.
 
     Args:
         batch: Padded tensors under TRL's names.
-        budget: Most tokens of a micro-batch, padding included; a longer row is one of its own.
+        budget: Maximum tokens of a micro-batch, including padding; a longer row forms its own.
             None: all rows at once.
         gather: Joins the tensors of all processes along the first axis; None: there is one process.
 
     Returns:
-        At least one micro-batch, that of the longest rows first: what does not fit in memory fails
+        At least one micro-batch. The longest rows come first, so that running out of memory shows
         at once.
     """
     needed, prompt = needed_columns(batch), batch["prompt_mask"].sum(1)  # (B,) tokens each.
@@ -81,7 +81,7 @@ def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice
 
 @contextmanager
 def accumulating(accelerator: Accelerator, model: nn.Module) -> Iterator[None]:
-    """Let gradients add up without an update, in a micro-batch that is not an update's last.
+    """Accumulate gradients without an update, in every micro-batch of an update but the last.
 
     DDP then reduces them once. FSDP goes on reducing each time, since the gradients of all weights
     would not fit on one device; so do ZeRO 2 and 3, which allow nothing else, and whose engine

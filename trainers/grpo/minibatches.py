@@ -1,12 +1,12 @@
-"""Minibatches: which of a step's updates every episode trains, however many processes there are.
+"""Minibatches: assign every episode to an update of the step, for any number of processes.
 
-The episodes of a step are divided in their order, before anybody knows which process plays them: of
-each U consecutive ones, U being the number of minibatches, every minibatch gets one, drawn at
-random. The episodes of a process are a multiple of U, so all have equally many of each minibatch,
-and the k-th minibatches of all processes are together the k-th of a single one.
+The episodes of a step are divided in order, independently of the process that plays them: of each U
+consecutive episodes, U being the number of minibatches, every minibatch gets one at random. The
+episodes of a process are a multiple of U, so all have equally many of each minibatch, and the k-th
+minibatches of all processes are together the k-th of a single one.
 
-Rows follow their episode. Collective operations want as many of them in every process: rows that
-train nothing fill up a minibatch.
+Rows follow their episode. Collective operations need equally many rows in every process, so rows
+without trained tokens pad a minibatch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trainers.grpo.tensors import trimmed
 __all__ = ["MINIBATCH", "divided", "minibatch_of_episodes", "minibatch_of_rows"]
 
 MINIBATCH = "minibatch"
-"""Name of the column of a batch that says to which minibatch a row belongs."""
+"""Name of the batch column with the minibatch of each row."""
 
 Numbers = npt.NDArray[np.int64]
 Gather = Callable[[list[list[int]]], list[list[int]]]
@@ -47,7 +47,7 @@ def minibatch_of_episodes(count: int, parts: int, seed: Sequence[int]) -> Number
 def minibatch_of_rows(
     rows: Sequence[int], drawn: Numbers, parts: int, gather: Gather = list
 ) -> Numbers:
-    """Give the rows of a process the minibatch of their episode, and append filling rows.
+    """Assign the rows of a process to the minibatch of their episode, and append padding rows.
 
     Args:
         rows: Number of rows of each episode of this process.
@@ -67,7 +67,7 @@ def minibatch_of_rows(
 
 
 def divided(batch: Mapping[str, Tensor], parts: int) -> list[dict[str, Tensor]]:
-    """Divide the rows of a batch into its minibatches, and drop the column that says which."""
+    """Divide the rows of a batch into its minibatches, and drop the column with their numbers."""
     rest = dict(batch)
     numbers = rest.pop(MINIBATCH)  # (B,)
     return [trimmed(rest, torch.nonzero(numbers == part).flatten()) for part in range(parts)]

@@ -36,11 +36,11 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
 
     Args:
         loss: The preset's.
-        scores: What the policy says about the tokens now.
-        batch: ``advantages`` A, ``token_weights`` w and ``behaviour_weights`` c, (B, T); where the
-            loss has them also what ``ratios`` reads, and ``ref_per_token_logps``; with values
+        scores: The policy's current scores of the tokens.
+        batch: ``advantages`` A, ``token_weights`` w and ``behaviour_weights`` c, (B, T); if the
+            loss needs them, also the inputs of ``ratios`` and ``ref_per_token_logps``; with values
             among the scores ``value_weights`` u, and what ``value_errors`` reads.
-        mask: (B, T) mask of the trained tokens; other entries of the result mean nothing.
+        mask: (B, T) mask of the trained tokens; other entries of the result are undefined.
     """
     logps, advantage = scores.logps, batch["advantages"]
     ratio = ratios(logps, batch, mask)
@@ -72,7 +72,7 @@ def token_losses(loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: 
 def token_figures(
     loss: Loss, scores: Scores, batch: Mapping[str, Tensor], mask: Tensor
 ) -> dict[str, Tensor]:
-    """Return figures (B, T), without a graph, of which the log has the mean over trained tokens."""
+    """Return metrics (B, T) without a graph; the log has their means over trained tokens."""
     figures = {"entropy": scores.entropies.detach()}
     if "ref_per_token_logps" in batch:
         figures["kl"] = kl_divergence(scores.logps, batch["ref_per_token_logps"], loss.kl)
@@ -92,12 +92,13 @@ def token_figures(
 def value_errors(values: Tensor, batch: Mapping[str, Tensor], clip: float | None) -> Tensor:
     """Compute the errors E of a critic's values, of any shape that the columns have as well.
 
-    ``1/2 (V - R)^2``, or with a clip the larger of that and ``1/2 (clip(V, V_old +- clip) - R)^2``:
+    ``1/2 (V - R)^2``, or with a clip the larger of this and ``1/2 (clip(V, V_old +- clip) - R)^2``:
     a value that has moved further than the clip towards its target has no gradient.
 
     Args:
-        values: V, as they are now.
-        batch: ``value_targets`` R and ``old_values`` V_old, those before the updates of the batch.
+        values: V, the current values.
+        batch: ``value_targets`` R and ``old_values`` V_old, the values before the updates of the
+            batch.
         clip: Distance, in units of reward; None: none.
     """
     targets, old = batch["value_targets"], batch["old_values"]
@@ -113,8 +114,8 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
 
     It is ``pi / pi_old`` of the token, or its geometric mean over the token's segment. That is
     GSPO-token's (arXiv 2507.18071, section 4.3), ``sg(s) pi / sg(pi)``, s being the mean: its value
-    is s, and its gradient is the token's own, so that tokens of one segment may differ in their
-    advantage.
+    is s, and its gradient is the token's, so that tokens of one segment may have different
+    advantages.
 
     Args:
         logps: (B, T) log-probabilities of the policy.

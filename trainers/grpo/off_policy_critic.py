@@ -1,15 +1,15 @@
-"""ArCHer's critic (arXiv 2402.19446): values of turns, learnt off-policy from a replay of them.
+"""ArCHer's critic (arXiv 2402.19446): values of turns, learned off-policy from a replay buffer.
 
-Two heads each for Q(s, a), the worth of an action, and V(s), the worth of a state, on a model that
-began as a copy of the policy. s is what the policy read and a what it wrote: V is read where the
-state ends and Q where the action ends. With copies of all of it that follow slowly, marked ', an
-update on turns (s, a, r, s') of the replay, each with an action b that the present policy writes in
-s, minimises, for each of the two heads,
+Two heads each for the action value Q(s, a) and the state value V(s), on a model initialised as a
+copy of the policy. s is the policy's input and a its output: V is read where the state ends and Q
+where the action ends. With target networks, marked ', an update on turns (s, a, r, s') of the
+replay, each with an action b that the current policy samples in s, minimises, for each of the two
+heads,
 
     (Q(s, a) - r - gamma V'(s'))^2 + (V(s) - Q'(s, b))^2,
 
-where nothing follows the last turn of an episode, whoever ended it. The policy trains on states of
-the replay and on actions of its own, with the advantage ``min Q(s, b) - min V(s)``.
+where the value after the last turn of an episode is 0, whatever ended it. The policy trains on
+states of the replay and on its own actions there, with the advantage ``min Q(s, b) - min V(s)``.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from trainers.rollouts.turn_replay import (
 __all__ = ["REPLAY_FILE", "DoubleHeads", "OffPolicyCritic"]
 
 REPLAY_FILE = "replay.pt"
-"""Where a checkpoint keeps the slow copies and the replay."""
+"""File of a checkpoint with target networks and replay."""
 HEADS = ("q", "v")
 CRITIC_SEED = 19_446
-"""Seed of the weights of the heads, of which a run's own seed has no part."""
+"""Seed of the weights of the heads, independent of the run's seed."""
 
 
 class DoubleHeads(nn.Module):
     """Two heads for Q and two for V: three layers each, as in the released code.
 
-    They begin at 0, and differ in their inner layers, so that they come to differ.
+    Their outputs start at 0; their inner layers differ, so that they diverge.
     """
 
     def __init__(self, hidden: int) -> None:
@@ -68,11 +68,11 @@ class DoubleHeads(nn.Module):
 
 
 class OffPolicyCritic(TurnCritic):
-    """Q and V of turns, with the replay that they learn from.
+    """Q and V of turns, with their replay.
 
     Args:
         parts: What it is made with.
-        signal: Discount, pace of the slow copies, and sizes.
+        signal: Discount, rate of the target networks, and sizes.
     """
 
     def __init__(self, parts: TurnCriticParts, signal: QMinusV) -> None:
@@ -95,7 +95,7 @@ class OffPolicyCritic(TurnCritic):
     def study(
         self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
     ) -> Judged:
-        """Keep the episodes, learn from the replay, and judge actions in its states."""
+        """Store the episodes, learn from the replay, and score actions in its states."""
         known = [PlayedEpisode.of(each) for each in played if tells_of_the_policy(each)]
         foreseen = self._foreseen(known)
         self.replay.add(known)
@@ -258,7 +258,7 @@ class OffPolicyCritic(TurnCritic):
         return list(later)[::-1]
 
     def save(self, folder: Path) -> None:
-        """Write weights, optimiser, slow copies and replay."""
+        """Write weights, optimiser, target networks and replay."""
         super().save(folder)
         kept = {"slow": self._slow, "replay": self.replay.state_dict()}
         torch.save(kept, folder / REPLAY_FILE)

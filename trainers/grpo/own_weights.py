@@ -1,7 +1,7 @@
-"""Weights beside the policy's, with an optimiser and a file of their own.
+"""Weights besides the policy's, with a separate optimiser and checkpoint file.
 
-Nothing of them is served, saved or sharded with the policy. Every process holds them whole, and
-gradients are averaged over processes by hand.
+They are not served, saved or sharded with the policy. Every process holds them whole, and gradients
+are averaged over processes by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["OwnWeights"]
 
 
 class OwnWeights:
-    """Weights that learn at a rate of their own, and their way into checkpoints and back."""
+    """Weights with their own learning rate, and their checkpoints."""
 
     def __init__(
         self, accelerator: Accelerator, *, lr: float, max_grad_norm: float, file: str
@@ -43,7 +43,7 @@ class OwnWeights:
         self._optimizer = torch.optim.AdamW(self._trained.values(), lr=self._lr, weight_decay=0.0)
 
     def step(self) -> None:
-        """Average the gradients over processes, clip them apart from the policy's, and update."""
+        """Average gradients over processes, clip them separately from the policy's, and update."""
         for weight in self._trained.values():
             if weight.grad is not None:
                 weight.grad = self._accelerator.reduce(weight.grad, reduction="mean")
@@ -53,7 +53,7 @@ class OwnWeights:
         self._optimizer.zero_grad(set_to_none=True)
 
     def slow_down(self, factor: float) -> None:
-        """Learn at a share of the rate, also after a checkpoint has brought that of its time."""
+        """Multiply the learning rate by a factor, which also holds after a checkpoint is loaded."""
         self._factor = factor
         for group in self._optimizer.param_groups:
             group["lr"] = self._lr * factor

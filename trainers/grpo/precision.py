@@ -1,6 +1,6 @@
-"""Precision of weights and arithmetic, and what bitsandbytes offers, decided before a model loads.
+"""Precision of weights and arithmetic, and quantisation, decided before a model loads.
 
-What is trained is kept in float32: at the rates of reinforcement learning an update changes a
+Trained weights are kept in float32: at the rates of reinforcement learning an update changes a
 weight by less than bfloat16 can tell apart (8 bits; 2e-5 is below half a unit of every weight above
 0.01), so it would be lost. With ``bf16``
 
@@ -10,8 +10,8 @@ weight by less than bfloat16 can tell apart (8 bits; 2e-5 is below half a unit o
 * over a base of 8 or 4 bits (QLoRA, arXiv 2305.14314) likewise, where TRL would keep the adapters
   in bfloat16.
 
-An engine that generates in another precision than the training forward is not exact: its tokens
-are weighed by truncated importance weights.
+An engine that generates in another precision than the training forward is not exact: its tokens get
+truncated importance weights.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ __all__ = [
 Precision = Literal["fp32", "bf16"]
 
 BF16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16")
-"""What processors that multiply bfloat16 faster than float32 have."""
+"""Flags of processors that multiply bfloat16 faster than float32."""
 BF16_WEIGHTS = 50_000_000
-"""Weights of a model from which on this pays on a CPU: a small one spends its time elsewhere."""
+"""Minimum number of weights for bf16 on a CPU; small models spend their time elsewhere."""
 OPTIMIZERS: Mapping[str, str] = MappingProxyType(
     {
         "adamw": "adamw_torch_fused",
@@ -57,13 +57,13 @@ def chosen_precision(asked: str, tiny: bool, weights: Callable[[], int]) -> Prec
     """Return the precision of a run.
 
     ``auto`` is bf16 on a GPU that has it, and on a CPU that multiplies matrices in it for a model
-    that is large enough to gain by it. The instructions of the processor decide, not a clock, so
-    that the same machine chooses the same.
+    that is large enough to gain by it. The processor's instruction set decides, not a timing, so
+    that the same machine makes the same choice.
 
     Args:
-        asked: What the run asks for.
-        tiny: Whether the policy is made from scratch.
-        weights: Counts the weights of its model; asked only where it matters.
+        asked: The setting of the run.
+        tiny: Whether the policy starts from scratch.
+        weights: Counts the weights of its model; called only if needed.
     """
     if asked != "auto":
         return "bf16" if asked == "bf16" else "fp32"
@@ -88,7 +88,7 @@ def weights_dtype(precision: str, *, frozen: bool) -> torch.dtype:
 def precision_arguments(
     precision: str, checkpointing: bool, optimizer: str = "adamw"
 ) -> dict[str, Any]:
-    """Return the arguments of transformers' trainers that carry these settings out."""
+    """Return the arguments of transformers' trainers for these settings."""
     return {
         "bf16": precision == "bf16",
         "gradient_checkpointing": checkpointing,
@@ -129,7 +129,8 @@ def keep_differentiable(model: torch.nn.Module) -> None:
     """Keep bitsandbytes from repacking matrices of 4 bits on a CPU.
 
     It does so on processors with AVX-512 when a model first generates, for a kernel that has no
-    gradient (0.50.2): what is trained afterwards would get none through these layers, in silence.
+    gradient (0.50.2): training afterwards would get no gradient through these layers, without any
+        error.
     """
     for module in model.modules():
         if hasattr(module, "support_avx512bf16_for_cpu"):
@@ -139,7 +140,7 @@ def keep_differentiable(model: torch.nn.Module) -> None:
 def check_memory_options(
     *, quantize: str, optimizer: str, adapters: bool, engine: str, warm_start: bool
 ) -> None:
-    """Refuse combinations that cannot work, and notice a missing package.
+    """Check for combinations that cannot work and for a missing package.
 
     Raises:
         ConfigurationError: Two settings contradict each other, or the device cannot do it.

@@ -1,15 +1,16 @@
 """SWEET-RL's critic (arXiv 2503.15478): an advantage of turns that sees training-time information.
 
-It is a language model phi that began as a copy of the policy, and reads, before all that the policy
-reads, what the policy never sees: c, the plan of the environment's own expert. With the policy of
-the start as the reference, the advantage of an action of L tokens is
+It is a language model phi, initialised as a copy of the policy. Before the policy's input it reads
+c, which the policy never sees: the plan of the environment's expert. With the initial policy as the
+reference, the advantage of an action of L tokens is
 
     A(o, a, c) = 1/L sum_l log(phi(a_l | c, o) / pi_ref(a_l | c, o)).
 
 It learns from the episodes of each task by pairs of unequal return (Bradley-Terry): the preferred
-one is to have the higher sum of advantages over its turns. Then the policy writes N actions in each
-of some states. Pairs of one from the better half and one from the other, by A, train it by DPO
-(``trainers.algorithms.preferences``). N actions in one state share o and c: no value is needed.
+episode should have the higher sum of advantages over its turns. Then the policy samples N actions
+in each of some states. Pairs of an action from the better half by A and one from the worse half
+train the policy by DPO (``trainers.algorithms.preferences``). N actions in one state share o and c:
+no value is needed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from trainers.rollouts.turn_replay import PlayedEpisode, tells_of_the_policy
 __all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
 
 PLAN = "The solution is:\n{}\n"
-"""What the critic reads before what the policy reads."""
+"""Text that the critic reads before the policy's input."""
 PLAN_TOKENS = 256
-"""Most tokens of that; of a longer one the beginning."""
+"""Maximum number of its tokens; longer text is cut at the end."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ class _Texts:
 
 
 class PrivilegedCritic(TurnCritic):
-    """An advantage of turns that sees the expert's plan.
+    """Advantages of turns by a critic that sees the expert's plan.
 
     Args:
         parts: What it is made with.
         signal: How pairs are made, and the temperature of the critic's own.
 
     Raises:
-        ConfigurationError: There are no plans to be had.
+        ConfigurationError: No plans are available.
     """
 
     def __init__(self, parts: TurnCriticParts, signal: TurnPreference) -> None:

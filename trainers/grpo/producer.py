@@ -1,18 +1,19 @@
-"""Asynchronous rollouts: batches are played ahead of the training that they are for.
+"""Asynchronous rollouts: batches are played ahead of their training.
 
-With staleness N, while the batch of step s trains, a thread plays that of step s + N, as AReaL
-(arXiv 2505.24298) and AgentRL (arXiv 2510.04206) do. The lag is a rule and no race: with ``pi_s``
-the policy after step s and ``start`` the step after which the training began or was resumed,
+With staleness N, a thread plays the batch of step s + N while the batch of step s trains, as AReaL
+(arXiv 2505.24298) and AgentRL (arXiv 2510.04206) do. The lag is fixed and does not depend on
+timing: with ``pi_s`` the policy after step s and ``start`` the step after which the training began
+or was resumed,
 
     mu_s = pi_max(start, s - 1 - N)
 
 plays the batch of step s, whichever side is faster. The other side waits, so the same settings give
 the same result. The update corrects for the lag with the truncated importance weights
 ``min(pi_{s-1} / mu_s, C)`` of ``trainers.algorithms.loss.behaviour_weights``; its ratio and clip
-refer to ``pi_{s-1}`` as ever (AReaL's decoupled objective).
+still refer to ``pi_{s-1}`` (AReaL's decoupled objective).
 
-The thread plays and does nothing else. Choosing tasks, reading the weights that are trained and
-whatever concerns all processes of a run is left to the thread that trains.
+The thread only plays. The training thread chooses tasks, reads the trained weights and does
+everything that involves all processes of a run.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["DROP_SECONDS", "RolloutProducer", "Weights"]
 
 DROP_SECONDS = 60.0
-"""Longest wait for a rollout that is given up: it looks around between turns only."""
+"""Longest wait for a cancelled rollout, which checks for cancellation only between turns."""
 
 Weights = list[tuple[str, "Tensor"]]
 """Names and copies of weights."""
@@ -76,12 +77,12 @@ class _Batch:
 
 
 class RolloutProducer:
-    """Plays batches one after the other in a thread of its own.
+    """Play batches one after the other in a separate thread.
 
-    While it plays, runner, engine and environments are the thread's alone.
+    While it plays, only this thread may use runner, engine and environments.
 
     Attributes:
-        waited: Seconds that the last batch was waited for.
+        waited: Seconds that training waited for the last batch.
     """
 
     def __init__(self, runner: RolloutRunner, staleness: int, policy: nn.Module) -> None:
@@ -117,19 +118,19 @@ class RolloutProducer:
         plan: Callable[[int], StepPlan],
         hand_over: Callable[[], tuple[int, Weights | None]],
     ) -> tuple[StepPlan, list[Trajectory]]:
-        """Return the episodes of a step, and let those of the step N later be played.
+        """Return the episodes of a step, and start to play the step N later.
 
-        The first time, and after :meth:`drop`, those of all steps up to there are.
+        The first call, and the first after :meth:`drop`, start all steps up to that one.
 
         Args:
-            step: Training step; the one after that of the last call, if there was one.
+            step: Training step; the successor of the last call's step, if there was one.
             last: The last step of the training.
-            plan: Decides what is played in a step.
-            hand_over: Gives the present weights to the engine if it is :attr:`idle`; returns their
-                version, and copies if the engine neither has them nor has been sent them.
+            plan: Returns the plan of a step.
+            hand_over: Sends the current weights to the engine if it is :attr:`idle`; returns their
+                version, and copies if the engine neither has nor will receive them.
 
         Raises:
-            Exception: What went wrong while the episodes were played.
+            Exception: The error that occurred while the episodes were played.
         """
         # Taken first: an idle engine gets weights without a copy of them.
         taken = self._take() if self._ahead else None
@@ -142,11 +143,11 @@ class RolloutProducer:
         return taken
 
     def figures(self, episodes: Sequence[Trajectory], step: int, updates: int) -> dict[str, float]:
-        """Return figures of a batch for the log.
+        """Return metrics of a batch for the log.
 
         Args:
             episodes: The batch.
-            step: Steps that the policy has been trained for.
+            step: Steps of training of the current policy.
             updates: Versions of the weights in a step.
         """
         turns = [turn for each in episodes for turn in each.turns if not turn.stale]
@@ -157,7 +158,7 @@ class RolloutProducer:
         }
 
     def untouched(self, source: object) -> object:
-        """Return a task source as a checkpoint holds it: before it chose for steps to come."""
+        """Return a task source as a checkpoint saves it, without choices for future steps."""
         before = self._ahead[0].plan.tasks_before if self._ahead else None
         if before is None or not isinstance(source, Stateful):
             return source
@@ -167,7 +168,7 @@ class RolloutProducer:
 
     @property
     def idle(self) -> bool:
-        """Whether all that was submitted has been played."""
+        """Whether all submitted batches have been played."""
         return all(batch.episodes.done() for batch in self._ahead)
 
     def _submit(self, plan: StepPlan, version: int, weights: Weights | None) -> None:
@@ -193,11 +194,11 @@ class RolloutProducer:
         return self._ahead.popleft().plan, episodes
 
     def wait(self) -> None:
-        """Wait until all that was submitted has been played; :meth:`play` raises what failed."""
+        """Wait until all submitted batches have been played; :meth:`play` raises errors."""
         wait([batch.episodes for batch in self._ahead])
 
     def drop(self) -> None:
-        """Give up what was submitted and not taken."""
+        """Discard batches that were submitted and not returned."""
         thread, self._thread = self._thread, None
         self._dropped.set()
         self._queue.put(None)

@@ -1,8 +1,8 @@
-"""The groups of a step that replace others, where several processes share them.
+"""Refill over several processes: the groups of a step that replace others.
 
-One process replaces a group as soon as it is found to be flat. Several play in rounds: all hear of
-the groups of a round, and share those that replace its flat ones. Both end up with the same groups,
-by the rule of ``trainers.rollouts.refill``.
+A single process replaces a group as soon as it turns out flat. Several processes play in rounds:
+they exchange the groups of a round and divide the replacements of its flat groups. Both end with
+the same groups, by the rule of ``trainers.rollouts.refill``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def play_in_rounds(
         plan: What is played.
         rank: Index of the process.
         world: Number of processes; one replaces groups without rounds.
-        gather: Returns the episodes of all processes, given those of this one and what is awaited.
+        gather: Returns the episodes of all processes, given this process's and the name of the
+            meeting point.
 
     Returns:
         Its part of the batch.

@@ -1,4 +1,4 @@
-"""Whole weights of a saved policy, into a model of which every process holds a part."""
+"""Load whole weights of a saved policy into a model that is sharded over processes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["fill_partitions", "fill_shards"]
 
 
 def fill_shards(policy: Path, model: nn.Module) -> None:
-    """Load whole weights, which the main process reads, into a model that FSDP shards."""
+    """Load whole weights, read by the main process, into a model sharded by FSDP."""
     # A head that is tied to the embedding has no weights of its own there.
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True, strict=False)
     set_model_state_dict(model, _read_by_main(policy), options=options)
 
 
 def fill_partitions(policy: Path, model: nn.Module) -> None:
-    """Load whole weights, which the main process reads, into a model that ZeRO-3 partitions."""
+    """Load whole weights, read by the main process, into a model partitioned by ZeRO-3."""
     zero = importlib.import_module("deepspeed").zero
     whole = _read_by_main(policy)
     for name, parameter in model.named_parameters():

@@ -1,13 +1,14 @@
-"""The reward model: a second policy phi that learns which episodes of a task are the better ones.
+"""The reward model: a second policy phi that learns preferences between episodes of a task.
 
-It pays a turn what it thinks likelier of it than the policy that acted,
+The reward of a turn is its log-ratio to the policy that acted,
 
     r_t = beta sum_{k in t} (log pi_phi(k) - log pi_old(k)),
 
-and learns each step, before it pays, from pairs of a group (``trainers.algorithms.pairs``) that the
-better episode should be paid more in all: an implicit process reward (iStar, arXiv 2509.19199). The
-signal ``Implicit`` of a preset makes advantages of it. It begins as a copy of the policy, with whom
-it shares all that neither of them trains, such as the base below adapters.
+Each step, before it computes rewards, it learns from pairs of a group
+(``trainers.algorithms.pairs``) to give the better episode the higher total: an implicit process
+reward (iStar, arXiv 2509.19199). The signal ``Implicit`` of a preset turns it into advantages. The
+reward model is initialised as a copy of the policy and shares all frozen weights with it, such as
+the base below adapters.
 """
 
 from __future__ import annotations
@@ -39,24 +40,24 @@ from trainers.grpo.tensors import sampled_mask, trimmed
 __all__ = ["REWARD_MODEL_FILE", "RewardModel", "RewardModelSettings"]
 
 REWARD_MODEL_FILE = "reward_model.pt"
-"""Where a checkpoint keeps the reward model and its optimiser."""
+"""File of a checkpoint with the reward model and its optimiser."""
 SLOPES = "reward_slopes"
 
 
 @dataclass(frozen=True)
 class RewardModelSettings:
-    """How a reward model learns; the scale beta of what it pays is its signal's."""
+    """How a reward model learns; the scale beta of its rewards is set by the signal."""
 
     lr: float = 1e-5
     """Learning rate."""
     warmup: int = 0
-    """First steps, in which it learns and pays nothing."""
+    """Initial steps in which it learns and gives no rewards."""
     updates: int = 1
     """Updates of a step, each on all pairs of the batch."""
     preferred: PreferredBy = "success"
-    """What makes an episode better than another of its group."""
+    """Criterion by which an episode is preferred to another of its group."""
     max_grad_norm: float = 1.0
-    """Gradient norm at which its gradients are clipped, apart from the policy's."""
+    """Gradient norm at which its gradients are clipped, separately from the policy's."""
 
 
 class RewardModel(OwnWeights):
@@ -75,14 +76,14 @@ class RewardModel(OwnWeights):
         forward: TokenForward,
         preset: Preset,
     ) -> None:
-        """Begin as the policy, which has its adapters and is not yet wrapped to train.
+        """Start as a copy of the policy with its adapters, before it is wrapped for training.
 
         Args:
             settings: How it learns.
             accelerator: Of the trainer.
-            policy: What it begins as.
+            policy: The policy to copy.
             forward: The pass that scores tokens.
-            preset: Has a signal ``Implicit``, whose scale it takes.
+            preset: A preset with a signal ``Implicit``, which sets the scale.
 
         Raises:
             NotSupported: DeepSpeed has divided the policy's weights among processes.
@@ -113,18 +114,18 @@ class RewardModel(OwnWeights):
         known: BoolArray,
         tokens: StepTokens,
     ) -> tuple[Tensor, dict[str, float]]:
-        """Learn from the pairs of a batch, and say what is then thought of its tokens.
+        """Learn from the pairs of a batch, and return log-probabilities of its tokens.
 
         Args:
             batch: Rows of this process under TRL's names, with ``old_per_token_logps``.
             parts: Indices of the rows of each pass.
-            episodes: Those of all processes, with ``logp_old``.
-            known: (N,) those whose outcome says something of the policy.
+            episodes: Episodes of all processes, with ``logp_old``.
+            known: (N,) episodes with an outcome that reflects the policy.
             tokens: Brings columns (B, T) of the batch together with the episodes.
 
         Returns:
-            Log-probabilities (B, T) of the sampled tokens, and figures: the share of pairs that it
-            ranked right before it learned from them, their number, and the loss at first.
+            Log-probabilities (B, T) of the sampled tokens, and figures: the share of pairs ranked
+            correctly before learning from them, their number, and the initial loss.
         """
         self.model.train()  # In evaluation activations would not be checkpointed.
         pairs = preferred_pairs(episodes, self.settings.preferred, known)

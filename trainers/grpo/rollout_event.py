@@ -1,4 +1,4 @@
-"""What a training step tells of its episodes: to a listener, and to a gated schedule."""
+"""The event of a step's episodes, for listeners and gated schedules."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ __all__ = ["RolloutEvent", "tell_schedule"]
 
 @dataclass(frozen=True)
 class RolloutEvent:
-    """One step's episodes, as told to ``on_rollout``."""
+    """The episodes of one step, as passed to ``on_rollout``."""
 
     step: int
     """Training step, from 1."""
     horizon: int
     """Turn budget of the step."""
     trajectories: Sequence[Trajectory]
-    """Episodes of all processes, in their order, and behind them those of groups that were
-    replaced."""
+    """Episodes of all processes, in order, followed by the episodes of replaced groups."""
     metrics: Mapping[str, float]
     """Figures over all processes."""
 
@@ -29,7 +28,7 @@ class RolloutEvent:
 def tell_schedule(
     schedule: Schedule, step: int, episodes: Sequence[Trajectory], staleness: int
 ) -> None:
-    """Tell a schedule how many episodes succeeded, if it waits for that.
+    """Report the success rate of the episodes to a gated schedule.
 
     Args:
         schedule: Turn budget by step.

@@ -1,7 +1,7 @@
-"""The stale policy of cross-policy sampling: the policy of some steps ago, which plays some turns.
+"""The stale policy of cross-policy sampling: the policy of some steps ago plays some turns.
 
-It is copied from the policy at the steps that a ``PolicyPool`` names, kept in checkpoints, and
-handed to the engine whenever that has another one.
+It is copied from the policy at the steps given by a ``PolicyPool``, saved in checkpoints, and sent
+to the engine whenever the engine has another copy.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trainers.rollouts.engines.trained_weights import TrainedWeights
 __all__ = ["STALE_FILE", "StalePolicy"]
 
 STALE_FILE = "stale_policy.pt"
-"""Where a checkpoint keeps the weights of the stale policy."""
+"""File of a checkpoint with the weights of the stale policy."""
 
 
 class StalePolicy:
-    """Keeps the policy as it was, and an engine at it.
+    """Hold an earlier copy of the policy, and keep an engine up to date with it.
 
     Attributes:
-        steps: Steps that it had been trained for when it was copied; -1: never.
+        steps: Training steps of the policy when it was copied; -1: never copied.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class StalePolicy:
             updates: Versions of the weights in a step.
 
         Raises:
-            ConfigurationError: The engine has no place for it.
+            ConfigurationError: The engine cannot hold a stale policy.
         """
         if not isinstance(engine, PoolEngine):
             raise ConfigurationError(
@@ -65,7 +65,7 @@ class StalePolicy:
 
     @property
     def due(self) -> bool:
-        """Whether the engine is to get weights before it plays on."""
+        """Whether the engine needs weights before it continues."""
         return self._sent != self._pool.stale_steps(self._trained())
 
     def send(self) -> None:
@@ -76,7 +76,7 @@ class StalePolicy:
             self._sent = self.steps
 
     def forget(self) -> None:
-        """Send anew next time."""
+        """Send the weights next time in any case."""
         self._sent = -1
 
     def save(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The moment after the last update of a step, in which TRL logs and saves."""
+"""The end of a step, after its last update, when TRL logs and saves."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ __all__ = ["StepEnd"]
 
 
 class StepEnd:
-    """The end of a step: TRL logs and saves when it is told to, not at once and on its own.
+    """The end of a step: TRL logs and saves on request instead of by itself.
 
     Attributes:
-        step: Steps that are done.
+        step: Completed steps.
         due: Whether a checkpoint is due by TRL's count, or because this was the last step.
     """
 
     def __init__(
         self, step: int, state: TrainerState, control: TrainerControl, act: Callable[[], None]
     ) -> None:
-        """Take over from TRL; ``act`` lets it do what its flags ask for."""
+        """Take over from TRL; ``act`` carries out what its flags request."""
         self.step, self.due = step, bool(control.should_save)
         self._state, self._control, self._act = state, control, act
         control.should_log = control.should_save = False
 
     def log(self) -> dict[str, float]:
-        """Let TRL log, and return the figures of the step."""
+        """Let TRL log, and return the metrics of the step."""
         self._control.should_log = True
         self._act()
         return {name: v for name, v in self._state.log_history[-1].items() if name != "step"}

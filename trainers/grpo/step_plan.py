@@ -1,4 +1,4 @@
-"""What is played in a training step: all that decides on its episodes but the weights."""
+"""The plan of a training step: everything that determines its episodes but the weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["StepPlan", "plan_step"]
 
 @dataclass(frozen=True)
 class StepPlan:
-    """What a process plays in a step."""
+    """The episodes that a process plays in a step."""
 
     step: int
     """Training step, from 1."""
@@ -31,9 +31,9 @@ class StepPlan:
     arguments: Mapping[str, Any] = field(repr=False)
     """Keyword arguments of ``RolloutRunner.run``."""
     tasks_before: Mapping[str, Any] | None = None
-    """State of the task source before it chose, if that may have changed it."""
+    """State of the task source before the choice, if choosing may change it."""
     refill: Refill | None = field(default=None, repr=False)
-    """What replaces groups that train nobody."""
+    """Replaces groups without a learning signal."""
 
 
 def plan_step(
@@ -64,15 +64,14 @@ def plan_step(
         world: Number of processes.
         seed: Seed of the run.
         sampling: How tokens are drawn.
-        refill: Groups that may be played for each that the step wants; 0 replaces none.
-        trains: Whether a group that has ended has anything to train on.
+        refill: Maximum number of groups played per group of the batch; 0 replaces none.
+        trains: Whether a finished group has a learning signal.
         branching: Where episodes are forked; None: nowhere.
         pool: Which turns a stale policy plays; None: none.
 
     Raises:
         ConfigurationError: The task source returned another number of tasks than asked for, or has
-            none that could replace them, or a process would have a part of what one episode may
-            become.
+            no further tasks for replacements, or the tree of an episode would straddle processes.
     """
     horizon = int(schedule(step))
     # To choose changes a source that draws as it goes; a learning one changes when it is told.

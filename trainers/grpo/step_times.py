@@ -1,4 +1,4 @@
-"""Where the seconds of a training step go."""
+"""Time of a training step by part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ all else."""
 
 
 class StepTimes:
-    """A stopwatch with several hands, of which exactly one runs at any time.
+    """A timer with several parts, exactly one of which runs at any time.
 
     A part that begins within another stops it for as long as it lasts, so that no second is counted
     twice and the parts of a step add up to its length.
@@ -30,7 +30,7 @@ class StepTimes:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Count what is done within as one of :data:`PARTS`."""
+        """Count the time of a block as one of :data:`PARTS`."""
         self._turn()
         self._running.append(name)
         try:
@@ -40,9 +40,9 @@ class StepTimes:
             self._running.pop()
 
     def move(self, source: str, target: str, seconds: float) -> None:
-        """Count seconds as another part than the one they were counted as, as far as it has them.
+        """Move seconds from one part to another, as far as the first has them.
 
-        For what tells afterwards how long it took.
+        For parts that report their duration afterwards.
         """
         self._turn()
         moved = max(0.0, min(seconds, self._seconds[source]))
@@ -50,7 +50,7 @@ class StepTimes:
         self._seconds[target] += moved
 
     def take(self) -> dict[str, float]:
-        """Return the seconds of each part since this was last called, and begin anew."""
+        """Return the seconds of each part since the last call, and reset them."""
         self._turn()
         taken, self._seconds = self._seconds, dict.fromkeys(PARTS, 0.0)
         return taken

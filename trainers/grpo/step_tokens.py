@@ -1,4 +1,4 @@
-"""The sampled tokens of a step: those in the rows of a process, and those of all processes."""
+"""The sampled tokens of a step: in the rows of a process, and of all processes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["StepTokens"]
 
 @dataclass(frozen=True)
 class StepTokens:
-    """From the columns (B, T) of a process to the tokens of the episodes of all, and back.
+    """Convert between the columns (B, T) of a process and the tokens of all processes' episodes.
 
-    Rows hold a token of several forked episodes once: U tokens of the K that the episodes have.
+    Rows hold a token shared by forked episodes once: U of the K tokens of the episodes.
     """
 
     mask: Tensor
     """(B, T) sampled tokens of the rows."""
     mine: slice
-    """Which of the U tokens of all processes these are."""
+    """Indices of these tokens among the U tokens of all processes."""
     once: IntArray | None
-    """(K,) place of each token among the U; None: each is its own."""
+    """(K,) index of each token among the U; None: no token is shared."""
     gather: Callable[[list[Any]], list[Any]]
-    """From the items of a process to those of all, in rank order."""
+    """Gathers the items of all processes, in rank order."""
 
     @classmethod
     def of(
@@ -48,10 +48,10 @@ class StepTokens:
         Args:
             mask: (B, T) sampled tokens of its rows.
             gathered: Episodes of all processes.
-            own: Which of them are its own. It is they that count: a mask that lost tokens must not
-                shift values onto others.
+            own: Indices of this process's episodes. Their tokens are counted, not the mask's: a
+                mask that lost tokens must not shift values onto others.
             once: Whether rows hold a token of several episodes once.
-            gather: From the items of a process to those of all, in rank order.
+            gather: Gathers the items of all processes, in rank order.
         """
         tokens = [each.own_tokens if once else each.action_tokens for each in gathered]
         before = sum(tokens[: own.start])
@@ -69,5 +69,5 @@ class StepTokens:
         return scatter_tokens(values[self.mine], self.mask)
 
     def summed(self, values: FloatArray) -> Tensor:
-        """Return the column of (K,) values, in which a token has their sum over its episodes."""
+        """Return the column of (K,) values, summed over the episodes that share a token."""
         return self.column(values if self.once is None else np.bincount(self.once, values))

@@ -1,6 +1,6 @@
-"""Between rows and packed action tokens (numpy) and the padded tensors of TRL's batch.
+"""Convert between packed action tokens (numpy) and the padded tensors of TRL's batch.
 
-Sampled tokens stand in the same order in both: ``values[k]`` belongs to the k-th true entry, row by
+Sampled tokens have the same order in both: ``values[k]`` belongs to the k-th true entry, row by
 row, of the boolean mask of sampled tokens.
 """
 
@@ -39,7 +39,7 @@ def row_tensors(
         rows: Rows, each with at least one token after its prompt; there may be none.
         pad_id: Id used for padding.
         device: Where to put them.
-        count: Fewest rows B: those that are missing are filled up with rows that train nothing.
+        count: Minimum number of rows B; missing rows are padded with rows without trained tokens.
 
     Returns:
         ``prompt_ids, prompt_mask`` (B, P); ``completion_ids, completion_mask, tool_mask`` (B, T),
@@ -80,7 +80,7 @@ def row_tensors(
 
 
 def sampled_mask(batch: Inputs) -> Tensor:
-    """(B, T) boolean mask of the sampled tokens of a TRL batch, later of those that train."""
+    """(B, T) boolean mask of the sampled tokens of a TRL batch; later, of the trained tokens."""
     mask: Tensor = (batch["completion_mask"] * batch["tool_mask"]).bool()
     return mask
 
@@ -113,7 +113,7 @@ def scatter_tokens(values: npt.NDArray[np.generic], mask: Tensor) -> Tensor:
 
 
 def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Tensor]:
-    """Take some rows of a batch, without the columns that none of their trained tokens depends on.
+    """Take rows of a batch, and drop columns that no trained token of these rows depends on.
 
     Prompts (B, P) are padded on the left; everything else is (B, T) or without columns.
 
@@ -136,10 +136,10 @@ def trimmed(batch: Inputs, rows: Tensor | None = None) -> dict[str, Tensor]:
 
 
 def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Move rows so that each begins in the first column, with all of its padding behind it.
+    """Shift rows so that each begins in the first column, with all padding at the end.
 
     Args:
-        batch: Padded tensors under TRL's names; only the masks tell padding.
+        batch: Padded tensors under TRL's names; padding is given by the masks only.
         scored: (B, T) mask of tokens of the completions.
 
     Returns:

@@ -2,18 +2,19 @@
 
 The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and is updated on it:
 
-1. Tasks. The task source chooses N / G tasks that suit the horizon h(s), the most turns.
+1. Tasks. The task source chooses N / G tasks that fit the horizon h(s), the maximum number of
+   turns.
 2. Episodes. The behaviour policy ``mu``, an engine with the weights of ``pi``, plays each task G
-   times: a group. In turn t it reads a context, samples the tokens a_tk of an action, and is paid
+   times: a group. In turn t it reads a context, samples the tokens a_tk of an action, and earns
    r_t. Task, horizon or token budget end the trajectory.
-3. Rows. A trajectory is one sequence of tokens, or several where its history was rewritten.
-   pi_old, and a reference policy where the preset wants one, give each sampled token k its
-   log-probability; a critic, where it wants one, the value V_k of the state before it; a reward
-   model, where it wants one, learns from the group and gives it a log-probability as well.
-4. Credit. Every sampled token gets an advantage A_k: a signal minus a baseline. By default the
+3. Rows. A trajectory is one sequence of tokens, or several if its history was rewritten. pi_old,
+   and a reference policy if the preset has one, give each sampled token k its log-probability; a
+   critic, if any, the value V_k of the state before it; a reward model, if any, learns from the
+   group and gives a log-probability as well.
+4. Credit. Each sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
-   the other members j of the group, 0 where they have ended. Filters say which of them train. A
-   critic learns what V_k should have been.
+   the other members j of the group, 0 if they have ended. Filters select the trajectories that
+   train. A critic learns the targets of V_k.
 5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over the K' tokens that
    train) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
 6. Updates. For each of U minibatches, ``iterations`` times over, one optimiser step on
@@ -26,7 +27,7 @@ A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggr
 The loss is one function, ``trainers.grpo.objective.token_losses``. TRL provides the optimiser loop,
 PEFT, checkpoints, distribution and a fused head. It calls ``_generate_and_score_completions`` once
 per batch (1 to 5) and ``compute_loss`` for every update (6). This subclass overrides these two and
-uses only what test_trl_contract.py guards.
+uses only the interface that test_trl_contract.py checks.
 """
 
 from __future__ import annotations
@@ -113,19 +114,19 @@ COLUMNS = {
     "logp_prm": "prm_per_token_logps",
     "values": "old_values",
 }
-"""What credit reads of the tokens, and the columns of the batch that have it."""
+"""Inputs of credit assignment per token, and their columns in the batch."""
 
 
 class MultiTurnTrainer(BatchTrainer):
     """Train a policy on multi-turn episodes, by GRPO or one of its relatives.
 
     Attributes:
-        runner: Plays the episodes; its engine is the behaviour policy's.
+        runner: Plays the episodes with the engine of the behaviour policy.
         preset: Credit, filters and loss.
         group_size: Episodes per task.
         schedule: Turn budget by step.
         staleness: Steps that generation runs ahead of training.
-        horizon: Turn budget of the present step; 0 before the first.
+        horizon: Turn budget of the current step; 0 before the first.
         full_horizon: Turn budget of ``play``.
         stage_switches: (step, horizon) of every change seen by this process.
         trajectories: Episodes of this process at the present step.
@@ -161,43 +162,43 @@ class MultiTurnTrainer(BatchTrainer):
         """Put a run together.
 
         Args:
-            model: The policy: a causal LM or a path. Its dropout is turned off for good: what is
-                trained must be the policy that acted.
+            model: The policy: a causal LM or a path. Its dropout is turned off permanently: the
+                trained policy must be the one that acted.
             args: From ``trainers.grpo.trl_arguments.grpo_arguments``.
-            envs: A ``TextVectorEnv``; as many slots as episodes per step is fastest.
+            envs: A ``TextVectorEnv``; one slot per episode of a step is fastest.
             chat: Turn tokenizer of the policy.
             tasks: Chooses the tasks of each step; with ``state_dict`` and ``load_state_dict`` its
                 state goes into checkpoints.
-            horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks of several
-                families may have a ``"horizon"`` of their own, such as ``MixedTasks`` gives them.
+            horizon: Turn budget, a schedule of the step (from 1) or a constant. Tasks may override
+                it with a ``"horizon"``, as those of ``MixedTasks`` do.
             preset: Credit, filters and loss, or the name of a preset; horizon, group size and
                 updates per batch come from the other arguments.
             budget: Limits on tokens.
             full_horizon: Turn budget of ``play``; None leaves it to the environment.
-            group_size: Episodes per task; None: ``args.num_generations``, which TRL wants to be at
-                least 2 even for a preset that compares no episodes of a task.
-            make_engine: Makes what generates from the (PEFT-wrapped) model, see
+            group_size: Episodes per task; None: ``args.num_generations``, which TRL requires to be
+                at least 2 even for a preset that does not compare episodes of a task.
+            make_engine: Makes the engine from the (PEFT-wrapped) model, see
                 ``trainers.rollouts.engines``; None generates with the model itself.
-            prompt: What the policy reads; a mapping has one for each family. Default: what the
-                environment and the policy say, and nothing else.
-            families: Name of the task family, or that of each slot's environment.
-            on_rollout: Told about every step's episodes.
+            prompt: Layout of the policy's input; a mapping has one for each family. Default:
+                observations and actions only.
+            families: Name of the task family, or of the family of each slot.
+            on_rollout: Called with every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
             staleness: Steps that generation runs ahead of training, see ``trainers.grpo.producer``;
-                an engine with weights of its own is needed, and by default made, for more than 0.
-            micro_tokens: Most tokens, padding included, of a forward and backward pass in a
-                process; a longer row is a pass of its own. None: all rows of an update at once.
-            logits_mib: Most memory for logits in a process, see ``TokenForward``.
-            critic: What the critic of a preset that has one is; None: as by default.
-            reward_model: How the reward model of a preset that has one learns; None: as by default.
-            plan: Says how the expert solves the task of an episode, for a critic that sees it.
-            player: Makes what plays episodes, from the arguments of ``RolloutRunner``.
+                values above 0 need an engine with its own weights, which is the default then.
+            micro_tokens: Maximum tokens, including padding, of a forward and backward pass in a
+                process; a longer row gets a separate pass. None: all rows of an update at once.
+            logits_mib: Maximum memory for logits in a process, see ``TokenForward``.
+            critic: Settings of the critic, if the preset has one; None: defaults.
+            reward_model: Settings of the reward model, if the preset has one; None: defaults.
+            plan: Returns the expert's plan for the task of an episode, for a critic that sees it.
+            player: Makes the runner of episodes, from the arguments of ``RolloutRunner``.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
         Raises:
             ConfigurationError: The settings would generate twice in a step, or use TRL's vLLM, or
-                the preset needs or is something this trainer lacks, or the engine cannot run ahead.
+                the preset is not supported by this trainer, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         self.preset.require((*SERVES, JUDGE))  # Whether there is one, only the run knows.
@@ -282,7 +283,7 @@ class MultiTurnTrainer(BatchTrainer):
         return batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
-        """1, 2: choose the tasks of a step and play one process's share of its groups.
+        """Choose the tasks of a step and play one process's share of its groups (1, 2).
 
         Args:
             step: Training step, from 1.
@@ -291,7 +292,7 @@ class MultiTurnTrainer(BatchTrainer):
             world: Number of processes.
 
         Returns:
-            ``count`` trajectories: numbers ``rank * count`` and up of the step.
+            ``count`` trajectories: those with numbers from ``rank * count`` in the step.
 
         Raises:
             ConfigurationError: The task source returned another number of tasks than asked for.
@@ -483,10 +484,10 @@ class MultiTurnTrainer(BatchTrainer):
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, Tensor], *_: object, **__: object
     ) -> Tensor:
-        """6: the loss of one update, whose micro-batches add up to the gradient of all its rows.
+        """Compute the loss of one update (6); its micro-batches add up to the gradient of all rows.
 
-        TRL counts an update as one micro-batch: how many there are depends on the rows. Gradients
-        of all but the last are added here; TRL goes on with the last one's.
+        TRL treats an update as one micro-batch, but their number depends on the rows. Gradients of
+        all but the last are accumulated here; TRL handles the last one.
         """
         parts = self._micro_batches(inputs)
         if "ratio_segments" in inputs and len(parts) > 1:
@@ -558,14 +559,14 @@ class MultiTurnTrainer(BatchTrainer):
         first: int = 0,
         on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
-        """Play episodes with the present policy at the full horizon, without learning from them.
+        """Play episodes with the current policy at the full horizon, without training on them.
 
         Args:
             tasks: Reset options, one per task.
-            greedy: Take the likeliest token instead of sampling.
+            greedy: Take the most probable token instead of sampling.
             group_size: Episodes per task.
             seed: Seed of environments and sampling.
-            first: Number of the first task, where this process plays a part of a longer list.
+            first: Number of the first task, if this process plays part of a longer list.
             on_episode: Called for each episode as it ends.
         """
         with self.times.part("validation"):  # That is what it is between two steps.
@@ -582,7 +583,7 @@ class MultiTurnTrainer(BatchTrainer):
             )
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Train; see ``transformers.Trainer.train``. Nothing is played ahead after the end."""
+        """Train; see ``transformers.Trainer.train``. Playing ahead stops at the end."""
         try:
             return super().train(*args, **kwargs)
         finally:
@@ -598,7 +599,7 @@ class MultiTurnTrainer(BatchTrainer):
     # -- figures of a step -------------------------------------------------------------------------
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the drift of the step and its seconds by part to TRL's figures."""
+        """Add the drift of the step and its seconds by part to TRL's metrics."""
         if "loss" in logs:  # TRL logs once more at the end of all, without a loss.
             with self.times.part("rest"):
                 drift = kl_behaviour(self.trajectories, self._row_logps, self._gather)

@@ -1,6 +1,7 @@
-"""TRL's configuration for multi-turn runs: what the sizes of a run decide, and what stays off.
+"""TRL's configuration for multi-turn runs: sizes of the run, and options that stay off.
 
-The loss is ``trainers.grpo.objective``'s: TRL's options of it would be ignored, and are refused.
+The loss is ``trainers.grpo.objective``; TRL's options for its loss would be ignored, so they are
+errors.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ __all__ = [
 ]
 
 OPTIMISER = MappingProxyType({"adam_beta2": 0.98, "lr_scheduler_type": "constant_with_warmup"})
-"""What a run's optimiser is unless the overrides say otherwise."""
+"""Default optimiser of a run."""
 _SAMPLING = "engines sample by temperature and top_p alone"
-_REWARD = "environments pay, and the preset's terms make advantages of it"
+_REWARD = "rewards come from the environments, advantages from the preset's terms"
 _IN_LOSS = {
     "loss_type": "clip and aggregation",
     "importance_sampling_level": "ratio",
@@ -39,25 +40,25 @@ _IN_LOSS = {
     "use_adaptive_entropy": "entropy",
     "off_policy_mask_threshold": "behave",
 }
-"""Options of TRL's loss, and what stands for them in ours."""
+"""Options of TRL's loss, and their counterparts here."""
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
         "gradient_accumulation_steps": "micro_tokens divides an update into micro-batches",
         "use_vllm": "pass make_engine=VLLMColocateEngine, whose weight sync is verified",
-        "log_completions": "write down the episodes that on_rollout tells",
+        "log_completions": "record the episodes that on_rollout receives",
         "use_transformers_continuous_batching": "choose another engine instead",
-        "cache_implementation": "the engine keeps a cache of its own",
+        "cache_implementation": "the engine has its own cache",
         "chat_template_kwargs": "give template_kwargs to the TurnTokenizer",
         "mask_truncated_completions": "add the filter HarnessEndings to the preset",
         "top_entropy_quantile": "the preset's loss trains tokens of any entropy",
-        "sync_ref_model": "the reference is the policy that training began with",
+        "sync_ref_model": "the reference is the initial policy",
         **dict.fromkeys(("generation_kwargs", "top_k", "min_p", "repetition_penalty"), _SAMPLING),
         **dict.fromkeys(("scale_rewards", "reward_weights"), _REWARD),
         **{name: f"set {ours} of the preset's loss" for name, ours in _IN_LOSS.items()},
     }
 )
-"""Options of TRL that would be ignored or would contradict the preset, and what to do instead; they
-keep TRL's defaults."""
+"""Options of TRL that would be ignored or contradict the preset and must keep TRL's defaults, with
+the alternative to each."""
 
 
 def grpo_arguments(
@@ -82,31 +83,32 @@ def grpo_arguments(
     """Make a ``trl.GRPOConfig`` for a run.
 
     A step is one batch of episodes, on which the weights are updated ``minibatches * iterations``
-    times. TRL counts updates: so do its ``max_steps``, its checkpoints' names and its state.
+    times. TRL's ``max_steps``, checkpoint names and state count updates.
 
     Args:
         output_dir: Folder of the checkpoints.
         groups: Tasks per step, over all processes.
-        group_size: Episodes per task; TRL, which is told of at least 2, forms no groups of its own.
+        group_size: Episodes per task. TRL gets at least 2, but forms no groups itself.
         steps: Steps.
         lr: Learning rate of every update, constant after the warm-up.
         budget: Limits on tokens; the episode's is TRL's ``max_completion_length``.
-        warmup: Steps of linear warm-up; the first has that share of the rate, the last all of it.
-        temperature: Sampling temperature, which the loss uses, too.
+        warmup: Steps of linear warm-up; the learning rate rises from its first fraction to the full
+            rate.
+        temperature: Sampling temperature, also used by the loss.
         top_p: Nucleus mass of sampling; below 1 tokens have importance weights.
         max_grad_norm: Gradient norm at which gradients are clipped.
         save_every: Steps between checkpoints; 0 saves none.
-        keep_checkpoints: How many are kept; None keeps all.
+        keep_checkpoints: Number of checkpoints kept; None keeps all.
         seed: Seed of tasks, environments and sampling.
-        minibatches: Parts of a step's episodes, drawn at random, that are one update each.
+        minibatches: Random parts of a step's episodes, one update each.
         iterations: Passes over the episodes of a step.
-        **overrides: Anything else ``GRPOConfig`` takes; goes before the above.
+        **overrides: Any other argument of ``GRPOConfig``; overrides the above.
 
     Returns:
         The configuration. Precision is fp32 unless overridden; the CPU is used without a GPU.
 
     Raises:
-        ConfigurationError: The episodes of a process cannot be divided into so many parts.
+        ConfigurationError: The episodes of a process cannot be divided into this many parts.
     """
     import torch
     from trl import GRPOConfig
@@ -161,10 +163,10 @@ def _batching(episodes: int, group_size: int, minibatches: int, cpu: bool) -> di
 
 
 def check_arguments(args: GRPOConfig) -> None:
-    """Check that a ``GRPOConfig`` asks for nothing the multi-turn trainer cannot honour.
+    """Check that a ``GRPOConfig`` has only options that the multi-turn trainer supports.
 
     Raises:
-        ConfigurationError: It uses an option that would be ignored or contradict the preset.
+        ConfigurationError: An option would be ignored or contradict the preset.
     """
     for name, instead in REFUSED.items():
         wanted, value = args.__dataclass_fields__[name].default, getattr(args, name)
@@ -173,7 +175,7 @@ def check_arguments(args: GRPOConfig) -> None:
 
 
 def largest_divisor(number: int, limit: int) -> int:
-    """Return the largest divisor of a number that is not above a limit; both at least 1."""
+    """Return the largest divisor of a number up to a limit; both at least 1."""
     return next(k for k in range(min(number, limit), 0, -1) if number % k == 0)
 
 

@@ -1,8 +1,8 @@
-"""Critics of turns: they judge whole actions, and what they judge is what trains.
+"""Critics of turns: they score whole actions, which form the training rows.
 
-A critic of tokens tells the baseline of the episodes that were played. One of turns learns from
-them, and then judges actions that the present policy writes in states where it, or an earlier one,
-has been; nobody carries them out. These are the step's training rows.
+A critic of tokens gives the baseline of the played episodes. A critic of turns learns from these
+episodes, and then scores actions that the current policy samples in states visited by it or an
+earlier policy. The actions are scored, not executed, and form the step's training rows.
 
 - :mod:`~trainers.grpo.off_policy_critic`: ArCHer's Q and V, by temporal differences on a replay.
 - :mod:`~trainers.grpo.privileged_critic`: SWEET-RL's advantage, which sees the expert's plan.
@@ -28,42 +28,43 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 __all__ = ["Act", "Judged", "TurnCritic", "TurnCriticParts", "act_with", "imagined"]
 
 Act = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Completion]]
-"""Lets the present policy write an action after each prompt, drawn by its seed."""
+"""Samples an action of the current policy after each prompt, with the given seed."""
 
 
 @dataclass(frozen=True)
 class TurnCriticParts:
-    """What a critic of turns is made with."""
+    """Dependencies of a critic of turns."""
 
     settings: CriticSettings
     """How it learns."""
     accelerator: Accelerator
     """That of the trainer."""
     policy: nn.Module
-    """The policy with its adapters, not yet wrapped to train; a critic begins as a copy of it."""
+    """The policy with its adapters, before it is wrapped for training; a critic is initialised as a
+    copy."""
     forward: TokenForward
     """Scores tokens."""
     tokenizer: Any
     """That of the policy."""
     micro_tokens: int | None
-    """Most tokens of a forward pass, padding included; None: no limit."""
+    """Maximum tokens of a forward pass, including padding; None: no limit."""
     plan: Callable[[Trajectory], str] | None
-    """The expert's plan for the task of an episode; None: there is none to be had."""
+    """Returns the expert's plan for the task of an episode; None: no plans are available."""
 
 
 class Judged(NamedTuple):
-    """What trains in a step."""
+    """Scored actions that train in a step."""
 
     trajectories: list[Trajectory]
-    """Those of this process, each of a single turn."""
+    """Trajectories of this process, each of a single turn."""
     aux: Mapping[str, list[float]]
     """Entries of ``Batch.aux`` for these turns."""
     figures: Mapping[str, float]
-    """Figures of the step for the log, the same in every process."""
+    """Metrics of the step for the log, equal in every process."""
 
 
 class TurnCritic(LearningCritic):
-    """Learns from the episodes of a step and judges what the policy would do."""
+    """Learns from the episodes of a step and scores candidate actions of the policy."""
 
     def __init__(self, parts: TurnCriticParts, head: nn.Module) -> None:
         super().__init__(parts.settings, parts.accelerator, head)
@@ -73,11 +74,11 @@ class TurnCritic(LearningCritic):
     def study(
         self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
     ) -> Judged:
-        """Learn, and let the policy act in states where it has been.
+        """Learn, and score actions of the policy in visited states.
 
         Args:
             step: Training step, from 1.
-            seed: Seed of all that is drawn.
+            seed: Seed of all random draws.
             played: The episodes of all processes.
             share: Numbers of the trajectories that this process trains, among those of the step.
             act: Samples actions.
