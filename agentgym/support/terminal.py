@@ -49,8 +49,14 @@ def cell(text: str) -> Text:
 
 
 def say(console: Console, text: str) -> None:
-    """Print text as it is: nothing in it is markup, and its lines are not cut into shorter ones."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    """Print text as it is: nothing in it is markup.
+
+    On a terminal a sentence is broken between words. Elsewhere, and of commands, which are indented
+    so that they can be copied, no line is broken.
+    """
+    for line in text.split("\n"):
+        whole = not console.is_terminal or line.startswith("  ")
+        console.print(line, markup=False, highlight=False, soft_wrap=whole)
 
 
 def table_text(table: Table, width: int = 80) -> str:

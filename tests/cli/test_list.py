@@ -62,3 +62,13 @@ def test_the_list_cuts_no_word(capsys: Any, monkeypatch: pytest.MonkeyPatch, wid
     words = " ".join(out.split())
     for entry in listing.families():
         assert set(entry.summary.split()) <= set(words.split()) and entry.name in words
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_list_of_repair_tasks_cuts_no_id(
+    capsys: Any, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run(capsys, "swe", "list", "--split", "test", "--num-tasks", "20")[1]
+    assert "laxjson-changed-interface-001" in out and "…" not in out
+    assert all(len(line) <= width for line in out.splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -11,10 +12,13 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from agentgym.envs.swe.generator import bundled
 from agentgym.envs.swe.generator.stored_instances import StoredInstances
+from agentgym.envs.swe.generator.task_builder import BuildProgress
 from agentgym.envs.swe.held_out import load_bank
+from agentgym.envs.swe.subcommands.task_commands import _yield
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.generator.library import make_library
@@ -142,3 +146,15 @@ def test_list_shows_the_bundled_tasks(capsys):
     assert "train: " in out and "test: " in out
     assert run(capsys, "swe", "list", "no-such-folder/")[0] == 2
     assert "expected --num-tasks" in run(capsys, "swe", "list", "--num-tasks", "-1")[2]
+
+
+def test_the_table_of_a_build_cuts_nothing_at_80_columns():
+    row = BuildProgress(
+        "durationtext-1.1", wanted=512, candidates=12345, tests=1234, flaky=12, seconds=9876.5,
+        outcomes={"usable": 512, "timed out": 33, "survived": 4321, "too many failing": 17},
+    )  # fmt: skip
+    text = io.StringIO()
+    Console(file=text, width=80, color_system=None).print(_yield([row, row]))
+    shown = text.getvalue()
+    words = ("library", "candidates", "s each", "durationtext-1.1", "12345", "not usable: ", "4321")
+    assert all(word in shown for word in words) and "…" not in shown

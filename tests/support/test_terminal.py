@@ -23,7 +23,7 @@ from agentgym.episodes import append_episode
 from agentgym.evaluation import Report
 from agentgym.rewards import TurnCost
 from agentgym.support.exits import run_command
-from agentgym.support.terminal import CUT, LONGEST, cell, printable
+from agentgym.support.terminal import CUT, LONGEST, cell, printable, say
 from tests.cli.test_commands import run, wide
 from tests.episodes.test_rescorer import recorded
 from tests.toy import TOY_ID, ToyEnv
@@ -187,8 +187,18 @@ def test_validate_shows_hostile_splits(capsys: Any, monkeypatch: Any) -> None:
 
 def test_doctor_and_list_show_hostile_reasons(capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("agentgym.cli.doctor.probe", lambda name: BAD)
-    assert main(["doctor"]) == 0
+    assert main(["doctor", "--all"]) == 0
     monkeypatch.setattr("agentgym.cli.listing.find_spec", lambda name: None)
     assert main(["list"]) == 0
     out = capsys.readouterr().out
     assert harmless(out) and Counter(out)["\u27e8"] >= 4
+
+
+def test_a_sentence_is_broken_between_words_on_a_terminal_alone() -> None:
+    sentence, command = "word " * 30, "  agentgym " + "x" * 90
+    for terminal, lines in ((True, 3), (False, 2)):
+        text = io.StringIO()
+        console = Console(file=text, force_terminal=terminal, width=80, color_system=None)
+        say(console, f"{sentence.strip()}\n{command}")
+        shown = text.getvalue().splitlines()
+        assert len(shown) == lines and shown[-1] == command

@@ -116,7 +116,8 @@ class Display:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
             shown = cell(text) if isinstance(text, str) else text
-            self.console.print(shown, highlight=False, soft_wrap=True)
+            # A terminal breaks sentences between words; elsewhere each stays on its line.
+            self.console.print(shown, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def _line(self, step: int, now: float, values: Mapping[str, object]) -> str:
         """Write a plain progress line with the time left."""

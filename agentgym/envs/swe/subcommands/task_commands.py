@@ -222,11 +222,15 @@ def _yield(rows: Sequence[BuildProgress]) -> Table:
 
     from agentgym.envs.swe.generator.task_builder import summary
 
-    table = Table(
-        "library", "tests", "flaky", "candidates", "tried", "usable", "share", "s each", "others"
-    )
-    for cells in summary(rows):
-        table.add_row(*map(cell, cells))
+    names = ("tests", "flaky", "candidates", "tried", "usable", "share", "s each")
+    table = Table("library", box=None, padding=(0, 2, 0, 0), caption_justify="left")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    notes = []
+    for library, *figures, others in summary(rows):
+        table.add_row(*map(cell, (library, *figures)))
+        notes += [f"{library}, not usable: {others}"] if others else []
+    table.caption = cell("\n".join(notes))
     return table
 
 
@@ -239,13 +243,16 @@ def list_tasks(command: List, console: Console) -> int:
 
     limit = integer(command.num_tasks, "--num-tasks", 1)
     instances = open_instances(Source(command.data))
-    table = Table("split", "id", "repository", "failing", "passing", "evidence", "issue")
+    table = Table("split", box=None, padding=(0, 2, 1, 0))
+    table.add_column("id, issue", ratio=1)
+    for name in ("failing", "passing", "evidence"):
+        table.add_column(name, no_wrap=True)
     for split in (command.split,) if command.split else instances.splits:
         for index in range(min(limit, instances.len(split))):
             one = instances.instance(split, index)
             counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
             title = one.statement.strip().partition("\n")[0][:100]
-            cells = (split, one.id, one.repo, *counts, evidence_of(one), title)
+            cells = (split, f"{one.id}\n{title}", *counts, evidence_of(one))
             table.add_row(*map(cell, cells))
     console.print(table)
     for split in instances.splits:
