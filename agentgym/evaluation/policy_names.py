@@ -172,7 +172,12 @@ def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
 
 
 def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
-    """Return the path that a name leads to, and the kind that loads it; None if none does."""
+    """Return the path that a name leads to, and the kind that loads it; None if none does.
+
+    A built-in name is no path, even where a folder has it.
+    """
+    if name in (*BUILTIN, *BLIND):
+        return name, None
     kinds = policy_kinds()
     prefix, colon, path = name.partition(":")
     if colon and prefix in kinds:

@@ -13,7 +13,12 @@ import pytest
 from agentgym.errors import AgentGymError, ConfigurationError, PolicyStopped
 from agentgym.evaluation import evaluate
 from agentgym.evaluation.agent_session import play_agent
-from agentgym.evaluation.policy_names import load_policy, policy_kinds
+from agentgym.evaluation.policy_names import (
+    load_policy,
+    policy_content,
+    policy_kinds,
+    takes_sampling,
+)
 from agentgym.policies import BLIND, Policy
 from agentgym.policies.play import play
 from tests.policies import own
@@ -42,6 +47,16 @@ def test_a_name_of_the_suite_plays_as_evaluate_lets_it_play(name: str, env: Any)
         evaluate(maker(), env, num_tasks=12, seed=3),
     )
     assert [row.score for row in made.rows] == [row.score for row in by_name.rows]
+
+
+@pytest.mark.parametrize("name", ["random", "blind-verbs"])
+def test_a_builtin_name_wins_over_a_folder(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).mkdir()
+    assert evaluate(name, TOY_ID, num_tasks=2, seed=3).n == 2
+    assert policy_content(name) == "" and not takes_sampling(name)
+    with pytest.raises(ConfigurationError, match="expected the path of a policy"):
+        evaluate(f"./{name}", TOY_ID, num_tasks=2)
 
 
 @pytest.mark.parametrize(
