@@ -229,7 +229,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="babyai",
         id="agentgym/BabyAI-v0",
         entry_point="agentgym.envs.babyai.env:BabyAIEnv",
-        summary="Do what a sentence asks in a world of rooms, doors and things.",
+        summary="Follow an instruction in a grid world of rooms, doors and objects.",
         task_sets=(
             NamedTaskSet(
                 "easy",
@@ -244,7 +244,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="database",
         id="agentgym/Database-v0",
         entry_point="agentgym.envs.database.env:DatabaseEnv",
-        summary="Answer questions about a database, and change it, by SQL.",
+        summary="Answer questions about a database, or change it, by SQL.",
         task_sets=(
             NamedTaskSet(
                 "easy",
@@ -257,7 +257,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="mathpython",
         id="agentgym/MathPython-v0",
         entry_point="agentgym.envs.mathpython.env:MathPythonEnv",
-        summary="Solve a problem of mathematics with a calculator and Python in a sandbox.",
+        summary="Solve a math problem with a calculator and Python in a sandbox.",
         task_sets=(
             NamedTaskSet(
                 "easy",
@@ -272,7 +272,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="search",
         id="agentgym/Search-v0",
         entry_point="agentgym.envs.search.env:SearchEnv",
-        summary="Answer a question by several searches in a corpus.",
+        summary="Answer a question by several searches of a corpus.",
         task_sets=(
             NamedTaskSet(
                 "local",
@@ -286,7 +286,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         name="shell",
         id="agentgym/Shell-v0",
         entry_point="agentgym.envs.shell.env:ShellEnv",
-        summary="Answer questions about files, and change them, by commands in a sandbox.",
+        summary="Answer questions about files, or change them, by commands in a sandbox.",
         task_sets=(
             NamedTaskSet(
                 "easy",
