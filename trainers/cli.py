@@ -24,11 +24,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``agentgym-train``.
 
     Args:
-        argv: Arguments without the program's name; None takes those of the process.
+        argv: Arguments without the program's name; None uses the arguments of the process.
 
     Returns:
-        0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C, else what
-        :func:`agentgym.support.exits.run_command` says.
+        0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C, else the
+        code of :func:`agentgym.support.exits.run_command`.
     """
     # One thread per process: small models on few cores lose more at barriers than they gain.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -183,10 +183,10 @@ def _merge(argv: Sequence[str]) -> int:
 
 
 def launch_config(name: str) -> Path:
-    """Return the configuration of ``accelerate launch`` that has a name.
+    """Return the path of a bundled configuration of ``accelerate launch``.
 
     Raises:
-        ConfigurationError: There is none; the message lists those that there are.
+        ConfigurationError: There is no such configuration; the message lists the available ones.
     """
     from agentgym.errors import ConfigurationError
 
@@ -202,16 +202,16 @@ def _full_disk(error: Exception) -> str | None:
     """Say what to do if the run's folder cannot be written."""
     problem = storage_problem(error)
     return problem and (
-        f"expected to write to the run's folder, but: {problem}; what was written before is "
-        "intact: make room and repeat the command with --resume"
+        f"expected to write to the run's folder, but: {problem}; earlier files are intact: make "
+        "room and repeat the command with --resume"
     )
 
 
 def storage_problem(error: BaseException) -> str | None:
-    """Return what is wrong with the disk, if that is what an error comes from.
+    """Return the disk problem that caused an error, or None.
 
-    Libraries in other languages wrap the operating system's error in one of their own: torch says
-    that a writer failed, safetensors quotes the number.
+    Libraries in other languages wrap the operating system's error: torch reports that a writer
+    failed, safetensors quotes the error number.
     """
     seen: BaseException | None = error
     while seen is not None:
@@ -231,14 +231,14 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     """Read a configuration from command-line arguments.
 
     Args:
-        argv: Arguments without the program's name; None takes those of the process.
+        argv: Arguments without the program's name; None uses the arguments of the process.
 
     Returns:
-        The settings: those of the command line, then those of ``--config`` or, with ``--resume``,
-        of the run's folder.
+        The settings: flags first, then the file of ``--config`` or, with ``--resume``, of the run's
+        folder.
 
     Raises:
-        ConfigurationError: There is no such flag, a value is wrong, or a file of settings cannot be
+        ConfigurationError: A flag is unknown, a value is invalid, or a file of settings cannot be
             read.
     """
     from agentgym.errors import ConfigurationError

@@ -1,4 +1,4 @@
-"""What the trainer adds to ``agentgym``: the commands ``train``, ``presets`` and ``merge``."""
+"""The trainer's commands of ``agentgym``: ``train``, ``presets`` and ``merge``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The processes of one run: which of them this is, and how they agree.
+"""The processes of a distributed run: ranks, barriers and broadcasts.
 
 A launcher such as ``accelerate launch`` starts the same command several times. All processes play
-and learn; the first, the main process, writes the run's folder and speaks to the user. What only
-one of them can know, such as the time or what lies in the folder, it tells the others.
+and learn; the first, the main process, writes the run's folder and prints. It broadcasts what only
+one process can decide, such as the time or the content of the folder.
 
-Alone, a process is the main one, and everything here costs nothing.
+A single process is the main process, and everything here is a no-op.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 MAIN_ALONE = timedelta(days=7)
-"""Longest wait for what the main process does alone, such as playing the baselines. The death of a
+"""Longest wait for work of the main process alone, such as playing the baselines. The death of a
 process is noticed at once: its connections close, and the launcher ends the others."""
 RESUME = "the folder is intact: repeat the command with --resume to continue"
-"""What to do about a process that is gone."""
+"""Advice after the loss of a process."""
 LINGER = 10.0
-"""Most seconds that a process waits for another to say what is wrong, before it ends as well."""
+"""Maximum seconds that a process waits for another to report the error before it exits."""
 SPOKEN = "agentgym/spoken"
 """Key of the processes' store: how many of them had something to say at their end."""
 PLACE = "agentgym/place/{}"
@@ -97,28 +97,28 @@ def local_world() -> int:
 
 
 def is_main() -> bool:
-    """Return whether this process writes the folder and speaks to the user."""
+    """Return whether this process writes the folder and prints."""
     return rank() == 0
 
 
 def sharded() -> bool:
-    """Return whether the launcher asks for sharded weights, which no process holds whole."""
+    """Return whether the launcher shards the weights over processes."""
     return _asked("ACCELERATE_USE_FSDP") or _zero_stage() == 3
 
 
 def states_sharded() -> bool:
-    """Return whether the launcher asks for sharded gradients and states of the optimiser."""
+    """Return whether the launcher shards gradients and optimiser states."""
     return _asked("ACCELERATE_USE_FSDP") or _zero_stage() >= 2
 
 
 def start(patience: float = 1800.0) -> None:
-    """Connect the processes that the launcher started; does nothing for a single one.
+    """Connect the processes that the launcher started; does nothing for a single process.
 
-    From here on SIGTERM, with which a launcher ends the rest when one process has ended, raises
+    Afterwards SIGTERM, which a launcher sends to the others when one process ends, raises
     :class:`ProcessLost`.
 
     Args:
-        patience: Most seconds that processes wait for the slowest in :func:`meet`, and in
+        patience: Maximum seconds that processes wait for the slowest in :func:`meet` and in
             collectives of the training.
     """
     global _control, _patience, _meetings
@@ -147,9 +147,9 @@ def start(patience: float = 1800.0) -> None:
 
 
 def on_cpu() -> bool:
-    """Return whether the libraries are to be told that there is no accelerator.
+    """Return whether libraries must be told that there is no accelerator.
 
-    They would not let DeepSpeed run then, which finds out by itself.
+    DeepSpeed detects this itself, and would not run if they were told.
     """
     import torch
 
@@ -157,7 +157,7 @@ def on_cpu() -> bool:
 
 
 def trainer_arguments() -> dict[str, Any]:
-    """Return what a trainer of transformers has to be told: to leave the processes connected."""
+    """Return the arguments that make a transformers trainer leave the processes connected."""
     arguments: dict[str, Any] = {"use_cpu": on_cpu()}
     if _control is not None:
         from accelerate.state import AcceleratorState
@@ -169,7 +169,7 @@ def trainer_arguments() -> dict[str, Any]:
 
 
 def load_whole() -> None:
-    """Let models load whole: transformers partitions them once a trainer was told of ZeRO-3."""
+    """Let models load whole, since transformers partitions them once ZeRO-3 is configured."""
     if _control is not None and _asked("ACCELERATE_USE_DEEPSPEED"):
         from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
@@ -206,16 +206,15 @@ def broadcast(value: T) -> T:
 
 
 def meet(place: str) -> None:
-    """Wait until every process has come this far, as long as the run was told to.
+    """Wait until every process reaches this point, up to the run's time limit.
 
-    A process that hangs is noticed here, and named: the collectives of torch know only that
-    somebody is missing.
+    A process that hangs is detected and named here; torch's collectives only report a timeout.
 
     Args:
-        place: What all have done then, as in "the episodes of step 3".
+        place: Name of the point, as in "the episodes of step 3".
 
     Raises:
-        ProcessLost: A process has not come.
+        ProcessLost: A process did not arrive.
     """
     global _meetings
     if _control is None:
@@ -233,7 +232,7 @@ def meet(place: str) -> None:
             if waited > _patience:
                 raise ProcessLost(
                     f"expected all {world()} processes to reach {place} within {_patience:g} s of "
-                    f"each other, but {' and '.join(missing)} did not; give more time with "
+                    f"each other, but {' and '.join(missing)} did not; raise "
                     f"--rollout.rank-timeout if they were only slow; {RESUME}"
                 )
             # Soon at first, as most come at once; then ever more rarely, to spare the store.
@@ -241,7 +240,7 @@ def meet(place: str) -> None:
 
 
 def gather(values: Sequence[T], place: str = "a gathering") -> list[T]:
-    """Return the values of all processes, in their order, in every process; they :func:`meet`."""
+    """Return the values of all processes, by rank, in every process, after they :func:`meet`."""
     if _control is None:
         return list(values)
     meet(place)
@@ -252,9 +251,9 @@ def gather(values: Sequence[T], place: str = "a gathering") -> list[T]:
 
 
 def on_main(function: Callable[[], T]) -> T:
-    """Let the main process do something alone; what it returns is returned in every process.
+    """Run a function in the main process only, and return its result in every process.
 
-    An error is raised there, which ends the others, too.
+    An error in the main process ends the others as well.
     """
     done: tuple[T] | None = None  # In a tuple, as what is returned may be None itself.
     if is_main():
@@ -265,7 +264,7 @@ def on_main(function: Callable[[], T]) -> T:
 
 
 def share(count: int) -> range:
-    """Return the indices among ``count`` that fall to this process: runs of like length."""
+    """Return this process's indices among ``count``: contiguous parts of nearly equal length."""
     of, at = world(), rank()
     return range(count * at // of, count * (at + 1) // of)
 
@@ -283,7 +282,7 @@ def main_only(function: Callable[P, None]) -> Callable[P, None]:
 
 @contextlib.contextmanager
 def main_speaks() -> Iterator[None]:
-    """Let only the main process print; the others would say the same."""
+    """Let only the main process print; the others would repeat it."""
     if is_main():
         yield
         return
@@ -300,7 +299,7 @@ def main_speaks() -> Iterator[None]:
 
 @contextlib.contextmanager
 def losses_explained() -> Iterator[None]:
-    """Raise :class:`ProcessLost` for what torch raises when another process is gone."""
+    """Raise :class:`ProcessLost` in place of torch's errors after the loss of a process."""
     try:
         yield
     except RuntimeError as error:
@@ -313,10 +312,10 @@ def losses_explained() -> Iterator[None]:
 
 
 def first_to_speak() -> bool:
-    """Return whether it is for this process to say why the run ends; asked once, at the end.
+    """Return whether this process should report why the run ends; call it once, at the end.
 
-    What is wrong with the arguments all processes find before they are connected: the main one
-    says it. Later it is the first that asks; the launcher, which ends it next, has to wait.
+    All processes find wrong arguments before they are connected, and the main process reports them.
+    Later the first caller reports.
     """
     if world() == 1 or _control is None:
         return is_main()
@@ -330,9 +329,9 @@ def first_to_speak() -> bool:
 
 
 def leave() -> NoReturn:
-    """End this process without a word, once the one that speaks had time for it.
+    """Exit silently after the reporting process had time to print.
 
-    As soon as that one has ended, the launcher ends this one.
+    The launcher ends this process as soon as that one has ended.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -359,7 +358,7 @@ def _terminated(*_: object) -> NoReturn:
 def _lost() -> str:
     """Say that the run cannot go on."""
     return (
-        f"expected all {world()} processes to work until the end, but another one ended, or the "
+        f"expected all {world()} processes to run until the end, but another one ended, or the "
         f"launcher was stopped; {RESUME}"
     )
 
@@ -371,7 +370,7 @@ def _stuck() -> str:
     except RuntimeError:  # the store went with the process that held it
         return _lost()
     return (
-        f"expected all {world()} processes to train together, but one kept the others waiting for "
+        f"expected all {world()} processes to train together, but one made the others wait for "
         f"more than {_patience:g} s (--rollout.rank-timeout); last seen: {seen}; {RESUME}"
     )
 

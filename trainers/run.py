@@ -1,4 +1,4 @@
-"""A run from configuration to summary: warm start, reinforcement learning, evaluation, report."""
+"""A training run: warm start, reinforcement learning, evaluation, report."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ logger = logging.getLogger(__name__)
 def train(
     config: TrainConfig, display: Display | None = None, *, quiet: bool = False
 ) -> dict[str, Any]:
-    """Carry out a run, or continue one; of several processes, all call it.
+    """Carry out or resume a run; in a distributed run every process calls it.
 
     Args:
         config: The settings.
-        display: Shows the progress; None draws on standard error.
-        quiet: Whether that shows results and warnings alone.
+        display: Shows the progress; None prints to standard error.
+        quiet: Whether only results and warnings are shown.
 
     Returns:
         The content of ``summary.json``.
 
     Raises:
-        AgentGymError: A setting is wrong, a package is missing, or the environment cannot be
-            used; the folder stays fit for ``--resume``.
+        AgentGymError: A setting is wrong, a package is missing, or the environment cannot be used;
+            the run can be continued with ``--resume``.
     """
     processes.start(config.rollout.rank_timeout)
     run = checked_run(config)

@@ -409,7 +409,7 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch, caps
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "seconds", lambda self: seconds(self) + 1860)
         assert main(toy_runs.arguments(out, **changes)) == 2
-        assert "expected --minutes that last until a step" in said(capsys)
+        assert "expected --minutes long enough for a step" in said(capsys)
         patch.setattr(LearningClock, "check", lambda self: None)
         patch.setattr(LearningClock, "late", True)
         assert main(toy_runs.arguments(out, "--resume", **changes)) == 0

@@ -81,7 +81,7 @@ def test_two_processes_on_two_nodes_are_one_run_also_after_one_was_killed(alone,
     [died] = toy_runs.launch(command, die_at="rl:2@1")
     assert died.returncode != 0
     [sentence] = spoken(died)
-    assert "expected all 2 processes to work until the end, but another one ended" in sentence
+    assert "expected all 2 processes to run until the end, but another one ended" in sentence
     assert [r["step"] for r in toy_runs.by_phase(folder)["rl"]] in ([1], [1, 2])
     for ended in toy_runs.launch([*command, "--resume"], nodes=2):
         assert ended.returncode == 0, ended.stderr

@@ -1,4 +1,4 @@
-"""Adapters merged into their base model: a plain folder that transformers and vLLM open."""
+"""Merge adapters into their base model, as a plain folder for transformers and vLLM."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["check_export", "merge_adapters"]
 
 
 def check_export(run: ResolvedRun) -> None:
-    """Refuse a merged export that the base model does not allow, before the run begins.
+    """Check before the run that the base model allows a merged export.
 
     Raises:
         ConfigurationError: The base model is stored quantised.
@@ -29,13 +29,13 @@ def check_export(run: ResolvedRun) -> None:
 def merge_adapters(checkpoint: Path, target: Path) -> None:
     """Write W + s B A in place of every adapted weight W of the base model.
 
-    Adapters of a run that trained on a quantised copy of its base (QLoRA) are merged into the base
-    as it is stored, W, not into that copy: the usual way, after which the policy acts a little
-    differently from the one that was evaluated.
+    Adapters of a run that trained on a quantised copy of its base (QLoRA) are merged into the
+    stored base W, not into that copy. This is the usual way; the merged policy differs slightly
+    from the evaluated one.
 
     Args:
         checkpoint: Folder of adapters in PEFT's format, with the tokenizer.
-        target: Folder to be written; another one of the name is replaced.
+        target: Folder to write; an existing folder is replaced.
 
     Raises:
         ConfigurationError: The base model cannot be loaded, or is stored quantised.
@@ -61,8 +61,8 @@ def merge_adapters(checkpoint: Path, target: Path) -> None:
 def base_of(checkpoint: Path) -> str:
     """Return the path or hub id of the base model of adapters.
 
-    Adapters keep where the warm start lay that they were trained on. In a run's folder that was
-    moved since it lies beside them.
+    Adapters store the path of the warm start that they were trained on. If the run's folder was
+    moved, it is found beside them.
     """
     from peft import PeftConfig
 
@@ -84,6 +84,6 @@ def _check_precision(base: str) -> None:
     raise ConfigurationError(
         f"expected a base model in full precision for --export merged, but {base} is stored "
         f"quantised ({getattr(method, 'value', method)}), and adapters cannot be added to such "
-        "weights; name the model it was made from with --model, or leave out --export and serve "
+        "weights; pass the unquantised original with --model, or leave out --export and serve "
         "the adapters beside their base model"
     )

@@ -1,4 +1,4 @@
-"""What happens between two steps of reinforcement learning, in the order in which it happens."""
+"""The work between two steps of reinforcement learning, in order."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["AfterStep", "StopConditions"]
 
 
 class StopConditions:
-    """Whether the time of the training is up, or a budget is spent.
+    """Whether the training time or a budget is used up.
 
     Attributes:
-        clock: That of reinforcement learning, which goes on from here.
+        clock: The clock of reinforcement learning, which continues from here.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class StopConditions:
         self._imitation = processes.on_main(lambda: spent_on_imitation(folder))
 
     def check(self) -> None:
-        """Refuse to train if time or budget are used up before the first step.
+        """Check that time and budget allow a first step.
 
         Raises:
             ConfigurationError: They are.
@@ -53,7 +53,7 @@ class StopConditions:
         check_left(self._run, self._imitation)
 
     def met(self, step: int | None = None) -> bool:
-        """Whether training is to end, after a step if one is named; all processes ask together."""
+        """Whether training should end, after a step if one is given; all processes call it."""
         late = self.clock.late
         if late and step is not None:
             self._display.note(f"time is up: training ends at step {step}")
@@ -75,7 +75,7 @@ class StopConditions:
 
 @dataclass(eq=False)
 class AfterStep(TrainerCallback):
-    """Carry out what is due before the first step and after each."""
+    """Carry out the work due before the first step and after each step."""
 
     run: ResolvedRun
     folder: RunFolder
@@ -94,7 +94,7 @@ class AfterStep(TrainerCallback):
         control: TrainerControl,
         **kwargs: object,
     ) -> None:
-        """Begin, or go on from a checkpoint whose weights are there."""
+        """Start, or continue from the loaded checkpoint."""
         self.log.start()
         self.dashboards.on_train_begin(args, state, control, **kwargs)
         # Make up for a kill between a checkpoint and the policy that it was saved for.
@@ -106,10 +106,10 @@ class AfterStep(TrainerCallback):
             self.trainer.save_start()
 
     def after_step(self, end: StepEnd) -> None:
-        """Validate, record, judge, save: each part sees what those before it have written.
+        """Validate, record, check health, save: each part sees the output of the previous ones.
 
-        A process may be killed anywhere in between. It then goes on from the last checkpoint, and
-        what was written of later steps is written again, the same.
+        A process may be killed at any point. It then continues from the last checkpoint and
+        rewrites the records of later steps identically.
         """
         step, save = end.step, end.due
         # 1. The policy on held-out tasks. One that is better than all before it is saved below.

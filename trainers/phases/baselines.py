@@ -1,10 +1,10 @@
-"""The baselines of reinforcement learning: what else is trained from the same warm start.
+"""The baselines of reinforcement learning, trained from the same warm start.
 
-``bc`` (behavior cloning) imitates the demonstrations further as they were shown, ``filtered-bc``
-only those that solved their task; ``expert-iteration`` imitates the policy's own solved episodes,
-with the steps, the sizes and the rate of reinforcement learning. Each computes no less than that
-did, is chosen by as many validations, and has a folder within the run's, by which it is resumed.
-Its policy ends up among the checkpoints of the run.
+``bc`` (behavior cloning) continues to imitate the demonstrations, ``filtered-bc`` only those that
+solved their task; ``expert-iteration`` imitates the policy's own solved episodes, with the steps,
+sizes and learning rate of reinforcement learning. Each gets at least the compute of reinforcement
+learning, is selected by as many validations, and can be resumed from its subfolder of the run. Its
+policy is saved among the checkpoints of the run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from trainers.rollouts.trajectory import Trajectory
 __all__ = ["Baseline", "baseline_ends", "train_baselines"]
 
 LEFT_OUT = "left_out"
-"""Note in a baseline's folder: why it was not trained."""
+"""Key in a baseline's folder: why it was not trained."""
 
 
 class Baseline(Protocol):
@@ -57,10 +57,10 @@ class Baseline(Protocol):
 def train_baselines(
     run: ResolvedRun, folder: RunFolder, display: Display
 ) -> Generator[tuple[str, Baseline], None, None]:
-    """Train each baseline of a run, one after the other, from where it was killed.
+    """Train each baseline of a run in turn, resuming interrupted ones.
 
     Yields:
-        Name and policy of each, which is closed when the next is asked for.
+        Name and policy of each; the policy is closed when the next is requested.
     """
     shown = BaselineDemonstrations(run, display)
     for name in run.config.eval.baselines:
@@ -81,7 +81,7 @@ def train_baselines(
 def baseline_ends(
     run: ResolvedRun, folder: RunFolder
 ) -> tuple[dict[str, BaselineEnd], dict[str, str]]:
-    """Return how each baseline ended, and why others were not trained, by their names.
+    """Return by name how each baseline ended, or why it was not trained.
 
     The main process may call it alone.
     """
@@ -100,7 +100,7 @@ def _left_out(place: RunFolder, shown: BaselineDemonstrations) -> str:
     if 0 < solved < count:
         return ""
     reason = (
-        "every demonstration solved its task, so it would be bc once more"
+        "every demonstration solved its task, so it would equal bc"
         if solved
         else "no demonstration solved its task"
     )

@@ -1,14 +1,12 @@
-"""The best policy of a run by validation, kept beside the last one.
+"""The best policy of a run by validation, saved besides the last one.
 
-Of the policies that reinforcement learning made and validated, the one that solved the largest
-share of the validation tasks is the best; among equals the one with the highest mean score, and
-among those the earliest. The policy that training began with is no candidate: what is compared is
-what training made. Test tasks play no part, so the comparison on them stays unbiased.
+The best policy has the highest success rate on the validation tasks; ties are broken by mean score,
+then by the earliest step. Only policies after a step of reinforcement learning are candidates, not
+the initial one. Test tasks are not used, so the comparison on them stays unbiased.
 
-The folder holds one such policy, written by the trainer as it writes every other: with adapters
-only these. A better one is written beside it before it takes its place. A checkpoint of the
-training is saved in the same moment, so that a run that is killed never goes on from before the
-policy that is kept.
+The folder holds one such policy, in the trainer's usual format: adapters only, if there are any. A
+better policy is written beside it before it replaces it. A checkpoint of the training is saved at
+the same time, so that an interrupted run never resumes from before the best policy.
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ __all__ = ["BestPolicy", "Validated"]
 
 @dataclass(frozen=True)
 class Validated:
-    """A policy and what it reached on the validation tasks."""
+    """The results of a policy on the validation tasks."""
 
     step: int
-    """Steps of reinforcement learning that made it."""
+    """Steps of reinforcement learning."""
     success: float
-    """Share of the tasks that it solved."""
+    """Share of the tasks solved."""
     score: float
     """Mean score."""
 
@@ -45,16 +43,16 @@ class Validated:
         return cls(record["step"], record["success"], record["score"])
 
     def beats(self, other: Validated | None) -> bool:
-        """Return whether it is better than an earlier one; the later of equals is not."""
+        """Return whether it is strictly better than an earlier policy."""
         return other is None or (self.success, self.score) > (other.success, other.score)
 
 
 class BestPolicy:
-    """Keep the best validated policy in ``checkpoints/best``.
+    """Save the best validated policy in ``checkpoints/best``.
 
     Args:
         folder: Folder of the run.
-        save: Writes the present policy into a folder; all processes call it.
+        save: Writes the current policy into a folder; all processes call it.
     """
 
     def __init__(self, folder: RunFolder, save: Callable[[Path], None]) -> None:
@@ -66,12 +64,12 @@ class BestPolicy:
 
     @property
     def kept(self) -> Validated | None:
-        """What is kept; None before the first validation after a step."""
+        """The best policy so far; None before the first validation after a step."""
         return on_main(lambda: _read(self.path))
 
     @property
     def better(self) -> Validated | None:
-        """The newest validated policy, if it is to be kept in place of the one that is."""
+        """The newest validated policy if it is better than the saved one, else None."""
         return on_main(self._better)
 
     def _better(self) -> Validated | None:
@@ -84,7 +82,7 @@ class BestPolicy:
         return candidate if candidate.beats(_read(self.path)) else None
 
     def keep(self, step: int) -> None:
-        """Write the present policy, that of a step, if it is better than the one that is kept."""
+        """Write the current policy, of a given step, if it is better than the saved one."""
         better = self.better
         if better is None or better.step != step:
             return
@@ -96,7 +94,7 @@ class BestPolicy:
 
     @main_only
     def forget_after(self, step: int) -> None:
-        """Remove what is kept if it is of a step that training has gone back from."""
+        """Remove the saved policy if a rollback has undone its step."""
         kept = _read(self.path)
         if kept is not None and kept.step > step:
             shutil.rmtree(self.path, ignore_errors=True)

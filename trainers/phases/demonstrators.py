@@ -1,4 +1,4 @@
-"""Who is imitated in a run, on which tasks, and what comes of it as training rows."""
+"""The demonstrators of a run, their tasks, and the training rows of their episodes."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ __all__ = [
 ]
 
 WORDS_OF_A_SLOW_ONE = 48
-"""Most episodes of a slow environment that are played for the sake of its words alone."""
+"""Maximum episodes of a slow environment that are played only for its vocabulary."""
 
 
 class Demonstrator:
-    """Who is imitated in one environment: its expert, random actions, or whoever was recorded.
+    """The demonstrator of one environment: its expert, random actions, or recorded episodes.
 
-    Where nobody is, as the environment has no expert or the run imitates nobody, its first episodes
-    still show its words, of an environment that is slow, such as a sandbox, a few dozen.
+    Without a demonstrator, because the environment has no expert or the run does not imitate, the
+    first episodes still provide the vocabulary; in slow environments such as sandboxes a few dozen.
 
     Args:
         run: The run.
         resolved: The environment.
-        count: Episodes that are to show its words.
+        count: Episodes for the vocabulary.
 
     Attributes:
         imitated: Whether the episodes are demonstrations.
-        planned: Episodes that will be played in all.
-        spent: What the demonstrations that were watched have cost so far.
+        planned: Total number of episodes to play.
+        spent: Cost of the demonstrations played so far.
         on_episode: Called after each.
     """
 
@@ -108,7 +108,7 @@ class Demonstrator:
         self._rest = paid if self.imitated else self._source
 
     def seen(self) -> Iterator[Demonstration]:
-        """Yield the first episodes and, as far as they are too few, random ones of other tasks."""
+        """Yield the first episodes and, if they are too few, random play of other tasks."""
         self._first += islice(self._rest, self._count - len(self._first))
         yield from self._first
         if self._others:
@@ -116,11 +116,11 @@ class Demonstrator:
 
     @property
     def shown(self) -> Iterator[Demonstration]:
-        """All episodes, each played when it is asked for, or a little before."""
+        """All episodes, each played when it is requested or shortly before."""
         return chain(self._first, self._rest)
 
     def close(self) -> None:
-        """Stop to play, and close the environments."""
+        """Stop playing, and close the environments."""
         self._source.close()
         self._server.close()
         for env in self._envs:
@@ -156,7 +156,7 @@ class Demonstrator:
     def check_opening(self, policy: LoadedPolicy) -> None:
         """Check that the opening of a training task leaves the model room for a turn.
 
-        Later episodes whose opening does not are ended with ``length``, one by one.
+        Later episodes with too long an opening end with ``length`` individually.
 
         Raises:
             ConfigurationError: It does not.
@@ -173,12 +173,12 @@ class Demonstrator:
 
 
 def agent_shower(run: ResolvedRun, server: GatewayServer) -> PlayOne:
-    """Return what plays a demonstration through the agent of a run."""
+    """Return the function that plays a demonstration through the agent of a run."""
     return player_of(*agent_of(run), server)
 
 
 def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) -> list[Message]:
-    """Return what the policy reads before its first action."""
+    """Return the messages that the policy reads before its first action."""
     return [*Conversation(prompt, str(info["goal"])).messages(SeenTurn.of(observation, info))]
 
 
@@ -201,7 +201,7 @@ def require_room(
 
 
 def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> None:
-    """Begin the phase in which episodes are watched, and show each of them as it ends."""
+    """Start the demonstration phase, and show each episode as it ends."""
     players = list(demonstrators)
     planned = sum(each.planned for each in players)
     if planned:
@@ -218,12 +218,12 @@ def _random_player(env: gymnasium.Env[str, str], seed: int) -> Policy:
 def demonstration_tasks(
     run: ResolvedRun, env: ResolvedEnv
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Choose the training tasks whose episodes are imitated, each at most once.
+    """Choose the training tasks of the demonstrations, each at most once.
 
-    Of several environments each has its share of the demonstrations, by weight.
+    Several environments share the demonstrations by weight.
 
     Returns:
-        Those tasks, and all other training tasks, in an order of the run's seed.
+        These tasks and all other training tasks, in an order drawn from the run's seed.
     """
     made = env.make_env()
     size = made.tasks.len(TRAIN)
@@ -237,23 +237,23 @@ def demonstration_tasks(
 
 
 class BaselineDemonstrations:
-    """The demonstrations of the warm start, watched once for all baselines that imitate them.
+    """The demonstrations of the warm start, played once for all imitating baselines.
 
     Args:
         run: The run.
-        display: Shows the episodes as they are watched.
+        display: Shows the episodes as they are played.
     """
 
     def __init__(self, run: ResolvedRun, display: Display) -> None:
         self._run, self._display = run, display
 
     def solved(self) -> tuple[int, int]:
-        """Return how many of them solved their task, and how many there are."""
+        """Return the number of demonstrations that solved their task, and of all."""
         successes = [bool(e.last["success"]) for shown in self._watched.values() for e in shown]
         return sum(successes), len(successes)
 
     def rows(self, policy: LoadedPolicy, only_successes: bool) -> list[Row]:
-        """Return them as training rows of a policy, all or only those that solved their task."""
+        """Return the demonstrations as training rows of a policy, all or only the solved ones."""
         return [
             row
             for name, shown in self._watched.items()
@@ -278,7 +278,7 @@ def demonstrated_rows(
     """Return the demonstrations of all environments as training rows of a policy.
 
     Raises:
-        ConfigurationError: Only successes are asked for, and there are none.
+        ConfigurationError: Only successes are requested, and there are none.
     """
     sft = run.config.sft
     rows: list[Row] = []

@@ -1,16 +1,15 @@
-"""The rule by which imitation computes no less than reinforcement learning: it counts tokens.
+"""The token count by which imitation gets at least the compute of reinforcement learning.
 
-A clock would let the load of a machine decide how long a baseline trains. Tokens are the same
-everywhere. The unit is one token of a training row that goes once forward and once backward:
+Wall time would depend on the load of a machine; token counts do not. The unit is one forward and
+backward pass of one token of a training row:
 
-- a step of reinforcement learning makes ``tokens x (iterations + GENERATION)`` of them. ``tokens``
-  are those of the training rows of its episodes, also of those that the preset leaves out or
-  replaces;
-  ``GENERATION`` is what it takes to play them;
-- a step of imitation makes one for each token of its demonstrations.
+- a step of reinforcement learning takes ``tokens x (iterations + GENERATION)`` of them. ``tokens``
+  counts the training rows of its episodes, including those that the preset leaves out or replaces;
+  ``GENERATION`` is the cost of playing them;
+- a step of imitation takes one per token of its demonstrations.
 
 So imitation takes ``sum(tokens) x (iterations + GENERATION) / tokens per demonstration / batch``
-steps, rounded up. Validations count for neither.
+steps, rounded up. Validations are not counted.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from trainers.rollouts.trajectory import Row
 __all__ = ["GENERATION", "computed", "imitation_steps", "spaced"]
 
 GENERATION = 0.5
-"""What it takes to play a token of an episode, in passes forward and backward over it.
+"""Cost of playing a token of an episode, in forward and backward passes.
 
 Measured in 100 steps in the shop, on a quiet machine: reinforcement learning took 93 us for a
 token of its rows, imitation 75 us, that is 1.2 passes, of which this allows 1.5.
@@ -35,10 +34,10 @@ LOGGED = 10
 
 
 def computed(records: Sequence[Mapping[str, Any]], iterations: int) -> float:
-    """Return how many tokens, forward and backward, reinforcement learning is worth.
+    """Return the compute of reinforcement learning, in tokens forward and backward.
 
     Args:
-        records: Those of the run: every step's has its ``row_tokens``.
+        records: Records of the run's steps, with ``row_tokens``.
         iterations: Passes over the episodes of a step.
     """
     steps = (record for record in records if record.get("phase") == Phase.REINFORCEMENT)
@@ -46,7 +45,7 @@ def computed(records: Sequence[Mapping[str, Any]], iterations: int) -> float:
 
 
 def imitation_steps(tokens: float, rows: Sequence[Row], batch_size: int) -> int:
-    """Return the least steps of imitation, on rows of demonstrations, that compute as much."""
+    """Return the minimum number of imitation steps with as much compute."""
     if not rows:
         return 0
     each = batch_size * sum(len(row.ids) for row in rows) / len(rows)
@@ -54,7 +53,7 @@ def imitation_steps(tokens: float, rows: Sequence[Row], batch_size: int) -> int:
 
 
 def spaced(steps: int, validations: int) -> tuple[int, int]:
-    """Return how many steps to take, and after how many of them each validation comes.
+    """Return the number of steps, and the steps between validations.
 
     The steps are rounded up so that there are just so many validations, the last at the end, and a
     checkpoint can be saved at each where they are far apart.

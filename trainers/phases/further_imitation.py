@@ -1,8 +1,8 @@
-"""Baselines of reinforcement learning that imitate the demonstrations further.
+"""Baselines that continue to imitate the demonstrations.
 
-Each begins with the warm start, as reinforcement learning does, and imitates in the same way, with
-a learning rate that rises and falls anew: all the demonstrations, or only those that solved their
-task. It computes no less (``trainers.phases.equal_compute``), and is the best of as many policies
+Each starts from the warm start, as reinforcement learning does, and imitates in the same way with a
+restarted learning-rate schedule: all demonstrations, or only those that solved their task. It gets
+at least the same compute (``trainers.phases.equal_compute``), and is the best of as many policies
 on the same validation tasks.
 """
 
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
 __all__ = ["END", "PREFIX", "FurtherImitation"]
 
 PREFIX = "imitation"
-"""Beginning of the checkpoints that the policy is made from."""
+"""Prefix of the names of its checkpoints."""
 END = "end"
-"""Note in the baseline's folder: how its training ended."""
+"""Key in the baseline's folder: how its training ended."""
 BEST = "best.pt"
 """Weights of the best policy so far, within a checkpoint."""
 
 
 class FurtherImitation:
-    """Imitate on from the warm start; continues where it was killed.
+    """Continue imitation from the warm start; resumes after a kill.
 
     Args:
         run: The run.
         folder: Its folder, with the warm start, and the records of reinforcement learning.
         place: Folder of the baseline.
         display: Shows the progress.
-        name: What the baseline is called.
+        name: Name of the baseline.
         shown: The demonstrations.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Held-out tasks, played by a policy outside of reinforcement learning."""
+"""Play held-out tasks with a policy outside of reinforcement learning."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["HeldOutPlayer"]
 
 
 class HeldOutPlayer:
-    """Play tasks with the present weights of a policy, on the engine that was chosen for the run.
+    """Play tasks with the current weights of a policy, on the run's engine.
 
     Args:
         run: The run.
         policy: The policy.
-        slots: Episodes of this process that play at a time.
+        slots: Maximum number of concurrent episodes in this process.
         together: Whether every process of the run plays its share of the tasks.
     """
 
@@ -47,12 +47,12 @@ class HeldOutPlayer:
         Args:
             tasks: Reset options, one per task, with the turns of the episode.
             seed: Seed of environments and sampling.
-            version: Number of the weights, such as the steps that made them.
-            greedy: Take the likeliest token instead of sampling.
+            version: Version of the weights, such as the number of training steps.
+            greedy: Take the most probable token instead of sampling.
             on_episode: Called for each episode of this process as it ends.
 
         Returns:
-            The episodes, in the order of the tasks; together, those of all processes.
+            The episodes, in the order of the tasks; with ``together`` of all processes.
         """
         # An engine that shares the model leaves the stream unread, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)

@@ -1,15 +1,14 @@
 """Rounds of play and imitation between the warm start and reinforcement learning.
 
-In each round the policy plays training tasks. What it then imitates depends on the teacher:
+In each round the policy plays training tasks. The teacher determines what it then imitates:
 
-- ``self``: the episodes that it solved, with the demonstrations. Every round begins anew with the
-  warm start (AgentEvol, arXiv 2406.04151; with one round rejection sampling, arXiv 2308.01825).
-- ``expert``: in every state that it came through, what the expert would do there, with the
-  demonstrations and the states of all rounds before. The policy goes on learning (DAgger, arXiv
-  1011.0686).
+- ``self``: the episodes that it solved, with the demonstrations. Every round starts from the warm
+  start (AgentEvol, arXiv 2406.04151; with one round rejection sampling, arXiv 2308.01825).
+- ``expert``: the expert's action in every visited state, together with the demonstrations and the
+  states of all earlier rounds. The policy continues to learn (DAgger, arXiv 1011.0686).
 
-A round keeps its episodes as records and what is learnt of them as rows, so that a run which is
-killed goes on with the same round.
+A round stores its episodes as records and its training rows, so that an interrupted run resumes in
+the same round.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ FOLDER = "rounds"
 
 
 class ImitationRounds:
-    """Let a policy play and imitate, round by round; continues where it was killed.
+    """Let a policy play and imitate, round by round; resumes after a kill.
 
     Args:
         run: The run.
@@ -73,10 +72,10 @@ class ImitationRounds:
         return self._done(0)
 
     def run(self, policy: LoadedPolicy | None, demonstrations: Sequence[Row]) -> LoadedPolicy:
-        """Carry out all rounds that the budget pays for, and return the policy of the last.
+        """Carry out all rounds that the budget allows, and return the policy of the last.
 
         Args:
-            policy: The warm start; None if it was kept before.
+            policy: The warm start; None if it was saved before.
             demonstrations: Those of the warm start.
         """
         if policy is not None:

@@ -1,12 +1,11 @@
-"""The time of reinforcement learning under ``--minutes``: how long it may last, where it was cut.
+"""The time limit of reinforcement learning under ``--minutes``.
 
-Without ``--minutes`` no clock decides anything. With it, whether a longer run gives more time is
-decided here, too.
+Without ``--minutes`` wall time has no effect. This module also decides whether a longer limit
+extends a run.
 
-The clock of a run goes on while held-out tasks are played and while the policy that is compared
-imitates. That of reinforcement learning stands meanwhile: a run that is extended makes those
-anew, and reinforcement learning has the time that it would have had in a run of the longer time
-from the start.
+The clock of a run also counts held-out evaluation and the training of baselines. The clock of
+reinforcement learning does not: an extended run repeats those, and reinforcement learning gets the
+time that it would have had under the longer limit from the start.
 """
 
 from __future__ import annotations
@@ -56,17 +55,17 @@ class LearningClock:
         return broadcast(self._folder.seconds() - self._paused > self.deadline)
 
     def check(self) -> None:
-        """Refuse to train if the time is up before the first step.
+        """Check that time is left for a first step.
 
         Raises:
-            ConfigurationError: It is; the folder stays fit for ``--resume``.
+            ConfigurationError: The time is up; the run can be continued with ``--resume``.
         """
         if not self.late:
             return
         raise ConfigurationError(
-            f"expected --minutes that last until a step of reinforcement learning, got "
-            f"{self._minutes:g}, which were used up before; repeat the command with --resume and "
-            "more --minutes, or with --minutes 0 for a run that no clock ends"
+            "expected --minutes long enough for a step of reinforcement learning, got "
+            f"{self._minutes:g}, which were used up before it; repeat the command with --resume "
+            "and more --minutes, or with --minutes 0 for a run without a time limit"
         )
 
     def _go_on(self) -> tuple[float, float]:
@@ -84,18 +83,18 @@ class LearningClock:
 
 @main_only
 def note_cut(folder: RunFolder, phase: Phase, step: int) -> None:
-    """Remember that the time ended a phase after a step."""
+    """Record that the time limit ended a phase after a step."""
     folder.note(**{CUT: {**folder.state().get(CUT, {}), phase.value: step}})
 
 
 @main_only
 def note_end(folder: RunFolder) -> None:
-    """Let the clock of reinforcement learning stand from now on."""
+    """Stop the clock of reinforcement learning."""
     folder.note(**{ENDED: folder.seconds()})
 
 
 def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
-    """Refuse to extend a run that would be trained no further; the main process calls it.
+    """Check that extended settings lead to further training; only the main process calls it.
 
     Raises:
         ConfigurationError: The longer settings leave no step, no turn, or no time for a step.
@@ -112,7 +111,7 @@ def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
         )
     if steps and 0 < settings.rl.turn_budget <= steps[-1]["turns_total"]:
         raise ConfigurationError(
-            f"expected turns that are left {further}, but all {settings.rl.turn_budget} of its "
+            f"expected turns left {further}, but all {settings.rl.turn_budget} of its "
             "--rl.turn-budget are used up; start another run"
         )
     state = folder.state()

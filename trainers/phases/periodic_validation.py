@@ -1,4 +1,4 @@
-"""Validation: held-out tasks that are played every few steps, with the policy as it is then."""
+"""Periodic validation of the current policy on held-out tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
 __all__ = ["PeriodicValidation"]
 
 Play = Callable[[Sequence[Mapping[str, Any]]], list[Trajectory]]
-"""Plays held-out tasks with the present policy."""
+"""Plays held-out tasks with the current policy."""
 
 
 class PeriodicValidation:
@@ -43,7 +43,7 @@ class PeriodicValidation:
         self._episodes = EpisodeLog(run, chat, panels=hashes)
 
     def due(self, step: int) -> bool:
-        """Whether the policy of a step is to be validated."""
+        """Whether the policy is validated after a step."""
         return bool(self._every) and step % self._every == 0
 
     def validate(self, step: int) -> None:
@@ -64,7 +64,7 @@ class PeriodicValidation:
         )
 
     def finish(self, step: int) -> None:
-        """Validate the last policy, too, if that was not done."""
+        """Validate the last policy if it has not been validated yet."""
         if self._every and not on_main(lambda: self._folder.validated(step)):
             self._folder.drop_validation(step)  # Half of one, left by a kill.
             self.validate(step)

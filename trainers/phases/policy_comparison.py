@@ -1,6 +1,6 @@
-"""The policies that a run compares, on the same held-out tasks and at the full horizon.
+"""The comparison of a run's policies on the same held-out tasks at the full horizon.
 
-With several environments each has a comparison of its own, and there is one over all their tasks.
+With several environments there is one comparison per environment and one over all tasks.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from trainers.phases.rollout_setup import panel_tasks
 from trainers.rollouts.trajectory import Trajectory, by_family
 
 REFERENCES = (RANDOM, ORACLE, DEMONSTRATOR)
-"""Policies that do not learn: random actions, the solver that knows the answers, and the
-demonstrator that is imitated, where another than the family's own is chosen."""
+"""Policies that do not learn: random actions, the oracle, and the demonstrator if another than the
+family's default is chosen."""
 ENDS = (RANDOM, ORACLE)
-"""Those that are 0 and 100 on the scale."""
+"""References that define 0 and 100 on the scale."""
 
 
 def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
@@ -66,7 +66,7 @@ def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
 
 
 class PolicyComparison:
-    """Keep the results of the compared policies in the run's folder, as they come in.
+    """Store the results of the compared policies in the run's folder as they arrive.
 
     Attributes:
         tasks: Reset options of the held-out tasks.
@@ -93,9 +93,9 @@ class PolicyComparison:
         return sum(len(part.missing_references) * len(part.panel) for part in self.parts.values())
 
     def add_references(self, on_episode: Callable[[], None] = lambda: None) -> None:
-        """Play the random policy and, where there is one, the expert; their episodes are kept.
+        """Play the random policy and, if available, the expert; their episodes are stored.
 
-        The main process does, as nothing of the policy is needed; all know the results.
+        Only the main process plays, since the policy is not needed; all processes get the results.
 
         Args:
             on_episode: Called for each episode as it ends.
@@ -126,7 +126,7 @@ class PolicyComparison:
         return self._pooled(arm)
 
     def scale_remarks(self) -> Iterator[str]:
-        """Say of each environment without a scale why it has none, naming it among several."""
+        """Explain for each environment without a scale why it has none."""
         for name, part in self.parts.items():
             if part.no_scale:
                 yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
@@ -204,7 +204,7 @@ class EnvComparison:
 
     @property
     def missing_references(self) -> list[str]:
-        """The references that are not there yet."""
+        """References without results."""
         expert = self.env.has_expert
         can = {
             RANDOM: True,
@@ -214,7 +214,7 @@ class EnvComparison:
         return [arm for arm in REFERENCES if can[arm] and arm not in self.reports]
 
     def with_references(self, on_episode: Callable[[], None]) -> dict[str, Report]:
-        """Add the results of the references that are not there yet."""
+        """Add the results of missing references."""
         for arm in self.missing_references:
             self._play_reference(arm, on_episode)
         return self.reports
@@ -260,7 +260,7 @@ class EnvComparison:
 
     @property
     def no_scale(self) -> str:
-        """Why there is no such scale; empty if there is one."""
+        """Why there is no scale; empty if there is one."""
         problem = self.scale.problem
         return f"There is no scale from 0 to 100: {problem}." if problem else ""
 
@@ -268,7 +268,7 @@ class EnvComparison:
         """Record the episodes of a learned policy, one per task of the panel and in its order.
 
         Raises:
-            EnvFailure: Every episode was lost to a failed environment.
+            EnvFailure: The environment failed in every episode.
         """
         rows = [evaluation_row(trajectory) for trajectory in trajectories]
         if all(row.stop_reason == StopReason.ERROR.value for row in rows):

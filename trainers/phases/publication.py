@@ -1,4 +1,4 @@
-"""What leaves a run that has ended: the merged export, and the upload to the hub."""
+"""Publish a finished run: merged export and upload to the hub."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 
 
 def publish(run: ResolvedRun, folder: RunFolder, summary: Summary, display: Display) -> None:
-    """Export and push the trained policy, as far as that is asked for.
+    """Export and push the trained policy, as configured.
 
-    An upload that fails costs a warning: the run is complete, and the upload can be repeated.
+    A failed upload only causes a warning: the run is complete, and the upload can be repeated.
 
     Raises:
         ConfigurationError: The adapters cannot be merged.
@@ -52,7 +52,9 @@ def _export(
 ) -> Path:
     """Merge the adapters, unless that was done, and return where a plain model lies."""
     if not has_adapters(place):
-        display.note(f"nothing to merge: {place} holds a whole model, which vLLM serves as it is")
+        display.note(
+            f"nothing to merge: {place} holds a whole model, which vLLM can serve directly"
+        )
         return place
     if not (folder.merged / COMPLETE).exists():
         merge_adapters(place, folder.merged)

@@ -1,4 +1,4 @@
-"""Recorded episodes as demonstrations: one's own, other models', or those of people."""
+"""Recorded episodes as demonstrations, by models, scripts or people."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GRAMMAR = "native"
 def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Demonstration]:
     """Return the episodes of ``--sft.episodes`` that were played in an environment.
 
-    Those that the environment did not start or failed in are left out.
+    Episodes with a failed environment are left out.
 
     Raises:
         ConfigurationError: There are none, or there are episodes of held-out tasks.
@@ -60,8 +60,8 @@ def _usable(files: Sequence[Path], resolved: ResolvedEnv) -> Iterator[Episode]:
             if episode.split != TRAIN:
                 raise ConfigurationError(
                     f"expected --sft.episodes of training tasks, got {episode.task_id} of the "
-                    f"split {episode.split!r} in {file}: to imitate held-out tasks would make "
-                    "every comparison worthless"
+                    f"split {episode.split!r} in {file}: imitating held-out tasks would "
+                    "invalidate every comparison"
                 )
             if episode.turns and episode.stop_reason != StopReason.ERROR.value:
                 yield episode

@@ -54,10 +54,10 @@ class Reinforcement:
 
     Args:
         run: The run.
-        folder: Where its records and checkpoints are.
+        folder: The folder of records and checkpoints.
         display: Shows the progress.
-        policy: What it begins with.
-        title: What the display calls it.
+        policy: The initial policy.
+        title: Name in the display.
 
     Attributes:
         chat: Turn tokenizer of the policy.
@@ -119,7 +119,7 @@ class Reinforcement:
         self._adapt()
 
     def train(self) -> None:
-        """Train until the last step, or until time or turns are up.
+        """Train until the last step, or until time or turns are used up.
 
         Raises:
             ConfigurationError: The time is up before the first step.
@@ -144,7 +144,7 @@ class Reinforcement:
         self._best.keep(self._trainer.batches)
 
     def choose(self) -> ChosenPolicy:
-        """Write the last policy, and go on with the one that ``--eval.keep`` chooses.
+        """Write the last policy, and continue with the one that ``--eval.keep`` selects.
 
         From here on :meth:`play` plays the chosen policy.
         """
@@ -199,12 +199,12 @@ class Reinforcement:
         checkpoint = processes.on_main(lambda: latest(self._output))
         if checkpoint is None:
             raise DataError(
-                "expected weights that are finite after reinforcement learning, but they are not, "
-                "and no checkpoint was saved before; choose a lower --rl.learning-rate, or "
+                "expected finite weights after reinforcement learning, got weights that are not, "
+                "and no earlier checkpoint exists; choose a lower --rl.learning-rate, or "
                 "--rl.save-every 1"
             )
         self._trainer.restore(checkpoint)
-        self._display.note(f"weights are not finite: those of {checkpoint.name} take their place")
+        self._display.note(f"weights are not finite; restored the weights of {checkpoint.name}")
 
     def _steps_of(self, checkpoint: Path) -> int:
         """Return the steps after which a checkpoint was saved."""
@@ -216,11 +216,11 @@ class Reinforcement:
         greedy: bool = False,
         on_episode: Callable[[], None] = lambda: None,
     ) -> list[Trajectory]:
-        """Play held-out tasks with the present policy, for the environment's own rewards.
+        """Play held-out tasks with the current policy, with the environment's rewards only.
 
-        The environments are those of training; what its hooks add is taken off again, so that
-        rewards can be compared with those of policies that were not trained. Every process plays
-        its share of the tasks, and all return all episodes.
+        The environments of training are used; rewards of training's hooks are removed, so that
+        results are comparable with untrained policies. Every process plays its share of the tasks,
+        and all return all episodes.
         """
         mine = processes.share(len(tasks))
         played = self._trainer.play(
@@ -292,7 +292,7 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
 
 
 def plans_of(run: ResolvedRun) -> ExpertPlans | None:
-    """Return what knows the expert's plans, where a critic sees them."""
+    """Return the source of the expert's plans, if a critic sees them."""
     if not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
         return None
     return ExpertPlans({env.name: make_safe_env(env, run.config) for env in run.envs})
@@ -331,7 +331,7 @@ def complete(output: Path) -> list[Path]:
 
 
 def updates_of(checkpoint: Path) -> int:
-    """Return the updates after which a checkpoint was saved, which is what TRL counts."""
+    """Return the number of updates at which a checkpoint was saved, as counted by TRL."""
     return int(checkpoint.name.rsplit("-", 1)[1])
 
 

@@ -1,4 +1,4 @@
-"""What plays the episodes of a run, put together in one place for both of its phases."""
+"""Runner, engine and environments of a run, built in one place for both phases."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Recordable:
 def panel_tasks(panels: Mapping[str, Panel], run: ResolvedRun) -> list[dict[str, Any]]:
     """Return the reset options of the tasks of panels, at the full horizon of each environment.
 
-    Those of several environments alternate, so that all of them are busy at all times.
+    Tasks of several environments alternate, so that all environments stay busy.
     """
     lists = [
         [
@@ -80,9 +80,9 @@ def rollout_setup(
 ) -> dict[str, Any]:
     """Return the keyword arguments that ``RolloutRunner`` and ``MultiTurnTrainer`` share.
 
-    The engine is a function of the model; the caller closes it and the environments, of which
-    about ``slots`` play at a time, fewer where memory does not hold as many. To play ``ahead`` of
-    the training it needs weights of its own.
+    The engine is a function of the model; the caller closes it and the environments. About
+    ``slots`` episodes play at a time, fewer if memory is short. Playing ``ahead`` of the training
+    needs an engine with its own weights.
     """
     memory = plan_memory(run)
     families = slot_families(run, memory.slots(slots))
@@ -112,7 +112,7 @@ def rollout_setup(
 
 
 def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
-    """Make what plays episodes with a policy; the caller closes its engine and environments."""
+    """Make a runner for a policy; the caller closes its engine and environments."""
     parts = rollout_setup(run, policy, slots)
     make_engine, player = parts.pop("make_engine"), parts.pop("player", RolloutRunner)
     runner: RolloutRunner = player(engine=make_engine(policy.model), **parts)
@@ -120,10 +120,10 @@ def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRu
 
 
 def slot_families(run: ResolvedRun, slots: int) -> list[str]:
-    """Return whose environment each slot holds.
+    """Return the environment family of each slot.
 
-    Of several each has its share of the slots, and a group more, since a step may hold a task more
-    of it than its share.
+    Several families share the slots, with one group more each, since a step may hold one task more
+    of a family than its share.
     """
     if not run.several:
         return [run.envs[0].name] * slots
@@ -133,9 +133,9 @@ def slot_families(run: ResolvedRun, slots: int) -> list[str]:
 
 
 def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> TextVectorEnv:
-    """Make an environment for each slot, where they are to run.
+    """Make an environment for each slot, on the run's backend.
 
-    Their infos tell what a record holds. Those of training pay what its reward hooks add.
+    Their infos hold the contents of a record. Reward hooks apply in training environments only.
     """
     config = run.config
     makers = {env.name: _Recordable(_spec(env, training)) for env in run.envs}
@@ -148,7 +148,7 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
 
 
 def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> AgentEnvs:
-    """Make the environments that agents play in, one for each slot; hooks pay in training."""
+    """Make the environments that agents play in, one per slot; reward hooks apply in training."""
 
     def made(env: ResolvedEnv) -> gymnasium.Env[str, str]:
         hooks = env.make_hooks() if training else []
@@ -159,13 +159,13 @@ def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -
 
 
 def agent_player(run: ResolvedRun) -> Callable[..., RolloutRunner]:
-    """Return what plays the episodes of a run through its agent."""
+    """Return the maker of a runner that plays episodes through the run's agent."""
     agent, rules = agent_of(run)
     return partial(AgentRunner, agent=agent, rules=rules)
 
 
 def agent_of(run: ResolvedRun) -> tuple[Agent, AgentRules]:
-    """Return the agent of a run, and what it may take."""
+    """Return the agent of a run, and its limits."""
     settings = run.config.rollout
     rules = AgentRules(settings.agent_timeout, settings.agent_calls)
     return find_agent(run.config.agent, run.config.agent_command), rules

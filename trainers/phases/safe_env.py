@@ -1,4 +1,4 @@
-"""One environment whose every failure is an ``EnvFailure``, which costs an episode and no run."""
+"""An environment that reports every failure as ``EnvFailure``, which ends only the episode."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from trainers.config.schema import FilledConfig
 
 
 def make_safe_env(env: ResolvedEnv, config: FilledConfig, **extra: Any) -> gymnasium.Env[str, str]:
-    """Make one environment where the run's environments live, such as the expert is watched in.
+    """Make one environment on the run's backend, for example for demonstrations.
 
     Args:
         env: The environment.
-        config: The settings of the run, which say where it lives.
+        config: The settings of the run, with its backend.
         **extra: Further keyword arguments.
     """
     extra = {"expose_oracle": False, **extra}

@@ -1,4 +1,4 @@
-"""What imitates in a run, and its checkpoints."""
+"""The imitation loop of a run, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["SftCheckpoints", "make_sft", "sft_settings"]
 
 
 def sft_settings(run: ResolvedRun, steps: int, eval_every: int) -> SftSettings:
-    """Return how a run imitates.
+    """Return the imitation settings of a run.
 
     Args:
         run: The run.
-        steps: Most steps; the learning rate's cosine ends there.
+        steps: Maximum number of steps; the learning rate's cosine ends there.
         eval_every: Steps between two validations.
     """
     config = run.config.sft
@@ -48,9 +48,9 @@ def make_sft(
     rows: Sequence[Row],
     settings: SftSettings,
 ) -> Sft | PretrainedSft:
-    """Return what imitates: the tiny model's own loop, or TRL with adapters for another model.
+    """Return the trainer: a loop for the tiny model, or TRL with adapters for other models.
 
-    The policy has the adapters, too, so that it can be validated as it learns.
+    The policy gets the adapters as well, so that it can be validated while it learns.
     """
     if run.config.model == TINY:
         return Sft(policy.model, rows, policy.chat.pad_id, settings)
@@ -79,7 +79,7 @@ class SftCheckpoints:
 
     @property
     def latest(self) -> Path | None:
-        """The newest complete one."""
+        """The newest complete checkpoint."""
         return self._folder.latest_checkpoint(self._prefix)
 
     def save(self, sft: Sft | PretrainedSft, add: Callable[[Path], None] | None = None) -> None:
@@ -87,7 +87,7 @@ class SftCheckpoints:
 
         Args:
             sft: What imitates.
-            add: Writes into its folder what belongs to it.
+            add: Writes further files into its folder.
         """
         path = self._folder.checkpoints / f"{self._prefix}-{sft.step}"
         path.mkdir(exist_ok=True)
@@ -100,7 +100,7 @@ class SftCheckpoints:
             processes.on_main(lambda: self._keep_only(path))
 
     def drop(self) -> None:
-        """Remove all, as the phase is done."""
+        """Remove all checkpoints after the phase."""
         for checkpoint in self._folder.checkpoints.glob(f"{self._prefix}-*"):
             shutil.rmtree(checkpoint)
 

@@ -1,7 +1,7 @@
-"""What a run has spent of its ``--budget``: imitation first, then reinforcement learning.
+"""Accounting of ``--budget``: imitation first, then reinforcement learning.
 
-Both phases count, so that the ratio of the two can be asked at a fixed cost. A demonstration costs
-its price, once, however often it is trained on; tokens count whenever they are trained on.
+Both phases count, so that their ratio can be studied at a fixed cost. A demonstration is charged
+once, however often it is trained on; tokens count each time they are trained on.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROUNDS = "rounds"
 
 @dataclass
 class Spent:
-    """What was spent, in the units of a budget."""
+    """Amounts spent, in the units of a budget."""
 
     turns: float = 0.0
     """Environment turns."""
@@ -63,13 +63,13 @@ class Spent:
 def affordable(
     run: ResolvedRun, env: ResolvedEnv, shown: Iterable[Demonstration], spent: Spent
 ) -> Iterator[Demonstration]:
-    """Yield the first demonstrations that the share of imitation pays for.
+    """Yield the first demonstrations that fit in imitation's share of the budget.
 
     Args:
         run: The run.
-        env: The environment, which has its part of the share by weight.
+        env: The environment, which gets its part of the share by weight.
         shown: Its demonstrations.
-        spent: Gets what those that are yielded cost.
+        spent: Accumulates the cost of the yielded demonstrations.
     """
     budget = run.budget
     part = budget.share * env.weight / sum(each.weight for each in run.envs if each.demonstrator)
@@ -84,20 +84,20 @@ def affordable(
 
 
 def note_demonstrations(folder: RunFolder, costs: Iterable[Spent]) -> None:
-    """Remember what the demonstrations cost."""
+    """Record the cost of the demonstrations."""
     known = [*costs]
     total = Spent(sum(each.turns for each in known), sum(each.episodes for each in known))
     folder.note(**{NOTE: asdict(total)})
 
 
 def note_round(folder: RunFolder, number: int, cost: Spent) -> None:
-    """Remember what was played and taught in a round of imitation."""
+    """Record the episodes and labels of a round of imitation."""
     known = folder.state().get(ROUNDS, {})
     folder.note(**{ROUNDS: {**known, str(number): asdict(cost)}})
 
 
 def spent_on_imitation(folder: RunFolder) -> Spent:
-    """Return what imitation has spent in a run; the main process knows."""
+    """Return the amounts that imitation has spent in a run, from the main process."""
     state = folder.state()
     parts = [Spent(**part) for part in (state.get(NOTE, {}), *state.get(ROUNDS, {}).values())]
     phases = (Phase.WARM_START, Phase.IMITATION)
@@ -115,7 +115,7 @@ def imitation_is_spent(run: ResolvedRun, folder: RunFolder, *, tokens_alone: boo
     Args:
         run: The run.
         folder: Its folder.
-        tokens_alone: Ask of the tokens only: turns and episodes are paid for.
+        tokens_alone: Check only the tokens, if turns and episodes have been charged already.
     """
     share, spent = run.budget.share, spent_on_imitation(folder)
     if tokens_alone:
@@ -125,7 +125,7 @@ def imitation_is_spent(run: ResolvedRun, folder: RunFolder, *, tokens_alone: boo
 
 
 def check_left(run: ResolvedRun, imitation: Spent) -> None:
-    """Refuse to begin reinforcement learning with nothing left.
+    """Check that budget is left for reinforcement learning.
 
     Raises:
         ConfigurationError: Imitation has taken all of a unit.
@@ -134,7 +134,7 @@ def check_left(run: ResolvedRun, imitation: Spent) -> None:
     if not imitation.reaches(Spent(budget.turns, budget.episodes, budget.tokens)):
         return
     raise ConfigurationError(
-        "expected a --budget of which imitation leaves something to reinforcement learning, got "
+        "expected a --budget that imitation does not use up before reinforcement learning, got "
         f"{' '.join(run.config.budget)}, and the warm start took {imitation.turns:g} turns, "
         f"{imitation.episodes:g} episodes and {imitation.tokens:g} tokens; give more, or less to "
         "imitation with imitation=0.5, --sft.demonstrations or --sft.max-steps"

@@ -1,8 +1,8 @@
-"""All that is checked before anything of a run is written; what a run refuses ``--dry-run`` does.
+"""All checks before a run writes anything; ``--dry-run`` performs the same checks.
 
-Settings that contradict each other are refused where they are resolved (``trainers.config``). What
-only shows when something else is looked at is refused here: packages, processes, the model and its
-chat template, the opening of an episode, the run's folder.
+Contradicting settings are errors where they are resolved (``trainers.config``). This module checks
+everything outside the settings: packages, processes, the model and its chat template, the opening
+of an episode, the run's folder.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ logger = logging.getLogger(__name__)
 
 
 def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
-    """Decide all that a configuration leaves open, and check that the run can begin.
+    """Resolve a configuration, and check that the run can start.
 
     The settings and the folder come first, before torch and transformers are imported.
 
     Args:
         config: The settings.
-        folder: Whether the run's folder is checked, too.
+        folder: Whether the run's folder is checked as well.
 
     Raises:
-        AgentGymError: It cannot: a setting is wrong, a package is missing, or the model, the
-            environment or the folder cannot be used.
+        AgentGymError: A setting is wrong, a package is missing, or the model, the environment or
+            the folder cannot be used.
     """
     if folder:
         out = checked(config).out or default_out(config)
@@ -99,13 +99,13 @@ def _check_processes(run: ResolvedRun) -> None:
     if count > 1 and settings.refill and settings.staleness:
         raise ConfigurationError(
             "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
-            "because they meet to share them out and episodes ahead of the training are played by "
-            f"each process alone; got {settings.staleness}"
+            "because refilling synchronises the processes, while each process plays ahead on its "
+            f"own; got {settings.staleness}"
         )
     if processes.sharded() and run.preset.pool is not None:
         raise ConfigurationError(
             "expected --rl.stale-share 0 where weights are sharded over processes, because no "
-            "process has all that the stale policy is put into; got "
+            "process has the whole weights that the stale policy needs; got "
             f"{run.preset.pool.stale_share:g} (launch with ddp)"
         )
     if not processes.sharded() or config.model == TINY:
@@ -152,11 +152,11 @@ def _check_forks(run: ResolvedRun) -> None:
             # What an engine or a sandbox lacks may show only once something was done there.
             env.step(env.get_wrapper_attr("oracle_action")() or "")
             if not forkable(env):
-                raise NotSupported("a wrapper around it may remember what no snapshot holds")
+                raise NotSupported("a wrapper around it may have state outside of the snapshot")
             env.get_wrapper_attr("restore")(env.get_wrapper_attr("snapshot")())
         except NotSupported as error:
             raise ConfigurationError(
-                f"expected environments whose episodes can be forked for --preset "
+                "expected environments whose episodes can be forked for --preset "
                 f"{run.preset.name}, got {resolved.name}: {error}; choose another --env or preset"
             ) from error
         except ConfigurationError:

@@ -1,4 +1,4 @@
-"""The first phase of a run: imitate the expert until the policy is good enough to explore."""
+"""The warm start, first phase of a run: imitate the expert until the target success is reached."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ FINISHED = WARM_START
 """Checkpoint of the result."""
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
-"""Episodes from which a tiny policy has its words: demonstrations, and where those are fewer also
-random play of other training tasks, as what a text looks like needs no expert; fewer where playing
-is slow."""
+"""Episodes that define the vocabulary of a tiny policy: demonstrations and, if these are fewer,
+random play of other training tasks; fewer in slow environments."""
 
 
 def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolicy:
-    """Return the policy that reinforcement learning starts from; continues where it was killed.
+    """Return the policy that reinforcement learning starts from; resumes after a kill.
 
-    The result is kept in ``checkpoints/warm-start`` and read from there, so that an interrupted run
-    goes on with the same one. A tiny policy is trained by the main process alone; a pretrained one
-    by all, on their shares of every batch.
+    The result is saved in ``checkpoints/warm-start`` and loaded from there, so that a resumed run
+    continues with the same policy. The main process alone trains a tiny policy; all processes train
+    a pretrained one, on their shares of every batch.
     """
     config, finished = run.config, folder.checkpoints / FINISHED
     if config.model != TINY and not config.sft.max_steps:
@@ -100,7 +99,7 @@ def _save(policy: LoadedPolicy, path: Path) -> None:
 
 
 def save_whole(policy: LoadedPolicy, path: Path) -> None:
-    """Write a policy whose weights may be spread over the processes, adapters merged."""
+    """Write a policy, possibly sharded over processes, with adapters merged."""
     if not processes.sharded():
         processes.on_main(lambda: policy.save(path))
         return
@@ -169,10 +168,9 @@ def _imitate(
 class ValidationGate:
     """End the warm start once the sampled policy solves enough validation tasks.
 
-    Of several environments it has to in each whose expert is imitated. It plays on the engine that
-    was chosen for the run. Under ``--minutes`` half of the time is the most that the warm start may
-    take, or the share that ``--budget`` gives it, as of its tokens. Together, every process plays
-    its share of the tasks.
+    With several environments it must do so in each one that is imitated. It plays on the run's
+    engine. Under ``--minutes`` the warm start takes at most half of the time; ``--budget`` sets
+    another share, also of its tokens. With ``together`` every process plays its share of the tasks.
 
     Attributes:
         engine: What generates.

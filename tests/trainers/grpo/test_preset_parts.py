@@ -244,6 +244,6 @@ def test_every_field_is_carried_out_or_refused(field):
     for preset in (BARE, changed):
         envs = resolve_envs(config, preset)
         decided = [(env.rounds, env.horizon_every, env.reward_hooks) for env in envs]
-        settings.append({**_filled(config, preset, envs), "envs": decided})
+        settings.append({**_filled(config, preset, envs)[0], "envs": decided})
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.left_out)

@@ -235,4 +235,4 @@ def test_a_loss_that_is_no_number_updates_nothing_and_ends_the_training(tmp_path
 def test_weights_that_are_not_finite_and_no_checkpoint_end_in_a_sentence(tmp_path, capsys):
     changes = {**QUICK, "rl__learning_rate": 1e38, "rl__save_every": 5}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
-    assert "expected weights that are finite after" in toy_runs.last_line(capsys.readouterr().err)
+    assert "expected finite weights after" in toy_runs.last_line(capsys.readouterr().err)

@@ -92,7 +92,7 @@ def test_nothing_left_for_reinforcement_is_refused(tmp_path, capsys):
     flags = ["--budget", "episodes=50", "demonstration=1"]
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **QUICK)) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "expected a --budget of which imitation leaves something" in said
+    assert "expected a --budget that imitation does not use up" in said
     assert "took" in said and "50 episodes" in said
 
 
