@@ -99,8 +99,8 @@ def test_what_is_left_open_is_decided():
         ({"alone": "True", "weight": "0"}, "expected --reward-model.weight above 0 with"),
         ({"learning-rate": "0"}, "expected --reward-model.learning-rate to be greater than 0"),
         ({"updates": "0"}, "expected --reward-model.updates to be at least 1"),
-        ({"weight": "1", "preset": "archer"}, "its rows are actions that a critic judged"),
-        ({"weight": "1", "preset": "agentrl"}, "its ratio is to whoever acted"),
+        ({"weight": "1", "preset": "archer"}, "its rows are actions scored by a critic"),
+        ({"weight": "1", "preset": "agentrl"}, "its ratio is to the behaviour policy"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):

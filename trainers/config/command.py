@@ -1,4 +1,4 @@
-"""The flags of ``agentgym-train``: those of the settings and its own, and their help."""
+"""The flags of ``agentgym-train``, from settings and command, and their help."""
 
 from __future__ import annotations
 
@@ -47,30 +47,30 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 class Arguments(TrainConfig):
     """Train an agent: warm start, reinforcement learning over turns, comparison on held-out tasks.
 
-    ENV may be --env as well. A setting is what the first of these says, and --dry-run shows the
-    outcome: a flag; the file of --config, or the run of --resume; the preset; the default of the
-    environment's family.
+    ENV may also be given as --env. A setting comes from the first of these that has it, and
+    --dry-run shows the result: a flag; the file of --config, or the run of --resume; the preset;
+    the default of the environment's family.
     """
 
     seeds: tuple[int, ...] = ()
     """Train once for each of these seeds, and report on all with intervals over them. Each has a
-    folder within --out, which is ``runs/<env>-<model>-seeds`` by default; --resume goes on in it.
-    Policies that no seed changes are played once. Takes the place of --seed."""
+    folder within --out, by default ``runs/<env>-<model>-seeds``; --resume continues in it. Policies
+    that do not depend on the seed are played once. Replaces --seed."""
     jobs: int = 1
-    """Runs at the same time, each in a process of one thread; with --seeds."""
+    """Number of concurrent runs with --seeds, each in a process with one thread."""
     config: Path | None = None
-    """YAML file of settings, such as the config.yaml of a run. It need not have all, and a flag
-    wins over it."""
+    """YAML file of settings, such as the config.yaml of a run. It may be partial, and flags
+    override it."""
     dry_run: bool = False
-    """Show every setting as it would be used, and end."""
+    """Show every resolved setting, and exit."""
     launch_config: str | None = None
-    """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and
-    end: ddp, fsdp2, zero2 or zero3."""
+    """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and exit:
+    ddp, fsdp2, zero2 or zero3."""
     quiet: bool = False
-    """Show no progress: results, warnings and errors alone."""
+    """Show only results, warnings and errors, no progress."""
     log_level: Literal["debug", "info", "warning", "error"] | None = None
-    """Also print what the packages log, from this level on. Warnings always go to ``warnings.log``
-    of the run."""
+    """Also print log messages from this level on. Warnings always go to ``warnings.log`` of the
+    run."""
     version: bool = False
     """Print the version and end."""
 
@@ -90,14 +90,14 @@ def train_flags() -> tuple[FlagHelp, ...]:
 
 
 def read_flags(argv: Sequence[str], program: str) -> dict[str, Any]:
-    """Read a command line, without a look at what the values are.
+    """Read a command line without checking the values.
 
-    What they may be is checked with those of files (``trainers.config.schema``), so that a flag and
-    a line of a file are refused in the same sentence.
+    Values are checked together with those of files (``trainers.config.schema``), so that flags and
+    files give the same errors.
 
     Args:
         argv: Arguments without the program's name.
-        program: What is typed for it.
+        program: Name of the program as typed.
 
     Returns:
         Texts, lists of texts and switches by field, such as ``{"rl.learning_rate": "1e-3"}``.
@@ -132,7 +132,7 @@ def train_help(program: str, everything: bool = False) -> str:
     """Return the help of the command.
 
     Args:
-        program: What is typed for it.
+        program: Name of the program as typed.
         everything: Whether all flags are shown, each with its whole text.
     """
     ending = (

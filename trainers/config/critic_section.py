@@ -30,7 +30,7 @@ STEPS_OF_GAE: Mapping[str, type[GAE | TurnGAE | BiLevelGAE]] = {
 }
 """What ``--critic.gae`` names."""
 UPDATES: Mapping[str, int] = {"head": 16, "model": 4, "zero": 1}
-"""Updates of a step by kind; those of a head cost next to nothing."""
+"""Updates of a step by kind; updates of a head are cheap."""
 TURNS_UPDATES: Mapping[type, int] = {QMinusV: 8, TurnPreference: 4}
 """Updates of a step of a critic of turns, by the signal that reads it."""
 TURNS_WARMUP = 2
@@ -46,26 +46,25 @@ RATE = 10.0
 @strict
 @dataclass(frozen=True)
 class CriticConfig:
-    """The critic, in presets that have one such as ``ppo``; it is no part of the policy."""
+    """The critic, in presets that have one such as ``ppo``; it is not part of the policy."""
 
     kind: Literal["head", "model", "zero"] = "head"
-    """What foresees the return: a linear head on the policy's final hidden states (head); a model
-    of its own, which begins as a copy of the policy (model); or nothing, every value being 0
-    (zero): the control that tells what a critic is worth."""
+    """Value estimate: a linear head on the policy's final hidden states (head); a separate model,
+    initialised as a copy of the policy (model); or always 0 (zero), the control that measures the
+    benefit of a critic."""
     trunk: Literal["detached", "shared"] = "detached"
     """Whether the error of a head also trains the policy's layers (shared). It then learns in the
-    policy's updates; otherwise in ``updates`` of its own, before them."""
+    policy's updates; otherwise in separate ``updates`` before them."""
     learning_rate: Positive | None = None
     """Learning rate, constant. None: ten times that of the policy."""
     warmup_steps: Whole | None = None
-    """First steps in which the critic learns and the policy does not. None: 0, or 2 of a critic of
-    turns."""
+    """Initial steps in which only the critic learns. None: 0, or 2 for a critic of turns."""
     updates: Count | None = None
-    """Updates of a step, each on all of its episodes, or on ``batch`` turns that are kept. None: 16
-    of a head, 4 of a model; of a critic of turns 8 (archer) or 4 (sweet)."""
+    """Updates of a step, each on all of its episodes, or on ``batch`` turns of the replay. None: 16
+    for a head, 4 for a model; for a critic of turns 8 (archer) or 4 (sweet)."""
     gae: Literal["token", "turn", "bi-level"] | None = None
-    """Steps of the advantages: tokens; turns, whose tokens all get that of their turn; or turns and
-    then the tokens within each, as RAGEN's. None: the preset's."""
+    """Steps of the advantages: tokens; turns, with one advantage for all tokens of a turn; or turns
+    and then the tokens within each, as in RAGEN. None: the preset's."""
     lam: Fraction | None = None
     """Trace decay (lambda) between two turns, whose discount is ``--rl.gamma``; None: the
     preset's, mostly 1."""
@@ -79,22 +78,21 @@ class CriticConfig:
     """What the values learn: value and advantage together (gae), or the returns, whatever lambda
     the advantages have (monte-carlo). None: the preset's, mostly gae."""
     clip: NotNegative | None = None
-    """How far a value may move in a step and still be pulled to its target, in units of reward; 0:
-    any distance. None: the preset's."""
+    """Value clip: maximum useful change of a value per step, in units of reward; 0: no clip. None:
+    the preset's."""
     weight: NotNegative | None = None
     """Weight of the error in a shared trunk; None: the preset's, mostly .02."""
     replay: Count | None = None
-    """Most turns that an off-policy critic keeps to learn from (``archer``); None: the preset's,
+    """Replay capacity in turns of an off-policy critic (``archer``); None: the preset's,
     100,000."""
     batch: Count | None = None
-    """Turns of each of its updates, drawn from these; None: the preset's, 128."""
+    """Turns per update, drawn from the replay; None: the preset's, 128."""
     tau: Probability | None = None
-    """Share by which its targets follow it after each update; None: the preset's, .1."""
+    """Rate at which its target networks follow after each update; None: the preset's, .1."""
     candidates: Count | None = None
-    """Actions that the policy writes in a state, for a critic to rank (``sweet``); None: the
-    preset's, 16."""
+    """Actions sampled per state for the critic to rank (``sweet``); None: the preset's, 16."""
     pairs: Count | None = None
-    """Pairs that are made of them, each of one from the better half and one from the other; None:
+    """Pairs per state, each of an action from the better half and one from the worse half; None:
     the preset's, 4."""
 
 
@@ -108,7 +106,7 @@ class FilledCritic(CriticConfig):
 
 
 def times_to_learn(preset: Preset, critic: CriticConfig) -> dict[str, int]:
-    """Return how often the critic of a preset learns, where nobody says so."""
+    """Return the default number of updates of a preset's critic."""
     if "turn_critic" not in preset.needs:
         return {"warmup_steps": 0, "updates": UPDATES[critic.kind]}
     signals = [type(term.signal) for term in preset.terms]
@@ -119,7 +117,7 @@ def times_to_learn(preset: Preset, critic: CriticConfig) -> dict[str, int]:
 def check_turn_critic(
     preset: Preset, settings: Mapping[str, Any], without_expert: Sequence[str]
 ) -> None:
-    """Refuse what a critic of turns cannot be had with.
+    """Check the requirements of a critic of turns.
 
     Args:
         preset: The preset.
@@ -127,15 +125,15 @@ def check_turn_critic(
         without_expert: Names of the environments without an expert.
 
     Raises:
-        ConfigurationError: The policy of now cannot be asked, nothing can be paired, or nobody
-            knows the plan that the critic is to see.
+        ConfigurationError: The current policy cannot be sampled, nothing can be paired, or the
+            expert's plan is not available.
     """
     if "turn_critic" not in preset.needs:
         return
     if settings["rl"]["staleness"]:
         raise ConfigurationError(
-            f"expected --rl.staleness 0 with --preset {preset.name}, whose critic judges what the "
-            f"policy of now would do, got {settings['rl']['staleness']}"
+            f"expected --rl.staleness 0 with --preset {preset.name}, whose critic scores actions "
+            f"of the current policy, got {settings['rl']['staleness']}"
         )
     if settings["memory"]["quantize"] != "none":
         raise ConfigurationError(
@@ -161,8 +159,8 @@ def with_critic(preset: Preset, critic: CriticConfig) -> Preset:
     """Return a preset with the parts that these flags set.
 
     Raises:
-        ConfigurationError: The preset has no critic, or has not what a flag sets, or two of them
-            contradict each other.
+        ConfigurationError: The preset has no critic or lacks the part that a flag sets, or two
+            flags contradict each other.
     """
     if "turn_critic" in preset.needs:
         return _of_turns(preset, critic)

@@ -22,30 +22,29 @@ RATE = 2.0
 @strict
 @dataclass(frozen=True)
 class RewardModelConfig:
-    """The reward model of a preset such as ``istar``, or beside any other's rewards (``weight``).
+    """The reward model of a preset such as ``istar``, or added to another preset (``weight``).
 
-    It is a copy of the policy that learns, each step, which episodes of a task are the better ones.
+    It is a copy of the policy that learns, each step, preferences between episodes of a task.
     """
 
     weight: NotNegative | None = None
-    """Weight of its advantages, normalised within the group; 0 leaves it out. Given to a preset
-    that has no reward model, it adds one. None: the preset's."""
+    """Weight of its advantages, normalised within the group; 0 leaves it out. With a preset without
+    a reward model, it adds one. None: the preset's."""
     beta: Positive | None = None
-    """Scale of what it pays: beta times the log-ratio of its probabilities and those of the policy
-    before the update, in its rewards and in what it learns by. None: the preset's, mostly .05."""
+    """Scale beta of its rewards: beta times the log-ratio to the policy before the update, in
+    rewards and loss. None: the preset's, mostly .05."""
     pays: Literal["turns", "episodes"] | None = None
-    """What it pays: each turn, or whole episodes the sum over their turns, a learned return. None:
-    the preset's, mostly turns."""
+    """Level of its rewards: each turn, or the episode with the sum over its turns, a learned
+    return. None: the preset's, mostly turns."""
     alone: bool = False
-    """Whether what it pays stands in place of the rewards of the environment, from which then only
-    the reward model learns."""
+    """Whether its rewards replace the environment's, which then only train the reward model."""
     preferred: PreferredBy = "success"
-    """Which episode of a group is better: one that solved its task than one that did not (success);
-    or the one that was paid more (return), where there are parts of success."""
+    """Which episode of a group is better: the one that solved its task (success), or the one with
+    the higher return (return), for partial success."""
     learning_rate: Positive | None = None
     """Learning rate, constant. None: twice that of the policy."""
     warmup_steps: Whole = 0
-    """First steps in which it learns and pays nothing."""
+    """Initial steps in which it learns and gives no rewards."""
     updates: Count = 1
     """Updates of a step, each on all pairs of its episodes."""
 
@@ -91,9 +90,10 @@ def _check_fits(preset: Preset) -> None:
     """
     why = None
     if "turn_critic" in preset.needs:
-        why = "its rows are actions that a critic judged, not whole episodes"
+        why = "its rows are actions scored by a critic, not whole episodes"
     elif preset.loss.behave == "ratio":
-        why = "its ratio is to whoever acted, where a reward model begins as the present policy"
+        why = "its ratio is to the behaviour policy, while a reward model starts as the current "
+        "policy"
     if why and "prm" in preset.needs:
         raise ConfigurationError(
             f"expected a preset whose episodes a reward model can judge, got {preset.name!r}: "

@@ -73,24 +73,24 @@ class TrainConfig:
     """Keyword arguments of the environment as ``name=value``. Values are read as JSON;
     ``webshop.name=value`` is for one of several environments."""
     prompt: str | None = None
-    """Prompt: ``default``, ``bare`` (only observations), that of a protocol, or a file. Protocols
-    such as ``verl-agent`` are listed by ``agentgym protocols``, and a file has the form of theirs.
-    The environment is made with the prompt's grammar.
+    """Prompt: ``default``, ``bare`` (only observations), a protocol, or a file. ``agentgym
+    protocols`` lists protocols such as ``verl-agent``; a file has the same format. The environment
+    is made with the prompt's grammar.
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
     model: str = TINY
     """``tiny``, or a path or hub id of a pretrained chat model."""
     engine: EngineName | None = None
-    """What generates: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
-    With hf the weights are those that are trained, with hf-copy (and with hf where they are sharded
-    over processes) a copy; vllm runs in this process, vllm-server on servers. None: vllm for a
-    pretrained model where it is installed and there is a GPU, else hf."""
+    """Generation engine: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
+    hf generates with the trained weights, hf-copy (and hf with sharded weights) with a copy; vllm
+    runs in this process, vllm-server on servers. None: vllm for a pretrained model if it is
+    installed and there is a GPU, else hf."""
     agent: str | None = None
-    """Agent with a loop of its own, ``MODULE:FUNCTION``. The function takes a session, asks the
-    policy at ``session.base_url`` and acts by the session's tools. Every call is a turn of
-    training. None: the trainer's own loop."""
+    """Agent that owns its loop, ``MODULE:FUNCTION``. The function takes a session, calls the policy
+    at ``session.base_url`` and acts through the session's tools. Every call is a turn of training.
+    None: the trainer's own loop."""
     agent_command: str | None = None
-    """The same for an agent of another process or language: the command that plays one episode. It
+    """The same for an agent in another process or language: a command that plays one episode. It
     finds the policy at OPENAI_BASE_URL with OPENAI_API_KEY, and its episode with the same key at
     AGENTGYM_SESSION_URL, or as an MCP server at AGENTGYM_MCP_URL."""
     preset: str = "turn-loo"
@@ -99,7 +99,7 @@ class TrainConfig:
     It also sets horizon, group size, updates per step and penalties. Flags override these, and they
     override the family's defaults."""
     steps: Count | None = None
-    """Reinforcement learning steps: batches of episodes, however many updates each makes.
+    """Steps of reinforcement learning: batches of episodes, each with one or more updates.
 
     With ``--resume`` more steps extend the run. None: the family's, or those of the preset's
     stages."""
@@ -114,53 +114,53 @@ class TrainConfig:
     horizon_every: Count | None = None
     """Steps per stage; None: the preset's, else the family's."""
     horizon_gate: Annotated[float, Gt(0), Le(1)] | None = None
-    """Begin the next stage when this share of the training episodes of the last ``--horizon-every``
+    """Start the next stage when this share of the training episodes of the last ``--horizon-every``
     steps succeeded; None: after ``--horizon-every`` steps."""
     fit_horizon: bool | None = None
-    """Let a stage draw only tasks whose expert needs no more turns than its horizon.
+    """Restrict each stage to tasks that the expert solves within its horizon.
 
     None: on where expert lengths are known."""
     reward_hooks: tuple[str, ...] = ()
     """Further turn-level rewards: ``potential turn_cost=0.01``, or yours, ``MODULE:CLASS=0.5``.
 
-    They are paid besides ``--rl.success-bonus`` and ``--rl.invalid-penalty``, and not in
-    evaluation. ``success_bonus`` and ``invalid_action`` may be named here
-    instead of those two flags, not as well."""
+    They are added to ``--rl.success-bonus`` and ``--rl.invalid-penalty``, except in evaluation.
+    ``success_bonus`` and ``invalid_action`` may be named here instead of those two flags, not as
+    well."""
     window: Count | None = None
     """Last turns that the policy reads, besides the opening.
 
-    Every turn after the window has filled is a training row of its own. None: all, or as many as
-    the prompt shows."""
+    After the window has filled, every turn is a separate training row. None: all, or as many as the
+    prompt shows."""
     temperature: Positive = 1.0
     """Sampling temperature."""
     top_p: Probability = 1.0
-    """Nucleus of the policy: sample from the likeliest tokens that together have this probability.
-    Below 1 every token is weighed by how much likelier it was made to be sampled."""
+    """Nucleus of the policy: sample from the most probable tokens with this total probability.
+    Below 1 tokens get importance weights for the truncation."""
     backend: Backend | None = None
     """Where environments run: in this process (sync), threads, processes, or Ray actors.
 
     Threads suit environments that wait, processes those that keep a CPU busy or may crash, actors
     those that need several machines (the cluster of RAY_ADDRESS, or a local one). The same seed
     gives the same episodes everywhere, but for rounding where answers come in another order
-    (threads, processes, Ray). None: what suits the environment, or processes with ``--workers`` or
+    (threads, processes, Ray). None: the environment's default, or processes with ``--workers`` or
     ``--step-timeout``."""
     workers: Count | None = None
     """Threads, processes or actors. None: 32 threads, or one process or actor per CPU."""
     step_timeout: Positive | None = None
-    """Seconds that an environment may take for one turn, and ten times that for a reset; after that
-    its episode ends with ``error`` and is left out. None: no limit."""
+    """Time limit in seconds of an environment for one turn, ten times that for a reset; then its
+    episode ends with ``error`` and is left out. None: no limit."""
     minutes: NotNegative | None = None
-    """Wall time after which training is cut short, so that evaluation ends soon after; 0: never.
+    """Time limit of training, in minutes of wall time; evaluation follows. 0: none.
 
-    Without it a run is the same on every machine. The warm start may take half of it; what is left
-    is divided between reinforcement learning and the baselines. A run says where it was cut. With
+    Without it a run is the same on every machine. The warm start may take half of it; the rest is
+    divided between reinforcement learning and the baselines. A run reports where it was cut. With
     ``--resume`` more minutes extend it."""
     budget: Pairs = ()
-    """What imitation and reinforcement learning may spend together: some of ``turns=``,
-    ``episodes=``, ``tokens=`` and ``minutes=``; ``demonstration=`` is the price of a demonstration
-    (1: as much as what the policy plays), and ``imitation=`` the share that imitation may take.
-    The warm start and what it imitates are cut to that share, and reinforcement learning ends when
-    the rest is spent, at the end of a step."""
+    """Joint budget of imitation and reinforcement learning: any of ``turns=``, ``episodes=``,
+    ``tokens=`` and ``minutes=``; ``demonstration=`` is the cost of a demonstration (1: the same as
+    an episode of the policy), and ``imitation=`` the share that imitation may take. Demonstrations
+    and warm start are cut to that share, and reinforcement learning ends after the step in which
+    the rest is used up."""
     quick: bool = False
     """Train with the family's small sizes, for a first look."""
     template_args: Pairs = ()
@@ -172,18 +172,17 @@ class TrainConfig:
     resume: bool = False
     """Continue the run in ``--out``, with the settings in its ``config.yaml``."""
     report_to: Annotated[tuple[Dashboard, ...], BeforeValidator(as_names)] = ()
-    """Dashboards that also get figures and sample episodes. Those of tensorboard are files in the
-    folder of the run."""
+    """Dashboards for metrics and sample episodes; tensorboard writes files in the run's folder."""
     export: Literal["none", "merged"] = "none"
     """``merged``: write the trained policy to ``checkpoints/merged``, with its adapters merged into
     the base model, for transformers and vLLM. With ``--resume`` also for a finished run."""
     push_to_hub: str | None = None
     """Push the trained policy (merged with ``--export merged``) and its card to this repository of
-    the Hugging Face hub, ``USER/NAME``. The token is that of ``HF_TOKEN`` or ``hf auth login``.
+    the Hugging Face hub, ``USER/NAME``. The token comes from ``HF_TOKEN`` or ``hf auth login``.
     With ``--resume`` also for a finished run."""
     hub_private: bool = False
-    """Make a new repository private; the hub's own default is public unless the organisation says
-    otherwise."""
+    """Make a new repository private; the hub's default is public unless the organisation sets
+    another."""
     sft: SftConfig = field(default_factory=SftConfig)
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
@@ -273,7 +272,7 @@ def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
     if config.lora.dropout != 0:
         raise ConfigurationError(
             "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
-            f"that acted, and with dropout every forward pass is another one; got "
+            "that acted, and with dropout every forward pass is another one; got "
             f"{config.lora.dropout}"
         )
     width = config.tiny.head_dim or config.tiny.hidden // config.tiny.heads

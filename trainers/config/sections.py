@@ -38,11 +38,11 @@ SamplerName = Literal["uniform", "interleaved", "value", "informative"] | Own
 FilterName = (
     Literal["none", "zero-variance", "zero-variance-turns", "top-variance", "harness-endings"] | Own
 )
-"""What decides which episodes train."""
+"""Filters that decide which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
 BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
-"""What else is trained from the same warm start, to be compared with."""
+"""Baselines trained from the same warm start."""
 
 
 @strict
@@ -50,13 +50,13 @@ BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
 class EnvConfig:
     """One of several environments of a run: an entry of the list ``env`` in a file of settings.
 
-    What it leaves open is that of the flag, which holds for all environments.
+    Open settings take the value of the flag, which holds for all environments.
     """
 
     env: str
     """As for ``--env``."""
     name: str = ""
-    """What it is called in the results; empty: the short name of its family."""
+    """Its name in the results; empty: the short name of its family."""
     weight: Positive = 1.0
     """Share of the tasks of training, relative to the weights of the others."""
     env_kwargs: Pairs = ()
@@ -66,13 +66,13 @@ class EnvConfig:
     horizon_every: Count | None = None
     """Steps per stage."""
     horizon_gate: Probability | None = None
-    """Success, of its own episodes, at which its next stage begins."""
+    """Success rate of its episodes at which its next stage begins."""
     fit_horizon: bool | None = None
     """Let a stage draw only tasks whose expert needs no more turns than its horizon."""
     reward_hooks: tuple[str, ...] | None = None
     """Its turn-level rewards, in place of those of ``--reward-hooks``."""
     target_success: NotNegative | None = None
-    """Success on its validation tasks that the warm start has to reach."""
+    """Success on its validation tasks at which the warm start ends."""
 
 
 @strict
@@ -81,23 +81,23 @@ class SftConfig:
     """The warm start on demonstrations of the expert, which stops at a validation gate."""
 
     demonstrator: Demonstrator = "expert"
-    """Whose episodes are imitated: the expert's (expert), or random admissible actions (random),
-    which only teach how to write an action."""
+    """Episodes to imitate: the expert's (expert), or random admissible actions (random), which only
+    teach the format of actions."""
     episodes: tuple[Path, ...] = ()
-    """Files of episodes to imitate in place of those: records of runs, evaluations and recorded
-    people, what ``agentgym export`` made of them (but for ``csv`` and ``sft``), or AgentTraj.
-    Episodes of held-out tasks are refused."""
+    """Files of episodes to imitate instead: records of runs, evaluations and recorded people, what
+    ``agentgym export`` made of them (but for ``csv`` and ``sft``), or AgentTraj. Episodes of
+    held-out tasks are an error."""
     demonstrations: Count | None = None
-    """Distinct training tasks whose episodes are imitated, or the first so many episodes of the
-    files; None: the family's default, or all of the files."""
+    """Number of distinct training tasks with a demonstration, or of episodes read from the files;
+    None: the family's default, or all of the files."""
     only_successes: bool | None = None
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
     None: the family's default, mostly not."""
     weights: Literal["none", "advantage"] = "none"
-    """Imitate all demonstrations alike (none), or each in proportion to ``exp(A / beta)``, with A
-    its return less the mean of those of its task, or of all where there is no other (advantage:
-    AWR, arXiv 1910.00177)."""
+    """Weight all demonstrations equally (none), or in proportion to ``exp(A / beta)``, with A its
+    return minus the mean return of its task, or of all demonstrations if its task has one
+    (advantage: AWR, arXiv 1910.00177)."""
     beta: Positive = 0.5
     """Temperature of these weights, in units of reward."""
     batch_size: Count | None = None
@@ -107,18 +107,17 @@ class SftConfig:
 
     None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
     max_steps: Whole | None = None
-    """Most steps of the warm start, even if the gate is not reached; 0: no warm start.
+    """Maximum steps of the warm start, even if the target success is not reached; 0: no warm start.
 
-    Of random actions 300 suffice, and without a demonstrator there are none. None: for ``--model
-    tiny`` the family's, else 0."""
+    With random actions 300 suffice; without a demonstrator there is no warm start. None: for
+    ``--model tiny`` the family's, else 0."""
     rounds: Whole = 0
-    """Rounds after that, before reinforcement learning: the policy plays training tasks, and
-    imitates what ``teacher`` makes of them."""
+    """Rounds between warm start and reinforcement learning: the policy plays training tasks, then
+    imitates what ``teacher`` selects."""
     teacher: Literal["self", "expert"] = "self"
-    """Whom it imitates in these rounds: itself where it solved the task, with the demonstrations,
-    every round anew from the warm start (self: AgentEvol; one round is rejection sampling); or the
-    expert's next action in every state that it came through, with all that was shown before
-    (expert: DAgger)."""
+    """Target of imitation in these rounds: its own solved episodes and the demonstrations, each
+    round from the warm start (self: AgentEvol; one round is rejection sampling); or the expert's
+    next action in every visited state and all earlier data (expert: DAgger)."""
     round_tasks: Count = 256
     """Training tasks that the policy plays in a round."""
     round_steps: Count = 100
@@ -126,12 +125,11 @@ class SftConfig:
     observation_weight: NotNegative = 0.5
     """Weight of the language-model loss on observation tokens."""
     copy_steps: Whole = 200
-    """Steps that teach a fresh tiny model to copy, before the demonstrations."""
+    """Steps that teach a new tiny model to copy, before the demonstrations."""
     target_success: NotNegative | None = None
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
-    None: the family's default, which ``--dry-run`` shows; 1 with random actions, which solve
-    little."""
+    None: the family's default, which ``--dry-run`` shows; 1 with random actions."""
     eval_every: Count | None = None
     """Steps between two validations; None: the family's default, mostly 25."""
     eval_tasks: Count | None = None
@@ -165,15 +163,14 @@ class RlConfig:
     warmup_steps: Whole = 5
     """Steps of linear warm-up."""
     turn_tokens: Count | None = None
-    """Most tokens that the policy may write in a turn, its thinking included.
+    """Maximum tokens that the policy may write in a turn, including its thinking.
 
     None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking, else 256."""
     episode_tokens: Count | None = None
-    """Most tokens of an episode after its opening.
+    """Maximum tokens of an episode after its opening.
 
-    None: the family's default for ``--model tiny``, else 4096, and with
-    thinking as much again per turn as it takes. An episode that ends here is trained with the
-    reward that it got."""
+    None: the family's default for ``--model tiny``, else 4096, plus the thinking of every turn. An
+        episode that reaches the limit is trained with its reward so far."""
     max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
     adam_beta2: Share = 0.98
@@ -181,20 +178,20 @@ class RlConfig:
     success_bonus: NotNegative | None = None
     """Reward added to the turn that solves the task; None: 1, or that of ``--reward-hooks``."""
     invalid_penalty: NotNegative | None = None
-    """Reward taken from a turn whose action was invalid.
+    """Penalty for a turn with an invalid action.
 
-    None: that of ``--reward-hooks``, else the preset's, else .05. It is taken once."""
+    None: that of ``--reward-hooks``, else the preset's, else .05. It applies once."""
     price_rate: NotNegative = 0.0
-    """By how much the price of a cost with a limit (``--reward-hooks calls=3``) changes after a
-    step, for each unit that its episodes used above the limit, or below it; 0: prices stay."""
+    """Learning rate of the Lagrange multiplier of a cost with a limit (``--reward-hooks calls=3``):
+    its change per step and unit above or below the limit; 0: constant."""
     turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25
     """Steps between two checkpoints."""
     keep_checkpoints: Count = 2
-    """Checkpoints of this phase that are kept."""
+    """Number of checkpoints of this phase to keep."""
     log_groups: Whole = 1
-    """Groups per step whose episodes are written to ``episodes.jsonl``."""
+    """Groups per step with episodes written to ``episodes.jsonl``."""
     staleness: Whole = 0
     """Steps that generation runs ahead of training. While step s trains, the episodes of step s + N
     are played by the current policy; truncated importance weights correct for the lag. 0:
@@ -203,36 +200,35 @@ class RlConfig:
     Above 0 ``--engine hf`` is ``hf-copy``, which needs memory for a second copy of the weights."""
     stale_share: Fraction | None = None
     """Share of turns that a stale policy plays, drawn turn by turn (cross-policy sampling, AgentRL,
-    arXiv 2510.04206); their log-probabilities are those of who acted. 0: none. None: the preset's,
-    mostly 0."""
+    arXiv 2510.04206), with its own log-probabilities. 0: none. None: the preset's, mostly 0."""
     stale_every: Count | None = None
-    """Steps after which the stale policy becomes a copy of the policy; None: the preset's, 25."""
+    """Steps between two updates of the stale policy to the current one; None: the preset's, 25."""
     sampler: SamplerName | None = None
     """Which tasks a step plays: all equally likely (uniform); all of an environment before one
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
     refill: Whole | None = None
-    """Groups that may be played in a step for each that it wants, to replace those that train
-    nobody (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
+    """Maximum groups played per group of a step, to replace groups without a learning signal
+    (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
-    """Discount of one turn, in presets whose credit has one; None: the preset's, mostly 1."""
+    """Discount of one turn, in presets that discount; None: the preset's, mostly 1."""
     beta: NotNegative | None = None
     """Weight of the KL penalty to the policy at the start of this phase. The penalty is in the
     rewards if the preset has it there, else in the loss. None: the preset's."""
     entropy: NotNegative | None = None
     """Weight of the entropy bonus; None: the preset's."""
     epsilon: Fraction | None = None
-    """Lower distance of the clip: ratios below 1 less this are clipped; None: the preset's."""
+    """Lower distance of the clip: ratios below 1 minus this are clipped; None: the preset's."""
     epsilon_high: NotNegative | None = None
-    """Upper distance of the clip: ratios above 1 and this are clipped; None: the preset's."""
+    """Upper distance of the clip: ratios above 1 plus this are clipped; None: the preset's."""
     aggregation: Aggregation | None = None
     """How the loss averages tokens (see ``trainers.algorithms.loss``); None: the preset's."""
     filters: Annotated[tuple[FilterName, ...] | None, BeforeValidator(as_names)] = None
-    """Which episodes do not train: groups of equal returns (zero-variance), or equal at every turn
-    (zero-variance-turns), all but the quarter of the groups that varies most (top-variance), those
-    that the turn or token limit ended (harness-endings), none of these (none), or what a filter of
-    your own leaves out, ``MODULE:NAME``. None: the preset's."""
+    """Episodes left out of training: groups of equal returns (zero-variance), or equal at every
+    turn (zero-variance-turns), all but the quarter of the groups that varies most (top-variance),
+    those that the turn or token limit ended (harness-endings), none of these (none), or by your own
+    filter, ``MODULE:NAME``. None: the preset's."""
     branch: str | None = None
     """Where episodes are forked: after turns at which the entropy of what the policy writes has
     risen (entropy), at any (random), or after every n-th (uniform); with fields as in
@@ -242,15 +238,15 @@ class RlConfig:
     """Episodes of a group that begin with its task, and of which forks make the others; None: the
     preset's."""
     branch_copies: Count | None = None
-    """Most episodes that a fork adds; None: the preset's."""
+    """Maximum episodes that a fork adds; None: the preset's."""
     branch_credit: ForkCredit | None = None
     """How tokens that episodes share since a fork are trained: in each of them (soft), once with
     the mean of their advantages and weighed by their number (hard), or once and weighed as if each
     fork were a draw among its continuations (tree). None: the preset's."""
     normalize: Literal["none", "batch", "family"] | None = None
-    """Normalize the advantages of all tokens to mean 0 and deviation 1: not at all, over the batch,
-    or within each of several environments, so that the one with the widest rewards does not decide
-    every update (AgentRL, arXiv 2510.04206). None: the preset's."""
+    """Normalize advantages over tokens to mean 0 and deviation 1: not at all, over the batch, or
+    within each environment, so that no environment dominates by its reward scale (AgentRL, arXiv
+    2510.04206). None: the preset's."""
 
 
 @strict
@@ -259,16 +255,16 @@ class RolloutConfig:
     """How episodes are played."""
 
     history: Literal["auto", "keep", "error"] = "auto"
-    """What to do if the chat template rewrites earlier turns (Qwen3's drops their thinking): let
-    the policy read what a chat server would feed it, with a training row per rewrite (auto), let it
-    read what it wrote (keep), or refuse the model (error)."""
+    """Handling of chat templates that rewrite earlier turns (Qwen3's drops their thinking): follow
+    the template as a chat server does, with a training row per rewrite (auto), keep sampled tokens
+    (keep), or raise an error (error)."""
     agent_timeout: Positive = 600.0
-    """Seconds that an agent (``--agent``) may take for an episode, which then ends as it stands."""
+    """Time limit in seconds of an agent (``--agent``) for an episode, which is then truncated."""
     agent_calls: Count | None = None
-    """Most calls of an agent in an episode; None: four for each turn of its horizon, and 16."""
+    """Maximum calls of an agent in an episode; None: four per turn of its horizon, plus 16."""
     rank_timeout: Positive = 1800.0
-    """Seconds that the processes of a launch wait for the slowest one; then the run ends and says
-    which process was missing."""
+    """Seconds that the processes of a launch wait for the slowest one; then the run ends and names
+    it."""
 
 
 @strict
@@ -281,7 +277,7 @@ class LoraConfig:
     alpha: Count = 32
     """Scale of the update, relative to the rank."""
     dropout: Share = 0.0
-    """Dropout on the adapters; 0, as the policy that is trained must be the one that acts."""
+    """Dropout on the adapters; must be 0, since the trained policy must be the one that acts."""
 
 
 @strict
@@ -293,7 +289,7 @@ class EvalConfig:
     """Held-out test tasks, the same for every policy. None: the family's, mostly 500, or all if
     there are fewer."""
     greedy: bool = False
-    """Take the likeliest token instead of sampling from the policy that is optimised."""
+    """Take the most probable token instead of sampling."""
     horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
     every: Whole | None = None
@@ -303,23 +299,22 @@ class EvalConfig:
     valid_tasks: Count | None = None
     """Validation tasks of such an evaluation; None: the family's default, mostly 128."""
     keep: Literal["best", "last"] | None = None
-    """Which policy is compared, exported and pushed: of the steps that ``--eval.every`` validates,
-    the one with the highest success (then score, then the earlier), or the last step. Test tasks
-    have no part in the choice, and both are kept.
+    """Policy to compare, export and push: the validated step with the highest success (best; ties:
+    score, then the earlier), or the last step (last). Test tasks do not influence the choice, and
+    both are saved.
 
     None: best; last without validations."""
     baselines: Annotated[
         tuple[BaselineName | Literal["none"], ...] | None, BeforeValidator(as_names)
     ] = None
-    """What reinforcement learning is compared with, besides its start: further behavior
-    cloning of the same demonstrations (bc), of those that solved their task (filtered-bc), or of
-    the policy's own solved episodes (expert-iteration); none: with nothing. Each begins with the
-    same warm start, computes no less (see ``trainers.phases.equal_compute``) and is chosen by as
-    many validations.
+    """Baselines besides the warm start: further behavior cloning of the same demonstrations (bc),
+    of those that solved their task (filtered-bc), or of the policy's own solved episodes
+    (expert-iteration); none: no baseline. Each starts from the same warm start, gets at least the
+    same compute (see ``trainers.phases.equal_compute``) and is selected by as many validations.
 
     None: bc and filtered-bc for ``--model tiny`` with an expert, else none."""
     baseline_steps: Count | None = None
-    """Steps of ``bc`` and ``filtered-bc``; None: by what reinforcement learning computed."""
+    """Steps of ``bc`` and ``filtered-bc``; None: from the compute of reinforcement learning."""
 
 
 @strict
@@ -342,21 +337,21 @@ class TinyConfig:
     rope_theta: Positive = 10_000.0
     """Base of the rotary embedding."""
     init: Positive = 0.1
-    """Standard deviation of the initial weights; so small a model learns to copy words in half the
-    steps that 0.02 takes."""
+    """Standard deviation of the initial weights; small models learn to copy words in half the steps
+    needed with 0.02."""
 
 
 Signal = Literal[
     "entropy", "entropy_rise", "clip_fraction", "kl", "kl_behaviour", "logp_gap", "zero_variance",
     "trained_fraction", "repeat", "invalid", "reward_spread", "grad_norm",
 ]  # fmt: skip
-"""What is watched in reinforcement learning (see ``trainers.monitoring.health``)."""
+"""Signals monitored in reinforcement learning (see ``trainers.monitoring.health``)."""
 
 
 @strict
 @dataclass(frozen=True)
 class HealthConfig:
-    """What is watched during reinforcement learning, and what an alarm does.
+    """Health signals of reinforcement learning, their limits, and the action of an alarm.
 
     "Now" is the mean of the last ``patience`` steps, "usual" the median of the ``usual_steps``
     steps before them. A loss or weight that is not finite always ends the training, or rolls it
@@ -364,15 +359,15 @@ class HealthConfig:
     """
 
     on_alarm: Literal["warn", "stop", "rollback"] = "warn"
-    """Warn; or also end the training; or continue from the last good checkpoint: the one that did
-    best on validation tasks among those from before the trouble."""
+    """Warn, also stop training, or roll back to the last good checkpoint: the best on validation
+    tasks from before the alarm's steps."""
     ignore: tuple[Signal, ...] = ()
     """Signals that raise no alarm."""
     usual_steps: Count = 20
     """Steps whose median is the usual value; alarms that compare with it need at least half as
     many."""
     patience: Count = 3
-    """Steps whose mean is compared."""
+    """Steps averaged for the current value."""
     entropy: NotNegative = 0.2
     """Alarm where entropy is below this share of the usual: it collapses."""
     entropy_rise: NotNegative = 5.0
@@ -383,8 +378,8 @@ class HealthConfig:
     kl: NotNegative = 1.0
     """Alarm at this divergence from the reference policy, in nats per token."""
     kl_behaviour: NotNegative = 0.2
-    """Alarm where the updates of a step lead this far from the policy that played, in nats per
-    token."""
+    """Alarm where the updates of a step move the policy this far from the one that played, in nats
+    per token."""
     logp_gap: NotNegative = 0.2
     """Alarm where engine and trainer differ by this much in log-probability, in the mean."""
     zero_variance: NotNegative = 0.95
@@ -403,11 +398,11 @@ class HealthConfig:
     grad_norm: NotNegative = 10.0
     """Alarm where the gradient norm is above this multiple of the usual."""
     rollbacks: Whole = 2
-    """Most times that training goes back; the next alarm ends it."""
+    """Maximum number of rollbacks; the next alarm ends training."""
     learning_rate_factor: Probability = 0.5
-    """Share of the learning rate that remains after going back."""
+    """Factor of the learning rate per rollback."""
     reseed: bool = True
-    """Play other episodes of the same tasks after going back."""
+    """Play other episodes of the same tasks after a rollback."""
 
 
 @strict
@@ -416,21 +411,21 @@ class MemoryConfig:
     """Precision and memory of training; --dry-run estimates the memory per device."""
 
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """Precision of matrix products. What is trained is float32 in any case; a frozen base under
-    adapters has this precision, too. auto: bf16 on a GPU that has it, and for 50 million weights or
-    more on a CPU with instructions for it (AMX or AVX-512 BF16); else fp32. The choice is kept with
+    """Precision of matrix products. Trained weights are always float32; a frozen base under
+    adapters has this precision. auto: bf16 on a GPU that has it, and for 50 million weights or more
+    on a CPU with instructions for it (AMX or AVX-512 BF16); else fp32. The choice is stored with
     the run."""
     checkpointing: Literal["auto", "on", "off"] = "auto"
     """Compute the activations of each layer again in the backward pass instead of keeping them:
     a third more time for a fraction of the memory. auto: on for a pretrained model."""
     micro_tokens: Count | None = None
-    """Most tokens, padding included, of a forward and backward pass in a process. Rows are sorted
-    by length; one that is longer is a pass of its own. The gradient does not depend on it.
+    """Maximum tokens, including padding, of a forward and backward pass in a process. Rows are
+    sorted by length; a longer row gets a separate pass. The gradient does not depend on it.
 
     None: 2,048 for ``--model tiny``, else 16,384."""
     logits_mib: Count = 256
-    """Most MiB of logits at a time: those of trained tokens are computed in tiles of this size,
-    again in the backward pass, so that the vocabulary does not decide the batch."""
+    """Maximum MiB of logits at a time: they are computed in tiles of this size, and recomputed in
+    the backward pass, so that the vocabulary does not limit the batch."""
     optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit"] = "adamw"
     """Optimiser of reinforcement learning; 8-bit states (bitsandbytes) take a quarter of the
     memory, and paged ones move to the host while the GPU is full."""
@@ -444,7 +439,7 @@ class VllmConfig:
     """vLLM in this process, or servers of it (``--engine vllm`` and ``vllm-server``)."""
 
     memory: Share | None = None
-    """Share of a GPU's memory that vLLM in this process takes, weights included.
+    """Share of a GPU's memory for vLLM in this process, including weights.
 
     None: what the estimate of the training leaves of the GPU, as a run says at its start. Without a
     GPU the cache takes 1 GiB."""
