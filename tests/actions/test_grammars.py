@@ -354,6 +354,13 @@ def test_xml_of_several_parameters():
     assert parse("<view>\n<path>a</path></view>", CODE, "xml").native == "```view\na\n```"
 
 
+def test_every_grammar_takes_the_first_of_two_actions():
+    first, second = (ActionCall("search", {"query": word}) for word in ("a", "b"))
+    for grammar in GRAMMARS:
+        text = "\n".join(render(call, SHOP, grammar) for call in (first, second))
+        assert parse(text, SHOP, grammar).call == first, grammar
+
+
 def test_react_takes_the_first_action_line():
     text = "Thought: the Action: is to search\nAction 1: search[a]\nObservation: made up"
     found = parse(text, SHOP, "react")

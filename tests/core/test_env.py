@@ -20,7 +20,7 @@ from agentgym.core.options import LARGEST
 from agentgym.core.outcome import Outcome, StopReason, bounded, stop_reason
 from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
-from agentgym.rewards import ShapedReward
+from agentgym.rewards import Repeat, ShapedReward
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
 from tests.prepared import LookedUp, PreparedEnv
@@ -459,6 +459,16 @@ def test_hooks_see_the_turn_and_add_their_terms() -> None:
     assert (first.before.turn, first.after.turn) == (0, 1) and second.before == first.after
     assert first.before.state_key == first.after.state_key == info["state_key"]
     assert first.before.oracle_turns == len(wanted) and not first.done
+
+
+def test_the_same_action_in_another_state_is_no_repeat() -> None:
+    env = ToyEnv(reward_hooks=[Repeat(0.25)])
+    _, info = env.reset(options=PRESS_RED)
+    wanted = info["goal"].removeprefix("press ").split(" then ")
+    wrong = next(colour for colour in COLOURS if colour not in wanted[:2])
+    actions = (wrong, wrong, wanted[0], wrong, wrong, wrong)
+    penalties = [env.step(f"press {colour}")[4]["reward_terms"]["repeat"] for colour in actions]
+    assert penalties == [0.0, -0.25, 0.0, 0.0, -0.25, -0.25]
 
 
 def test_hooks_are_copied_and_start_anew_with_every_episode() -> None:

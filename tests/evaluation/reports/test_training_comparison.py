@@ -90,6 +90,19 @@ def test_three_seeds_have_students_interval_over_their_paired_differences(folder
     assert found.verdict.endswith("in score over 3 seeds.")
 
 
+def test_runs_are_paired_by_seed_where_one_training_has_others_too(
+    folder: Path, tmp_path: Path
+) -> None:
+    ours = [*folder.glob("a-seed*"), write_run(tmp_path / "a", 3, 6)]
+    theirs = [folder / "b-seed1", folder / "b-seed2", write_run(tmp_path / "b", 3, 2, steps=20)]
+    found = compare_trainings(ours, theirs)
+    (part,) = found.differences
+    assert found.common_seeds == (1, 2, 3)
+    assert part.success.by_seed == pytest.approx((0.3, 0.6, 0.4))
+    assert part.success.over == "seeds"
+    assert (part.success.first, part.success.second) == pytest.approx((0.8, 11 / 30))
+
+
 def test_patterns_in_quotes_and_as_shells_expand_them_are_the_same(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,14 @@ def test_gae_by_hand() -> None:
     np.testing.assert_allclose(advantage(batch, [Term(GAE(0.9, 0.5))]), expected)
 
 
+def test_deviation_of_the_sample_or_of_the_population_by_hand() -> None:
+    batch = pack([[0.0], [0.0], [3.0]], [0, 0, 0])
+    for ddof, variance in ((1, 6 / 2), (0, 6 / 3)):  # of the differences -1 -1 2 from the mean
+        term = Term(EpisodeReturn(), center="group", scale="group", ddof=ddof, eps=0.0)
+        expected = np.array([-1, -1, 2]) / np.sqrt(variance)
+        np.testing.assert_allclose(advantage(batch, [term]), expected)
+
+
 def test_turn_loo_by_hand() -> None:
     batch = pack([[0, 1.0], [0, 0, 2.0], [1.0]], [0, 0, 0])
     # returns-to-go 1 1 -, 2 2 2, 1 - -; what has ended counts as 0 for the others

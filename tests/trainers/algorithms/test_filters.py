@@ -53,6 +53,8 @@ def test_top_variance_keeps_the_floor_of_the_share() -> None:
     batch = pack(rewards, np.repeat(np.arange(8), 2).tolist())
     train = apply_filters(batch, [TopVariance(0.25)]).train
     assert np.flatnonzero(train).tolist() == [12, 13, 14, 15]
+    assert apply_filters(batch, [TopVariance(0.3)]).train.sum() == 4, "2 of 8 groups: floor(2.4)"
+    assert apply_filters(batch, [TopVariance(0.49)]).train.sum() == 6, "3 of 8 groups: floor(3.92)"
     assert apply_filters(batch, [TopVariance(0.01)]).train.sum() == 2
     assert apply_filters(batch, [TopVariance(1.0)]).train.all()
 

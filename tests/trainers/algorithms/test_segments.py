@@ -47,6 +47,8 @@ def test_centred_and_spread_match_numpy_by_segment(x: list[float], data: st.Data
         np.testing.assert_allclose(left_out[member], plain[member] * n / max(n - 1, 1), atol=1e-9)
         std = array[member].std(ddof=1) if n > 1 else 0.0
         np.testing.assert_allclose(deviation[member], std, atol=1e-9)
+        population = spread(array, segments(key), ddof=0)[member]
+        np.testing.assert_allclose(population, array[member].std(), atol=1e-9)
 
 
 @given(st.floats(-1e6, 1e6), st.integers(2, 40))

@@ -16,8 +16,6 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.best import BestPolicy, Validated
 from trainers.run import train
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
@@ -92,6 +90,7 @@ def test_a_kill_in_the_middle_of_the_change_leaves_one_that_is_whole(folder):
     assert not half.exists()
 
 
+@pytest.mark.slow
 def test_a_run_keeps_the_best_of_its_validations_with_its_weights(finished):
     records = [r for r in toy_runs.metrics(finished) if r["phase"] == "valid" and r["step"]]
     expected = max(records, key=lambda r: (r["success"], r["score"], -r["step"]))
@@ -114,6 +113,7 @@ def test_a_run_keeps_the_best_of_its_validations_with_its_weights(finished):
         assert remark in (finished / page).read_text()
 
 
+@pytest.mark.slow
 def test_the_best_policy_is_the_one_that_is_compared(finished, tmp_path):
     """It plays as the last policy of a run that ended at its step."""
     out = tmp_path / "run"
@@ -126,6 +126,7 @@ def test_the_best_policy_is_the_one_that_is_compared(finished, tmp_path):
     assert (out / "checkpoints" / "best" / "validation.json").exists(), "kept in any case"
 
 
+@pytest.mark.slow
 def test_the_last_policy_is_validated_even_between_two_validations(tmp_path):
     changes = {"steps": 3, "sft__max_steps": 5, "eval__num_tasks": 8, "eval__every": 2}
     out = tmp_path / "run"

@@ -8,14 +8,19 @@ passes the visible suite or forges its report; the held-out questions tell it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.instance import Instance
+from agentgym.envs.swe.grading import FULL, Grader
+from agentgym.envs.swe.instance import FolderSource, Instance
+from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.trees import contents
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.small import SUBMIT, bash, small_env
+from tests.envs.swe.small import SUBMIT, SmallSet, bash, small_env
 
 pytestmark = needs_box
 PASSES = "def test_add(): pass\ndef test_add_twice(): pass\ndef test_mul(): pass\n"
@@ -280,6 +285,26 @@ def test_interference_is_called_so(env: SWEEnv) -> None:
         details = submitted(env, CAUGHT[name])["details"]
         assert details["tampered"] and "tampered" in details["grading"]
         assert details["suspicious"]
+
+
+def test_tests_that_are_brought_take_the_place_of_an_edit_of_their_file() -> None:
+    """Even of one that counts, since the right solution changes that file too."""
+    plain, path = SmallSet().instance("train", 0), "tests/test_plain.py"
+    assert isinstance(plain.source, FolderSource)
+    faulty, sound = contents(plain.source), contents(FolderSource(plain.source.folder))
+    brought = faulty[path] + b"\n\ndef test_brought():\n    assert add(2, 2) == 4\n"
+    instance = replace(
+        plain,
+        patch=write_diff(faulty, {**sound, path: faulty[path] + b"# more\n"}),
+        test_patch=write_diff({path: faulty[path]}, {path: brought}),
+        fail_to_pass=(f"{path}::test_brought",),
+        pass_to_pass=(f"{path}::test_mul",),
+    )
+    grader, easier = Grader(Boxes()), {path: f"{PASSES}def test_brought(): pass\n".encode()}
+    assert path in grader.edits(instance, easier).counted
+    assert grader.grade(instance, easier).unfixed == instance.fail_to_pass
+    right = {**easier, "sums/plain.py": sound["sums/plain.py"]}
+    assert grader.grade(instance, right).verdict == FULL
 
 
 def test_what_looks_suspicious_is_reported(env: SWEEnv) -> None:
