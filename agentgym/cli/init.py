@@ -57,8 +57,10 @@ def init(command: Init, console: Console) -> int:
     say(console, f"{source} and {test} are written. Next:")
     where = f"cd {command.out} && " if command.out != Path() else ""
     names = {"name": command.name, "title": title(command.name)}
-    for each in (f"pytest {test.name}", *NEXT[command.kind]):
-        say(console, f"  {where}{each.format(**names)}")
+    # README's first command installs no pytest, and a bare pytest may be another Python's.
+    install = () if importlib.util.find_spec("pytest") else ("python -m pip install pytest",)
+    for line in (*install, f"python -m pytest {test.name}", *NEXT[command.kind]):
+        say(console, f"  {where}{line.format(**names)}")
     return 0
 
 

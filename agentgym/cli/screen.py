@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HELP = (
-    "Type an action or its number; one that begins with ``` ends at the line that closes it; "
-    "'?' explains the actions, 'quit' stops. All else takes a turn, as it does of an agent."
+    "Type an action or its number; '?' explains the actions, 'quit' stops. Anything else takes a "
+    "turn, as it would for an agent. An action that begins with ``` ends at the closing ```."
 )
 
 

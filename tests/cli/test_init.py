@@ -70,7 +70,7 @@ def test_a_page_shows_what_the_command_writes(kind: str, folder: Path) -> None:
     assert main(["init", kind, name]) == 0
     (shown,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     assert (folder / f"{name}.py").read_text(encoding="utf-8") == shown
-    assert f"agentgym init {kind} {name}\npytest test_{name}.py\n" in page
+    assert f"agentgym init {kind} {name}\npython -m pytest test_{name}.py   # after pip" in page
     words = re.sub(r"```python\n.*?```", "", page, flags=re.DOTALL).split()
     assert len(words) <= 250
 
@@ -84,7 +84,7 @@ def test_the_written_test_passes_under_another_name(
     assert main(["init", kind, "lock2_box", "--out", "deep/down"]) == 0
     said = capsys.readouterr().out
     assert "deep/down/lock2_box.py and deep/down/test_lock2_box.py are written" in said
-    assert "cd deep/down && pytest test_lock2_box.py" in said
+    assert "cd deep/down && python -m pytest test_lock2_box.py" in said
     assert STEMS[kind] not in said and len(NEXT[kind]) == said.count("&& agentgym ")
     inside = folder / "deep" / "down"
     text = (inside / "lock2_box.py").read_text(encoding="utf-8")
@@ -111,6 +111,21 @@ def test_templates_are_documented_and_import_no_more_than_they_need() -> None:
                 for alias in node.names
             }
             assert kind == "algorithm" or not any(name.startswith("trainers") for name in imported)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_commands_begin_with_what_is_missing(
+    installed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name: object() if name == "pytest" and installed else None,
+    )
+    assert main(["init", "policy", "newcomer"]) == 0
+    first = capsys.readouterr().out.splitlines()[1].strip()
+    assert first == (
+        "python -m pytest test_newcomer.py" if installed else "python -m pip install pytest"
+    )
 
 
 def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

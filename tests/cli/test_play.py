@@ -13,7 +13,7 @@ def test_what_is_no_action_takes_a_turn_as_is_said(
 ) -> None:
     typed(monkeypatch, "buy now\nlook\nsearch[red shoes]\n")
     out = run(capsys, "play", "webshop")[1]
-    assert "All else takes a turn, as it does of an agent." in out
+    assert "Anything else takes a turn, as it would for an agent." in out
     assert out.count("(not a valid action: ") == 2
     assert "stopped after 3 of 15 turns" in out
 
